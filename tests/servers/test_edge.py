@@ -14,6 +14,7 @@ import ferrule
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.result import Result
 from ferrule.servers import edge as edge_module
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 from tests.servers.stand import Stand, serving
 
@@ -39,14 +40,14 @@ def test_surfaces_of_runs_do_not_push_out_those_of_callers(tmp_path: Path, monke
     monkeypatch.setattr(edge_module, "_FEWEST_KEPT", 1)
 
     async def story(stand: Stand) -> None:
-        own = await stand.edge.surface(CALLER)
-        first = await stand.edge.surface(CALLER, "run 0")
+        own = await resolve(stand.edge.surface(CALLER))
+        first = await resolve(stand.edge.surface(CALLER, "run 0"))
         for number in range(1, 10):
-            await stand.edge.surface(CALLER, f"run {number}")
-        assert await stand.edge.surface(CALLER) is own
+            last = await resolve(stand.edge.surface(CALLER, f"run {number}"))
+        assert await resolve(stand.edge.surface(CALLER)) is own
         assert len(stand.edge._runs) == 3
-        assert await stand.edge.surface(CALLER, "run 9") is stand.edge.handle(CALLER, "run 9")
-        assert await stand.edge.surface(CALLER, "run 0") is not first
+        assert stand.edge.surface(CALLER, "run 9") is last
+        assert await resolve(stand.edge.surface(CALLER, "run 0")) is not first
 
     play(story, tmp_path)
 
@@ -58,9 +59,9 @@ def test_surfaces_with_many_tools_are_remembered_for_fewer_runs(
     monkeypatch.setattr(edge_module, "_FEWEST_KEPT", 2)
 
     async def story(stand: Stand) -> None:
-        tools = len((await stand.edge.surface(CALLER)).surface.entries)
+        tools = len((await resolve(stand.edge.surface(CALLER))).surface.entries)
         for number in range(30):
-            await stand.edge.surface(CALLER, f"run {number}")
+            await resolve(stand.edge.surface(CALLER, f"run {number}"))
         assert len(stand.edge._runs) == max(2, 20 // (1 + tools))
 
     play(story, tmp_path)
@@ -73,7 +74,7 @@ def test_a_surface_that_nobody_uses_goes_without_a_look_for_garbage(tmp_path: Pa
         gc.collect()
         gc.disable()
         try:
-            handle = await stand.edge.surface(CALLER, "run")
+            handle = await resolve(stand.edge.surface(CALLER, "run"))
             await handle.call("look", {"n": 1})
             seen = weakref.ref(handle)
             stand.edge.forget(CALLER, "run")
@@ -88,7 +89,7 @@ def test_a_surface_that_nobody_uses_goes_without_a_look_for_garbage(tmp_path: Pa
 
 def test_a_call_that_outlives_its_surface_still_sees_one(tmp_path: Path) -> None:
     async def story(stand: Stand) -> None:
-        handle = await stand.edge.surface(CALLER, "run")
+        handle = await resolve(stand.edge.surface(CALLER, "run"))
         session = handle.session
         assert session.handle is handle
         stand.edge.forget(CALLER, "run")

@@ -145,7 +145,7 @@ async def test_no_path_writes_a_line_of_its_own_into_the_log(tmp_path: Path) -> 
                                                   here.headers("ada", {}).items())]  # fmt: skip
             with patch.object(here.stand.app.store, "rows_of", broken):
                 scope = {"method": "GET", "path": "/v1/calls/a\nERROR all is lost", "headers": headers}
-                answer = await here.stand.root.respond(Request(scope, nothing))
+                answer = await here.stand.respond(Request(scope, nothing))
             assert isinstance(answer, Answer)
             assert answer.status == 500
             assert b"oh" not in answer.body

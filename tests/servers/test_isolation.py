@@ -22,7 +22,7 @@ from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import own_run
 from tests.driven import driven
@@ -66,10 +66,12 @@ class Place(NamedTuple):
             return {"type": "http.disconnect"}
 
         headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {self.secrets[who]}".encode())]
-        return await self.stand.edge.gate.caller(Request({"method": "GET", "path": "/", "headers": headers}, nothing))
+        return await resolve(
+            self.stand.edge.gate.caller(Request({"method": "GET", "path": "/", "headers": headers}, nothing))
+        )
 
     async def surface(self, who: str, run_id: str = "") -> SurfaceHandle:
-        return await self.stand.edge.surface(await self.caller(who), run_id)
+        return await resolve(self.stand.edge.surface(await self.caller(who), run_id))
 
 
 PEOPLE: dict[str, tuple[str, list[str], str | None]] = {

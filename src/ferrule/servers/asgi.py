@@ -9,7 +9,8 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from inspect import isawaitable
+from typing import Any, TypeAlias, TypeVar
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -17,9 +18,15 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header: TypeAlias = tuple[bytes, bytes]
 """A name in lower case, and a value."""
 
+T = TypeVar("T")
+
 JSON = (b"content-type", b"application/json")
 EVENTS = (b"content-type", b"text/event-stream")
 NO_CACHE = (b"cache-control", b"no-cache")
+
+
+LONGEST_LENGTH = 18
+"""Digits of a content length that is worth reading as a number."""
 
 
 class ClientGone(Exception):
@@ -28,6 +35,11 @@ class ClientGone(Exception):
 
 class TooLarge(Exception):
     """A body has more bytes than are taken."""
+
+
+async def resolve(value: T | Awaitable[T]) -> T:
+    """Waits for a value if it has to be waited for."""
+    return await value if isawaitable(value) else value
 
 
 class Request:
@@ -65,18 +77,22 @@ class Request:
         """Every header of a name (lower case), as it came."""
         return [value for found, value in self.headers if found == name]
 
+    def read(self, limit: int) -> bytes | Awaitable[bytes]:
+        """Returns the whole body if it has come, else something to await for it. Raises TooLarge or ClientGone."""
+        if self._body is None:
+            return self._receive_body(limit)
+        if len(self._body) > limit:
+            raise TooLarge
+        return self._body
+
     async def body(self, limit: int) -> bytes:
-        """The whole body. Raises TooLarge or ClientGone."""
-        if self._body is not None:
-            return self._body
+        """Waits for the whole body; see `read`."""
+        return await resolve(self.read(limit))
+
+    async def _receive_body(self, limit: int) -> bytes:
         message = await self._receive()
-        if not message.get("more_body") and message["type"] == "http.request":
-            self._body = message.get("body", b"")
-            if len(self._body) > limit:
-                raise TooLarge
-            return self._body
-        length = self.header(b"content-length")
-        if length is not None and length.isdecimal() and int(length) > limit:
+        length = self.header(b"content-length") if message.get("more_body") else None
+        if length is not None and length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > limit):
             raise TooLarge
         parts, size = [], 0
         while True:
@@ -179,9 +195,6 @@ class Stream:
             close = getattr(self.source, "aclose", None)
             if close is not None:
                 await close()
-
-
-Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
 
 
 _LARGE = 64 * 1024

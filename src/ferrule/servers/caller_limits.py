@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable
 
 from ferrule.infra.tasks import own_task
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.auth.callers import Caller, Refused
+from ferrule.servers.edge import Leave
 
 _MINUTE = 60.0
 _REMEMBERED = 1024
@@ -32,7 +33,7 @@ class _Line:
         """When the calls of the last minute began, where that is limited."""
         self.is_in_turn = False
         """True while it stands among the lines that take turns."""
-        self.leave: Callable[[], None] = self._leave
+        self.leave: Leave = self._leave
 
     def _leave(self) -> None:
         turnstile = self._turnstile
@@ -68,26 +69,24 @@ class FairTurnstile:
         self._lines: dict[tuple[str, str], _Line] = {}
         self._forget_above = _REMEMBERED
 
-    async def enter(self, caller: Caller) -> Callable[[], None]:
-        """Wait for a turn; gives what has to be called, once, when the work is done. Raises Refused (429)."""
-        leave = self.enter_now(caller)
-        if leave is None:
-            key = (caller.tenant, caller.identity.principal)
-            line = self._lines.get(key) or self._new(key)
-            if self._per_minute:
-                self._demand_rate(line)
-            if not self._taken(line):
-                await self._wait(line)
-            leave = line.leave
-        return leave
+    def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
+        """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
+        key = (caller.tenant, caller.identity.principal)
+        line = self._lines.get(key) or self._new(key)
+        if self._per_minute:
+            self._demand_rate(line)
+        if self._take_place(line):
+            return line.leave
+        self._demand_room(line)
+        return self._wait(line)
 
-    def enter_now(self, caller: Caller) -> Callable[[], None] | None:
+    def enter_now(self, caller: Caller) -> Leave | None:
         """The same where nothing has to be waited for; None when `enter` has to be asked."""
         line = self._lines.get((caller.tenant, caller.identity.principal))
-        return line.leave if line is not None and not self._per_minute and self._taken(line) else None
+        return line.leave if line is not None and not self._per_minute and self._take_place(line) else None
 
-    def _taken(self, line: _Line) -> bool:
-        """Take a place, if there is one for a line that nobody waits in."""
+    def _take_place(self, line: _Line) -> bool:
+        """Takes a place, if there is one for a line that nobody waits in."""
         if line.running < self.at_once and self.running < self._in_all and not line.waiting:
             line.running += 1
             self.running += 1
@@ -109,17 +108,22 @@ class FairTurnstile:
             if line.waiting:
                 line.take_turns()
 
-    async def _wait(self, line: _Line) -> None:
-        await own_task()
+    def _demand_room(self, line: _Line) -> None:
         if len(line.waiting) >= self._most_waiting:
             raise self._refused("too many calls of yours wait already", 1.0)
+
+    async def _wait(self, line: _Line) -> Leave:
+        """Waits in line. A call joins the line here and not in `enter`, so one that nobody awaits never stands in it."""
+        await own_task()
+        self._demand_room(line)
         turn = asyncio.get_running_loop().create_future()
         line.waiting.append(turn)
         line.take_turns()
-        self.call_up()  # those who were in may have left while this one got a task, and nobody would call it up any more
+        self.call_up()  # those who were in may have left since `enter`, and nobody would call it up any more
         try:
             async with asyncio.timeout(self._queue_seconds):
                 await turn
+            return line.leave
         except BaseException as error:
             if turn.done() and not turn.cancelled():  # its turn came while it gave up
                 line.leave()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
@@ -22,6 +22,10 @@ _FEWEST_KEPT, _ENTRIES_KEPT = 32, 200_000
 _log = logging.getLogger("ferrule.serve")
 
 
+Leave: TypeAlias = Callable[[], None]
+"""Gives back a place among the calls that run; called once, when the work is done."""
+
+
 class Gate(Protocol):
     """Lets requests in, or does not."""
 
@@ -30,11 +34,10 @@ class Gate(Protocol):
     def admit(self, request: Request) -> tuple[Header, ...]:
         """Look at Host and Origin, before anything else; gives headers that the answer needs for a browser. Raises Refused."""
 
-    def known(self, request: Request) -> Caller | None:
-        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
+    def caller(self, request: Request) -> Caller | Awaitable[Caller]:
+        """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, by the request's credential alone. Raises Refused."""
+        Raises Refused."""
 
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:
         """For `WWW-Authenticate`, when a caller's credential lacks scopes."""
@@ -49,10 +52,10 @@ class Gate(Protocol):
 class Turnstile(Protocol):
     """Keeps one caller from taking what others need: limits of rate and of calls at the same time, with fair queues."""
 
-    async def enter(self, caller: Caller) -> Callable[[], None]:
-        """Wait for a turn; gives what has to be called when the work is done. Raises Refused (429)."""
+    def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
+        """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
 
-    def enter_now(self, caller: Caller) -> Callable[[], None] | None:
+    def enter_now(self, caller: Caller) -> Leave | None:
         """The same where nothing has to be waited for; None when `enter` has to be asked."""
 
 
@@ -82,20 +85,20 @@ class Edge:
         none yet."""
         return (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
 
-    async def surface(self, caller: Caller, run_id: str = "", protocol: str = "http") -> SurfaceHandle:
-        """The caller's surface, as it is now. One without a run of its own is shared by all requests of a credential.
-        Raises Refused for a credential that names an agent, role or surface that the catalog does not have."""
+    def surface(
+        self, caller: Caller, run_id: str = "", protocol: str = "http"
+    ) -> SurfaceHandle | Awaitable[SurfaceHandle]:
+        """Returns the caller's surface as it is now; something to await when it has to be made again.
+
+        A surface without a run of its own is shared by all requests of a credential. Raises Refused for a credential that
+        names an agent, role or surface that the catalog does not have."""
         handle = self.handle(caller, run_id, protocol)
-        try:
-            if handle is None:
+        if handle is None:
+            try:
                 handle = self._new_surface(caller, run_id, protocol)
-            if handle.session.generation != self.app.generation():
-                await handle.refresh()
-        except SurfaceError as error:
-            identity = caller.identity
-            _log.warning("%s came by %s and has no surface: %s", identity.principal, identity.channel, error)
-            raise Refused(403, "there is no surface for this credential; ask whoever gave it to you") from None
-        return handle
+            except SurfaceError as error:
+                raise _refuse_surface(caller, error) from None
+        return handle if handle.session.generation == self.app.generation() else _refresh(handle, caller)
 
     def _new_surface(self, caller: Caller, run_id: str, protocol: str) -> SurfaceHandle:
         identity = caller.identity
@@ -133,6 +136,20 @@ class Edge:
         for close in reversed(closing):
             await close()
         await self.gate.aclose()
+
+
+async def _refresh(handle: SurfaceHandle, caller: Caller) -> SurfaceHandle:
+    try:
+        await handle.refresh()
+    except SurfaceError as error:
+        raise _refuse_surface(caller, error) from None
+    return handle
+
+
+def _refuse_surface(caller: Caller, error: SurfaceError) -> Refused:
+    identity = caller.identity
+    _log.warning("%s came by %s and has no surface: %s", identity.principal, identity.channel, error)
+    return Refused(403, "there is no surface for this credential; ask whoever gave it to you")
 
 
 def own_run(caller: Caller, run_id: str) -> str:

@@ -1,8 +1,8 @@
-"""The ASGI application of a process: admits requests, passes them to the server of the path, answers `/health` and `/ready`.
+"""The application of a process: admits requests, passes them to the endpoint of the path, answers `/health` and `/ready`.
 
-`/health` says that the process lives; `/ready` says whether it can be given work, for load balancers. Above it stands
-`servers/serving`, which joins the servers of a workspace; below it the gate of `servers/auth`. It knows no protocol
-above HTTP.
+`/health` says that the process lives; `/ready` says whether it can be given work, for load balancers. Above it stand
+`servers/http1`, or any ASGI server, and `servers/serving`, which joins the endpoints of a workspace; below it the gate of
+`servers/auth`. It knows no protocol above HTTP.
 """
 
 from __future__ import annotations
@@ -10,15 +10,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from math import ceil
+from typing import Protocol, TypeAlias
 
 import msgspec
 
-from ferrule.model.approval import CALL
 from ferrule.runtime.policy.load import RefusingPolicy
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
-from ferrule.servers.auth.callers import Caller, Refused, demand, holds
+from ferrule.servers.asgi import (
+    JSON,
+    Answer,
+    ClientGone,
+    Header,
+    Receive,
+    Request,
+    Scope,
+    Send,
+    Stream,
+    TooLarge,
+    resolve,
+)
+from ferrule.servers.auth.callers import Caller, Refused, demand
 from ferrule.servers.auth.hosts import preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN
 from ferrule.servers.edge import Edge
@@ -26,125 +38,147 @@ from ferrule.servers.edge import Edge
 _log = logging.getLogger("ferrule.serve")
 _READING = "GET, HEAD, OPTIONS"
 _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
+_NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
 
-Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
-"""Answers requests of callers who were let in."""
-CallAtOnce = Callable[[Request, Caller], Answer | Awaitable[Answer | Stream] | None]
-"""What an endpoint answers without waiting for anything, or what is left to be awaited for it; None when nothing was done."""
-OpenEndpoint = Callable[[Request], Awaitable[Answer | Stream]]
+Response: TypeAlias = Answer | Stream | Awaitable[Answer | Stream]
+"""An answer, or something to await for one."""
+OpenEndpoint: TypeAlias = Callable[[Request], Response]
 """Answers requests of anybody: health, metadata. It authenticates nobody, or in a way of its own."""
 
 
-class Root:
-    """Host and Origin first, then who calls, then the server the path belongs to."""
+class Endpoint(Protocol):
+    """Answers requests of callers that the gate let in."""
 
-    def __init__(self, edge: Edge, endpoints: dict[str, Endpoint], open_endpoints: dict[str, OpenEndpoint]) -> None:
+    @property
+    def scope(self) -> str | None:
+        """The scope that every request needs. None: the endpoint asks for what each operation needs."""
+
+    def respond(self, request: Request, caller: Caller) -> Response:
+        """Answers a request; returns something to await where it has to wait. Raises Refused, TooLarge and ClientGone."""
+
+    def refuse_method(self, request: Request) -> Answer | None:
+        """Returns the answer to an HTTP method that is not served here, whoever asks; None for one that is."""
+
+    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+        """Writes a refusal in the words of the endpoint's protocol. The root adds the headers that all refusals have."""
+
+
+class _Open:
+    """An endpoint without the gate before it."""
+
+    __slots__ = ("respond",)
+
+    def __init__(self, respond: OpenEndpoint) -> None:
+        self.respond = respond
+
+
+class Root:
+    """Host and Origin first, then who calls, then the endpoint that the path belongs to."""
+
+    def __init__(
+        self, edge: Edge, endpoints: Mapping[str, Endpoint], open_endpoints: Mapping[str, OpenEndpoint]
+    ) -> None:
         """`endpoints`: by path; one that ends in `/` takes everything below it."""
         self._edge = edge
-        self._exact = {path: endpoint for path, endpoint in endpoints.items() if not path.endswith("/")}
-        self._below = [(path, endpoint) for path, endpoint in endpoints.items() if path.endswith("/")]
-        self._calls = endpoints.get(edge.settings.mcp.path)
-        """Where everything takes the call scope; other servers ask for what each operation needs."""
-        self._calls_path = edge.settings.mcp.path
-        self._calls_at_once: CallAtOnce | None = getattr(self._calls, "at_once", None)
-        self._calls_refusal: Callable[[Refused], Answer] | None = getattr(self._calls, "refusal", None)
-        open_endpoints = {
-            WELL_KNOWN: edge.gate.metadata.answer,
-            f"{WELL_KNOWN}/": edge.gate.metadata.answer,
-            **open_endpoints,
-        }
-        self._open_below = [(path, one) for path, one in open_endpoints.items() if path.endswith("/") and path != "/"]
-        self._open = {path: one for path, one in open_endpoints.items() if not path.endswith("/") or path == "/"}
+        metadata = edge.gate.metadata.answer
+        opened = {WELL_KNOWN: metadata, f"{WELL_KNOWN}/": metadata, **open_endpoints}
+        self._exact = {path: one for path, one in endpoints.items() if not path.endswith("/")}
+        self._open = {path: _Open(one) for path, one in opened.items() if not path.endswith("/") or path == "/"}
+        self._below: list[tuple[str, Endpoint | _Open]] = [
+            *((path, _Open(one)) for path, one in opened.items() if path.endswith("/") and path != "/"),
+            *((path, one) for path, one in endpoints.items() if path.endswith("/")),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, as ASGI has it."""
+        """Answers one request of an ASGI server."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close"})
             return
-        answer = await self.respond(Request(scope, receive, send))
+        response = self.respond(Request(scope, receive, send))
+        answer = response if isinstance(response, Answer) else await response
         if answer is not None:
             await answer.send(send)
 
-    def respond_now(self, request: Request) -> Answer | Awaitable[Answer | Stream | None] | None:
-        """The answer to a call that nothing has to be waited for, or what is left to be awaited for it. None when nothing was
-        done: then it is for `respond`, which also says what is wrong."""
-        gate = self._edge.gate
-        if self._calls_at_once is None or request.path != self._calls_path or request.method != "POST":
-            return None
-        try:
-            caller = None if gate.admit(request) else gate.known(request)
-            if caller is None or not holds(caller, CALL):
-                return None
-        except Refused:
-            return None
-        try:
-            given = self._calls_at_once(request, caller)
-        except Exception as error:
-            given = _raised(error)
-        return given if given is None or isinstance(given, Answer) else self.respond(request, given)
-
-    async def respond(
-        self, request: Request, begun: Awaitable[Answer | Stream] | None = None
-    ) -> Answer | Stream | None:
-        """The answer to one request, whatever goes wrong with it; None when its client went away. `begun`: what is left of it,
-        for one that was let in and begun already."""
-        for_browsers: Sequence[Header] = ()
-        answer: Answer | Stream
+    def respond(self, request: Request) -> Answer | Awaitable[Answer | Stream | None]:
+        """Answers one request, whatever goes wrong with it; returns something to await where it has to wait, which gives None
+        when the client went away."""
+        for_browsers: tuple[Header, ...] = ()
+        response: Response | None
         try:
             for_browsers = self._edge.gate.admit(request)
             asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
-            answer = asked or await (self._answer(request) if begun is None else begun)
-        except ClientGone:
-            return None
+            response = asked or self._route(request)
         except Exception as error:
-            answer = self._told(request, error)
-        if for_browsers:
+            response = self._explain(request, error)
+        if isinstance(response, Answer):
+            response.headers.extend(for_browsers)
+            return response
+        return self._finish(request, response, for_browsers)
+
+    async def _finish(
+        self, request: Request, response: Stream | Awaitable[Answer | Stream] | None, for_browsers: tuple[Header, ...]
+    ) -> Answer | Stream | None:
+        """Waits for the answer that `respond` could not give at once."""
+        answer: Answer | Stream | None
+        try:
+            answer = response if response is None or isinstance(response, Stream) else await response
+        except Exception as error:
+            answer = self._explain(request, error)
+        if answer is not None:
             answer.headers.extend(for_browsers)
         return answer
 
-    def _told(self, request: Request, error: Exception) -> Answer:
-        """What a client is told that is not let in, or not answered."""
+    def _route(self, request: Request) -> Response:
+        endpoint = self._find(request.path)
+        if endpoint is None:
+            raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
+        if isinstance(endpoint, _Open):
+            return endpoint.respond(request)
+        refused = endpoint.refuse_method(request)
+        if refused is not None:
+            return refused
+        caller = self._edge.gate.caller(request)
+        if isinstance(caller, Caller):
+            return _ask(endpoint, request, caller)
+        return _ask_later(endpoint, request, caller)
+
+    def _find(self, path: str) -> Endpoint | _Open | None:
+        found = self._exact.get(path) or self._open.get(path)
+        if found is None:
+            found = next((one for base, one in self._below if path.startswith(base)), None)
+        return found or self._exact.get(path.rstrip("/"))
+
+    def _explain(self, request: Request, error: Exception) -> Answer | None:
+        """Writes what a client is told that is not let in, or not answered; None for one that went away."""
+        if isinstance(error, ClientGone):
+            return None
         request_id = request_id_of(request, self._edge)
         if isinstance(error, TooLarge):
             error = Refused(413, "the body has more bytes than are taken here", code="too_large")
-        elif not isinstance(
-            error, Refused
-        ):  # a mistake of ours: the client learns that there was one, the log what it was
+        elif not isinstance(error, Refused):
+            # A mistake of ours: the client learns that there was one, the log what it was.
             _log.error("%s %r could not be answered (request %s)", request.method, request.path, request_id,
                        exc_info=error)  # fmt: skip
             error = Refused(500, "the server failed; its log tells why", code="internal_error")
         self._edge.refusals.tell(error.detail, error.code)
         if error.scopes and not error.challenge:
             error.challenge = self._edge.gate.challenge(request, error.scopes)
-        if self._calls_refusal is not None and request.path == self._calls_path:
-            answer = self._calls_refusal(error)
-            answer.headers += _headers_of(error)
-        else:
-            answer = refusal(error, request_id)
-        answer.headers.append((b"x-request-id", request_id.encode()))
+        endpoint = self._find(request.path)
+        encode = encode_refusal if endpoint is None or isinstance(endpoint, _Open) else endpoint.encode_refusal
+        answer = encode(error, request_id)
+        answer.headers += (*_headers_of(error), (b"x-request-id", request_id.encode()))
         return answer
 
-    async def _answer(self, request: Request) -> Answer | Stream:
-        path = request.path
-        endpoint = self._exact.get(path)
-        if endpoint is None:
-            opened = self._open.get(path) or next(
-                (one for base, one in self._open_below if path.startswith(base)), None
-            )
-            if opened is not None:
-                return await opened(request)
-            endpoint = next((one for base, one in self._below if path.startswith(base)), None)
-        if endpoint is None:
-            endpoint = self._exact.get(path.rstrip("/"))
-        if endpoint is None:
-            raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
-        if request.method != "POST" and (refused := _refused_method(endpoint, request)) is not None:
-            return refused
-        caller = await self._edge.gate.caller(request)
-        if endpoint is self._calls:
-            demand(caller, CALL)
-        return await endpoint(request, caller)
+
+def _ask(endpoint: Endpoint, request: Request, caller: Caller) -> Response:
+    if endpoint.scope is not None:
+        demand(caller, endpoint.scope)
+    return endpoint.respond(request, caller)
+
+
+async def _ask_later(endpoint: Endpoint, request: Request, caller: Awaitable[Caller]) -> Answer | Stream:
+    return await resolve(_ask(endpoint, request, await caller))
 
 
 def request_id_of(request: Request, edge: Edge) -> str:
@@ -155,16 +189,6 @@ def request_id_of(request: Request, edge: Edge) -> str:
     return edge.app.new_id("req")
 
 
-async def _raised(error: Exception) -> Answer:
-    raise error
-
-
-def _refused_method(endpoint: Endpoint, request: Request) -> Answer | None:
-    """What an endpoint answers that says by itself which methods it takes, whoever asks."""
-    refuses: Callable[[Request], Answer | None] | None = getattr(endpoint, "refuses", None)
-    return None if refuses is None else refuses(request)
-
-
 def problem(status: int, code: str, detail: str, **more: object) -> Answer:
     """Problem details (RFC 9457)."""
     body = {"type": f"https://ferrule.dev/problems/{code}", "title": code.replace("_", " "), "status": status,
@@ -172,10 +196,10 @@ def problem(status: int, code: str, detail: str, **more: object) -> Answer:
     return Answer(status, msgspec.json.encode(body), [(b"content-type", b"application/problem+json")])
 
 
-def refusal(refused: Refused, request_id: str) -> Answer:
-    """What somebody is told who is not let in."""
+def encode_refusal(refused: Refused, request_id: str) -> Answer:
+    """Writes a refusal as problem details."""
     answer = problem(refused.status, refused.code, refused.reason, request_id=request_id)
-    answer.headers += _headers_of(refused)
+    answer.headers.append(_NO_SNIFFING)
     return answer
 
 
@@ -193,18 +217,18 @@ def _headers_of(refused: Refused) -> list[Header]:
 def only_read(read: OpenEndpoint) -> OpenEndpoint:
     """An endpoint for anybody that takes no method but those that read."""
 
-    async def answer(request: Request) -> Answer | Stream:
+    def respond(request: Request) -> Response:
         if request.method == "OPTIONS":
             return Answer(204, b"", [(b"allow", _READING.encode())])
         if request.method not in ("GET", "HEAD"):
             reason = f"{request.method[:20]} cannot be done here; this path takes GET"
             raise Refused(405, reason, code="method_not_allowed", allow=_READING)
-        return await read(request)
+        return read(request)
 
-    return answer
+    return respond
 
 
-async def health(request: Request) -> Answer:
+def health(request: Request) -> Answer:
     """`GET /health`: the process lives."""
     return Answer(200, b'{"status":"ok"}', [JSON])
 

@@ -100,8 +100,7 @@ async def serve_http(
         await reloading.catch_up()
         if settings.reload:
             reloading.begin()
-        served = root_of(edge)
-        server = HttpServer(served.respond, asyncio.get_running_loop(), respond_now=served.respond_now)
+        server = HttpServer(root_of(edge).respond, asyncio.get_running_loop())
         await server.listen(sock=listening, backlog=_AT_ONCE)
         listening.listen(_BACKLOG)
         with told_to_stop() as stopped:

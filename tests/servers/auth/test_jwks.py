@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from ferrule.model.serving import JwtSettings
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth import jwks
 from ferrule.servers.auth.jwks import ASKED_EVERY_SECONDS, KEPT_SECONDS, Keys, KeysUnknown, client_for
 from tests.driven import driven
@@ -41,7 +42,7 @@ async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[Keys, Watc
 
 
 async def kids(keys: Keys, kid: str | None, algorithm: str = "ES256") -> list[str | None]:
-    return [key.kid for key in await keys.candidates(kid, algorithm)]
+    return [key.kid for key in await resolve(keys.find_candidates(kid, algorithm))]
 
 
 @driven

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from ferrule.access.keys import Access
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth import jwks
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
@@ -50,8 +50,8 @@ async def guarded(folder: Path, issuer: Issuer, *grants: GrantSettings, **said: 
 
 async def came(folder: Path, issuer: Issuer, token: str, **said: Any) -> Caller:
     async with guarded(folder, issuer, **said) as gate:
-        caller = await gate.caller(bearing(token))
-        assert await gate.caller(bearing(token)) == caller
+        caller = await resolve(gate.caller(bearing(token)))
+        assert await resolve(gate.caller(bearing(token))) == caller
         return caller
 
 
@@ -72,7 +72,7 @@ async def test_a_good_token_makes_a_caller_of_its_own_kind(tmp_path: Path) -> No
 async def test_the_next_token_of_a_client_is_the_same_channel_and_another_clients_is_not(tmp_path: Path) -> None:
     async with issuing() as issuer, guarded(tmp_path, issuer) as gate:
         first, again, other = [
-            (await gate.caller(bearing(issuer.token(azp=client, jti=number)))).identity.channel
+            (await resolve(gate.caller(bearing(issuer.token(azp=client, jti=number))))).identity.channel
             for number, client in (("1", "desk"), ("2", "desk"), ("3", "phone"))
         ]
         assert first == again != other
@@ -105,7 +105,7 @@ async def test_a_token_that_is_not_for_us_and_for_now_is_refused(tmp_path: Path,
     """MCP-270, MCP-273"""
     async with issuing() as issuer, guarded(tmp_path, issuer) as gate:
         with pytest.raises(Refused) as refused:
-            await gate.caller(bearing(issuer.token(**BAD[case])))
+            await resolve(gate.caller(bearing(issuer.token(**BAD[case]))))
         assert refused.value.status == 401
         assert 'error="invalid_token"' in refused.value.challenge
         assert (
@@ -119,9 +119,9 @@ async def test_a_token_that_is_not_for_us_and_for_now_is_refused(tmp_path: Path,
 async def test_a_little_difference_of_clocks_is_forgiven(tmp_path: Path) -> None:
     now = int(time.time())
     async with issuing() as issuer, guarded(tmp_path, issuer) as gate:
-        await gate.caller(bearing(issuer.token(exp=now - 10, iat=now + 10, nbf=now + 10)))
+        await resolve(gate.caller(bearing(issuer.token(exp=now - 10, iat=now + 10, nbf=now + 10))))
         with pytest.raises(Refused):
-            await gate.caller(bearing(issuer.token(exp=now - 60)))
+            await resolve(gate.caller(bearing(issuer.token(exp=now - 60))))
 
 
 @driven
@@ -129,11 +129,11 @@ async def test_every_address_of_ours_is_an_audience_and_a_configured_one_is_the_
     async with issuing() as issuer:
         async with guarded(tmp_path, issuer) as gate:
             for audience in (RESOURCE, PUBLIC, PUBLIC + "/", ["https://other.example.com", RESOURCE]):
-                await gate.caller(bearing(issuer.token(aud=audience)))
+                await resolve(gate.caller(bearing(issuer.token(aud=audience))))
         async with guarded(tmp_path, issuer, audience="urn:tools") as gate:
-            await gate.caller(bearing(issuer.token(aud="urn:tools")))
+            await resolve(gate.caller(bearing(issuer.token(aud="urn:tools"))))
             with pytest.raises(Refused):
-                await gate.caller(bearing(issuer.token()))
+                await resolve(gate.caller(bearing(issuer.token())))
 
 
 def pem(key: ec.EllipticCurvePrivateKey) -> bytes:
@@ -182,9 +182,9 @@ async def test_signatures_that_prove_nothing_are_refused(tmp_path: Path) -> None
         ]
         for token in tokens:
             with pytest.raises(Refused) as refused:
-                await gate.caller(bearing(token))
+                await resolve(gate.caller(bearing(token)))
             assert refused.value.status == 401, token
-        await gate.caller(bearing(good))
+        await resolve(gate.caller(bearing(good)))
 
 
 @driven
@@ -194,12 +194,14 @@ async def test_each_allowed_algorithm_counts_and_no_other(tmp_path: Path) -> Non
         issuer.turn("ed", ed25519.Ed25519PrivateKey.generate())
         async with guarded(tmp_path, issuer) as gate:
             for kid in ("first", "rsa", "ed"):
-                await gate.caller(bearing(issuer.token(key=issuer.keys[kid], headers={"kid": kid})))
+                await resolve(gate.caller(bearing(issuer.token(key=issuer.keys[kid], headers={"kid": kid}))))
             with pytest.raises(Refused):
-                await gate.caller(bearing(issuer.token(key=issuer.keys["rsa"], alg="RS512", headers={"kid": "rsa"})))
+                await resolve(
+                    gate.caller(bearing(issuer.token(key=issuer.keys["rsa"], alg="RS512", headers={"kid": "rsa"})))
+                )
         async with guarded(tmp_path, issuer, algorithms=("ES256",)) as gate:
             with pytest.raises(Refused):
-                await gate.caller(bearing(issuer.token(key=issuer.keys["rsa"], headers={"kid": "rsa"})))
+                await resolve(gate.caller(bearing(issuer.token(key=issuer.keys["rsa"], headers={"kid": "rsa"}))))
 
 
 @driven
@@ -217,7 +219,7 @@ async def test_scopes_are_those_of_the_token_by_any_of_their_names(tmp_path: Pat
         ]
         async with guarded(tmp_path, issuer, scopes=names) as gate:
             for claims, expected in cases:
-                assert (await gate.caller(bearing(issuer.token(**claims)))).identity.scopes == expected
+                assert (await resolve(gate.caller(bearing(issuer.token(**claims))))).identity.scopes == expected
         everybody = await came(tmp_path, issuer, issuer.token(scope=None), default_scopes=("call",))
         assert everybody.identity.scopes == {CALL}
 
@@ -237,12 +239,12 @@ async def test_tenant_agent_role_and_groups_come_from_their_claims(tmp_path: Pat
             "realm": {"role": "clerk", "groups": "all"},
         }
         async with guarded(tmp_path, issuer, **said) as gate:
-            caller = await gate.caller(bearing(issuer.token(**claims)))
+            caller = await resolve(gate.caller(bearing(issuer.token(**claims))))
             assert (caller.tenant, caller.agent, caller.role) == ("acme", "desk", "clerk")
             assert caller.identity.tenant == "acme" and caller.identity.groups == {"all"}
             for odd in ({"org": None}, {"org": ""}, {"org": 5}, {"org": ["acme"]}, {"org": "a\tb"}):
                 with pytest.raises(Refused) as refused:
-                    await gate.caller(bearing(issuer.token(**(claims | odd))))
+                    await resolve(gate.caller(bearing(issuer.token(**(claims | odd)))))
                 assert refused.value.status == 401
 
 
@@ -255,10 +257,10 @@ async def test_people_of_one_name_are_never_one_person(tmp_path: Path) -> None:
         issuers = (JwtSettings(issuer=one.url, name="one"), JwtSettings(issuer=two.url))
         gate = GuardedGate(ServeSettings(public_url=PUBLIC, jwt=issuers), access)
         tokens = (key, one.token(), two.token(), two.token(sub="one|ada"))
-        names = [(await gate.caller(bearing(token))).identity.principal for token in tokens]
+        names = [(await resolve(gate.caller(bearing(token)))).identity.principal for token in tokens]
         assert names == ["ada", "one|ada", f"{two.url}|ada", f"{two.url}|one|ada"]
         with pytest.raises(Refused):  # one issuer's key under the other's name
-            await gate.caller(bearing(one.token(iss=two.url)))
+            await resolve(gate.caller(bearing(one.token(iss=two.url))))
         await gate.aclose()
 
 
@@ -278,11 +280,11 @@ async def test_grants_say_what_callers_become_and_the_first_that_fits_counts(tmp
             ({}, (None, None, "small", "default")),
         ]
         for claims, expected in cases:
-            caller = await gate.caller(bearing(issuer.token(**claims)))
+            caller = await resolve(gate.caller(bearing(issuer.token(**claims))))
             assert (caller.agent, caller.role, caller.surface_id, caller.tenant) == expected
             assert caller.identity.tenant == caller.tenant
         with pytest.raises(Refused) as refused:
-            await gate.caller(bearing(issuer.token(groups=["support", "banned"])))
+            await resolve(gate.caller(bearing(issuer.token(groups=["support", "banned"]))))
         assert refused.value.status == 403
 
 
@@ -293,11 +295,11 @@ async def test_a_remembered_token_ends_with_its_time(tmp_path: Path) -> None:
         settings = ServeSettings(public_url=PUBLIC, jwt=JwtSettings(issuer=issuer.url, leeway_seconds=0))
         gate = GuardedGate(settings, Access(tmp_path), clock=lambda: now)
         token = issuer.token(exp=int(now) + 30, iat=None)
-        await gate.caller(bearing(token))
+        await resolve(gate.caller(bearing(token)))
         now += 31
         issuer.is_down = True
         asked = dict(issuer.asked)
-        await gate.caller(bearing(token))  # verified again, by the clock of the machine, which has not moved
+        await resolve(gate.caller(bearing(token)))  # verified again, by the clock of the machine, which has not moved
         assert issuer.asked == asked
         await gate.aclose()
 
@@ -313,11 +315,11 @@ async def test_a_remembered_token_does_not_outlive_the_key_that_signed_it(
         monkeypatch.setattr(jwks, "ASKED_EVERY_SECONDS", 0.0)
         gate = GuardedGate(settings, Access(tmp_path), clock=lambda: now)
         token = issuer.token(exp=int(now) + 7200)
-        await gate.caller(bearing(token))
+        await resolve(gate.caller(bearing(token)))
         issuer.turn("second", keep=False)
         now += 601
         with pytest.raises(Refused):
-            await gate.caller(bearing(token))
+            await resolve(gate.caller(bearing(token)))
         await gate.aclose()
 
 

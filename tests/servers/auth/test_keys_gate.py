@@ -14,7 +14,7 @@ from ferrule.access.last_use import COARSE_SECONDS
 from ferrule.access.tokens import Limits
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.serving import GrantSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
@@ -31,7 +31,7 @@ def bearing(secret: str) -> Request:
 
 async def refused(gate: GuardedGate, secret: str) -> int:
     try:
-        await gate.caller(bearing(secret))
+        await resolve(gate.caller(bearing(secret)))
     except Refused as refusal:
         return refusal.status
     return 0
@@ -52,7 +52,7 @@ async def test_a_key_makes_exactly_the_caller_that_it_is_bound_to(tmp_path: Path
     limits = Limits(tenant="acme", agent="desk", role="clerk", surface="small")
     token, secret = access.add(access.local_owner(), "bot", [CALL, ADMIN], ["support"], limits)
     gate = GuardedGate(ServeSettings(), access)
-    caller = await gate.caller(bearing(secret))
+    caller = await resolve(gate.caller(bearing(secret)))
     identity = Identity("bot", f"token:{token.id}", frozenset({CALL, ADMIN}), frozenset({"support"}), tenant="acme")
     assert caller == Caller(identity, "acme", "desk", "clerk", "small", is_operator=True)
     assert caller.oversees("acme") and not caller.oversees("default") and not caller.sees("bot", "default")
@@ -65,7 +65,7 @@ async def test_the_first_two_tokens_are_for_the_whole_workspace(tmp_path: Path) 
     access.local_owner()
     gate = GuardedGate(ServeSettings(), access)
     owner, agent = [
-        await gate.caller(bearing((tmp_path / ".ferrule/keys" / name).read_text().strip()))
+        await resolve(gate.caller(bearing((tmp_path / ".ferrule/keys" / name).read_text().strip())))
         for name in ("owner.token", "agent.token")
     ]
     assert owner.is_operator and owner.oversees("acme") and owner.identity.scopes == {APPROVE, ADMIN}
@@ -83,7 +83,7 @@ async def test_what_a_key_says_itself_stands_whatever_grants_say(tmp_path: Path)
     _, bound = access.add(access.local_owner(), "bot", [CALL], (), Limits(tenant="acme", agent="desk"))
     _, free = access.add(access.local_owner(), "cat", [CALL])
     gate = GuardedGate(ServeSettings(grants=grants), access)
-    one, two = await gate.caller(bearing(bound)), await gate.caller(bearing(free))
+    one, two = await resolve(gate.caller(bearing(bound))), await resolve(gate.caller(bearing(free)))
     assert (one.tenant, one.agent, one.role, one.identity.tenant) == ("acme", "desk", "guest", "acme")
     assert (two.tenant, two.agent, two.role, two.identity.tenant) == ("shop", None, "clerk", "shop")
     await gate.aclose()
@@ -136,15 +136,15 @@ async def test_the_last_use_is_written_down_roughly_and_not_for_every_request(tm
     state = access.state()
     gate = GuardedGate(ServeSettings(), access, clock=lambda: now)
     for _ in range(100):
-        await gate.caller(bearing(secret))
+        await resolve(gate.caller(bearing(secret)))
     await gate.aclose()
     assert access.use.times() == {token.id: "2033-05-18T03:33:20Z"}
     now += COARSE_SECONDS / 2
-    await gate.caller(bearing(secret))
+    await resolve(gate.caller(bearing(secret)))
     await gate.aclose()
     assert access.use.times() == {token.id: "2033-05-18T03:33:20Z"}
     now += COARSE_SECONDS
-    await gate.caller(bearing(secret))
+    await resolve(gate.caller(bearing(secret)))
     await gate.aclose()
     assert access.use.times() == {token.id: "2033-05-18T03:48:20Z"}
     assert access.state() == state
@@ -163,7 +163,7 @@ async def test_keys_that_cannot_be_read_let_nobody_in(tmp_path: Path) -> None:
     file.write_text("{")
     assert await soon(lambda: refused(gate, secret), 503) < 1
     with pytest.raises(Refused) as unreadable:
-        await gate.caller(bearing(secret))
+        await resolve(gate.caller(bearing(secret)))
     assert "damaged" in unreadable.value.detail
     file.write_bytes(good)
     assert await soon(lambda: refused(gate, secret), 0) < 1

@@ -14,11 +14,12 @@ from typing import Any
 import ferrule
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.table import METHODS
-from ferrule.servers.mcp.server import Exchange, McpServer
-from ferrule.servers.mcp.wire.messages import MODERN, decoded
+from ferrule.servers.mcp.server import Answered, Exchange, McpServer
+from ferrule.servers.mcp.wire.messages import MODERN, read_message
 
 WAIT_SECONDS = 30.0
 REVISIONS = ("2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26")
@@ -98,7 +99,7 @@ class Client:
 
     async def exchange(self, request_id: Any = None, back: Any = None) -> Exchange:
         run_id = "" if self.session is None else str(id(self.session))
-        surface = await self.server.edge.surface(self.caller, run_id, "mcp")
+        surface = await resolve(self.server.edge.surface(self.caller, run_id, "mcp"))
         asked = next(self._ids) if request_id is None else request_id
         return Exchange(
             self.caller, surface, self.revision, asked, back or self.back, client=self.features, session=self.session
@@ -107,8 +108,11 @@ class Client:
     async def raw(self, method: str, params: dict[str, Any] | None = None) -> bytes:
         exchange = await self.exchange()
         asked = {"jsonrpc": "2.0", "id": exchange.request_id, "method": method, "params": params or {}}
-        message = decoded(json.dumps(asked).encode())
-        return (await asyncio.wait_for(self.server.answer(exchange, message), WAIT_SECONDS)).text
+        return (await asyncio.wait_for(self.answer(exchange, asked), WAIT_SECONDS)).text
+
+    async def answer(self, exchange: Exchange, asked: dict[str, Any]) -> Answered:
+        """The answer to a request, in a task as a transport has it."""
+        return await resolve(self.server.answer(exchange, read_message(json.dumps(asked).encode())))
 
     async def ask(self, method: str, **params: Any) -> Any:
         """The result of a request. Raises Failed."""

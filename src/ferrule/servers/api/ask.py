@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from ferrule.app.surface import SurfaceHandle
 from ferrule.servers.api.background import Background
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.api.requests import Preference, accepted, preference_of
+from ferrule.servers.api.requests import Preference, accepted, decode_body, pairs_of, preference_of, query_of
 from ferrule.servers.api.route import EVENT_TYPE, Field, Route
 from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller
@@ -81,10 +82,18 @@ class Ask:
         self._query: Any = None
         self._body: Any = None
 
-    def read(self, query: Any, body: Any) -> None:
-        """Take what was read of the request."""
-        self._query = query
-        self._body = body
+    def read_head(self) -> None:
+        """Reads the query, and the headers that the route names. Raises Problem."""
+        self.pairs = pairs_of(self.request.query)
+        self._query = query_of(self.pairs, self.route.query)
+        for field in self.route.headers:
+            self.header(field)
+
+    def read_body(self, body: bytes, depth: int) -> None:
+        """Reads the body, where the route takes one. Raises Problem."""
+        shape = self.route.body
+        if shape is not None:
+            self._body = decode_body(self.request, body, shape, depth=depth, is_optional=self.route.is_body_optional)
 
     def query(self, shape: type[Body]) -> Body:
         """The query, as the route declared it."""
@@ -129,6 +138,8 @@ class Ask:
         """True when a stream of events is asked for."""
         return accepted(self.request, self.route.produces) == EVENT_TYPE
 
-    async def surface(self) -> SurfaceHandle:
-        """The caller's surface, in the run that the request names. Raises Problem and SurfaceError."""
-        return await self.edge.surface(self.caller, self.header(RUN) or "", "http")
+    def surface(self) -> SurfaceHandle | Awaitable[SurfaceHandle]:
+        """Returns the caller's surface, in the run that the request names; something to await when it has to be made again.
+
+        Raises Problem and Refused."""
+        return self.edge.surface(self.caller, self.header(RUN) or "", "http")

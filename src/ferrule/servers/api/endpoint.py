@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from ferrule.errors import FerruleError
 from ferrule.model.approval import Identity
@@ -11,13 +11,13 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.background import Background
 from ferrule.servers.api.openapi import openapi_document, reference_page
 from ferrule.servers.api.replies import Problem, Replied, Reply, not_found, problem_of, written
-from ferrule.servers.api.requests import accepted, body_of, pairs_of, query_of
+from ferrule.servers.api.requests import accepted
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
-from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import Answer, Header, Request, Stream, resolve
 from ferrule.servers.auth.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
-from ferrule.servers.root import OpenEndpoint, refusal, request_id_of
+from ferrule.servers.root import OpenEndpoint, Response, encode_refusal, request_id_of
 
 PREFIX = "/v1"
 _OPEN_BYTES = 256 * 1024
@@ -30,6 +30,9 @@ _ANYBODY = Caller(Identity("anybody", "http", frozenset()))
 class HttpEndpoint:
     """Everything below `/v1` that takes a credential."""
 
+    scope: str | None = None
+    """Each route says what it takes."""
+
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
         self._router = Router(ROUTES)
@@ -38,70 +41,80 @@ class HttpEndpoint:
 
     def open_paths(self) -> dict[str, OpenEndpoint]:
         """The paths that take no credential."""
-        routes = {f"{PREFIX}{route.path}": self.open for route in ROUTES if route.is_open}
+        routes = {f"{PREFIX}{route.path}": self.respond_to_anybody for route in ROUTES if route.is_open}
         pages = {"/openapi.json": openapi_document, "/docs": reference_page}
-        return {**{f"{PREFIX}{path}": self._page(page) for path, page in pages.items()}, **routes}
+        return {**{f"{PREFIX}{path}": self._open_page(page) for path, page in pages.items()}, **routes}
 
-    def _page(self, page: OpenEndpoint) -> OpenEndpoint:
-        async def answer(request: Request) -> Answer | Stream:
+    def _open_page(self, page: Callable[[Request], Answer]) -> OpenEndpoint:
+        def respond(request: Request) -> Answer:
             request_id = request_id_of(request, self._edge)
-            return await self._told(request, page(request), request_id)
+            try:
+                answer = page(request)
+            except Problem as problem:
+                answer = problem.answer(request_id)
+            _mark(answer, request_id)
+            return answer
 
-        return answer
+        return respond
 
-    async def open(self, request: Request) -> Answer | Stream:
-        """Answer one request of anybody."""
-        return await self(request, _ANYBODY)
+    def respond_to_anybody(self, request: Request) -> Response:
+        """Answers one request of anybody."""
+        return self.respond(request, _ANYBODY)
 
-    async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
-        """Answer one request of an authenticated caller."""
-        request_id = request_id_of(request, self._edge)
-        return await self._told(request, self._answer(request, caller, request_id), request_id)
-
-    async def _told(self, request: Request, work: Awaitable[Answer | Stream], request_id: str) -> Answer | Stream:
-        """An answer, whatever goes wrong with it."""
+    def respond(self, request: Request, caller: Caller) -> Response:
+        """Answers one request of an authenticated caller; returns something to await where it has to wait."""
+        request_id, route = request_id_of(request, self._edge), None
+        answer: Answer | Stream
         try:
-            answer = await work
-        except ClientGone:
-            raise
-        except TooLarge:
-            answer = Problem(413, "too_large", "the body has more bytes than are taken here").answer(request_id)
-        except Problem as problem:
-            answer = problem.answer(request_id)
-        except Refused as refused:
-            if refused.scopes and not refused.challenge:
-                refused.challenge = self._edge.gate.challenge(request, refused.scopes)
-            answer = refusal(refused, request_id)
-        except FerruleError as error:
-            answer = self._failed(error, request, request_id)
-        except Exception:
-            _log.exception("%s %r could not be answered (request %s)", request.method, request.path, request_id)
-            answer = _broken(request_id)
-        answer.headers += ((b"x-request-id", request_id.encode()), _NO_SNIFFING)
+            ask = self._check(request, caller, request_id)
+            if isinstance(ask, Answer):
+                answer = ask
+            else:
+                route, replied = ask.route, self._serve(ask)
+                if not isinstance(replied, _REPLIED):
+                    return self._finish(ask, replied)
+                answer = _write(replied, request, route)
+        except (Problem, FerruleError) as error:
+            answer = self._encode_error(error, request, request_id)
+        _mark(answer, request_id)
         return answer
 
-    def _failed(self, error: FerruleError, request: Request, request_id: str) -> Answer:
-        problem = problem_of(error)
-        if problem is None or problem.status >= 500:
+    async def _finish(self, ask: Ask, replied: Awaitable[Replied]) -> Answer | Stream:
+        answer: Answer | Stream
+        try:
+            answer = _write(await replied, ask.request, ask.route)
+        except (Problem, FerruleError) as error:
+            answer = self._encode_error(error, ask.request, ask.request_id)
+        _mark(answer, ask.request_id)
+        return answer
+
+    def refuse_method(self, request: Request) -> None:
+        """Returns None: each path tells by itself which methods it takes."""
+
+    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+        """Writes a refusal as problem details."""
+        return encode_refusal(refused, request_id)
+
+    def _encode_error(self, error: Problem | FerruleError, request: Request, request_id: str) -> Answer:
+        problem = error if isinstance(error, Problem) else problem_of(error)
+        if isinstance(error, FerruleError) and (problem is None or problem.status >= 500):
             _log.error("%s %r could not be answered (request %s): %s", request.method, request.path, request_id, error)
-        return _broken(request_id) if problem is None else problem.answer(request_id)
+        return (problem or _BROKEN).answer(request_id)
 
-    async def _answer(self, request: Request, caller: Caller, request_id: str) -> Answer | Stream:
-        replied, is_tagged = await self._replied(request, caller, request_id)
-        return written(replied, request, is_tagged=is_tagged) if isinstance(replied, Reply) else replied
+    def reply(self, request: Request, caller: Caller) -> Replied | Awaitable[Replied]:
+        """Answers one request for whoever shows the answer here, as a value instead of bytes; returns something to await where
+        it has to wait. Raises Problem, Refused and FerruleError."""
+        ask = self._check(request, caller, request_id_of(request, self._edge))
+        return ask if isinstance(ask, Answer) else self._serve(ask)
 
-    async def reply(self, request: Request, caller: Caller) -> Replied:
-        """The same for whoever shows the answer here, as a value instead of bytes. Raises Problem, Refused and FerruleError."""
-        return (await self._replied(request, caller, request_id_of(request, self._edge)))[0]
-
-    async def _replied(self, request: Request, caller: Caller, request_id: str) -> tuple[Replied, bool]:
-        """What a route says, and whether that carries an ETag."""
+    def _check(self, request: Request, caller: Caller, request_id: str) -> Ask | Answer:
+        """Finds the route and checks the head of a request against it. Returns the answer to OPTIONS, which needs no route."""
         match = self._router.find(request.path.removeprefix(PREFIX))
         if match is None:
             raise not_found("there is nothing at this path; /v1/docs tells what there is")
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
-            return Answer(204, b"", [(b"allow", _allowed(match.routes))]), False
+            return Answer(204, b"", [(b"allow", _allowed(match.routes))])
         route = match.routes.get(method)
         if route is None:
             raise _not_allowed(request, match.routes)
@@ -109,27 +122,34 @@ class HttpEndpoint:
         if accepted(request, route.produces) is None:
             raise Problem(406, "not_acceptable", f"this is given as {' or '.join(route.produces)}")
         ask = Ask(request, caller, self._edge, self._background, route, match.parts, request_id)
-        await self._read(ask)
-        return await route.serve(ask), route.is_tagged
+        ask.read_head()
+        return ask
 
-    async def _read(self, ask: Ask) -> None:
-        route, limits = ask.route, self._edge.settings.limits
-        ask.pairs = pairs_of(ask.request.query)
-        query = query_of(ask.pairs, route.query)
-        for field in route.headers:
-            ask.header(field)
-        body = None
-        if route.body is not None:
-            body = await body_of(
-                ask.request,
-                route.body,
-                limit=min(limits.body_bytes, _OPEN_BYTES) if route.is_open else limits.body_bytes,
-                depth=limits.depth,
-                is_optional=route.is_body_optional,
-            )
-        else:
-            await ask.request.body(limits.body_bytes)  # what nobody asked for is not looked at
-        ask.read(query, body)
+    def _serve(self, ask: Ask) -> Replied | Awaitable[Replied]:
+        """Reads the body and has the route serve the request."""
+        most = self._edge.settings.limits.body_bytes
+        body = ask.request.read(min(most, _OPEN_BYTES) if ask.route.is_open and ask.route.body is not None else most)
+        return self._serve_body(ask, body) if isinstance(body, bytes) else self._serve_later(ask, body)
+
+    async def _serve_later(self, ask: Ask, body: Awaitable[bytes]) -> Replied:
+        return await resolve(self._serve_body(ask, await body))
+
+    def _serve_body(self, ask: Ask, body: bytes) -> Replied | Awaitable[Replied]:
+        ask.read_body(body, self._edge.settings.limits.depth)
+        return ask.route.serve(ask)
+
+
+_REPLIED = (Reply, Answer, Stream)
+_BROKEN = Problem(500, "internal_error", "the server failed; its log tells why")
+
+
+def _write(replied: Replied, request: Request, route: Route) -> Answer | Stream:
+    return written(replied, request, is_tagged=route.is_tagged) if isinstance(replied, Reply) else replied
+
+
+def _mark(answer: Answer | Stream, request_id: str) -> None:
+    """Adds the headers that every answer of the API has."""
+    answer.headers += ((b"x-request-id", request_id.encode()), _NO_SNIFFING)
 
 
 def _allowed(routes: Mapping[str, Route]) -> bytes:
@@ -151,7 +171,3 @@ def _demand(route: Route, caller: Caller) -> None:
         raise Refused(
             403, "this is about the whole workspace, and the credential is for one tenant", code="tenant_only"
         )
-
-
-def _broken(request_id: str) -> Answer:
-    return Problem(500, "internal_error", "the server failed; its log tells why").answer(request_id)

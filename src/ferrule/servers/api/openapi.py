@@ -238,12 +238,12 @@ _HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-async def openapi_document(request: Request) -> Answer:
+def openapi_document(request: Request) -> Answer:
     """`GET /v1/openapi.json`. Raises Problem."""
     return _page(request, openapi_bytes(), JSON_TYPE, [JSON])
 
 
-async def reference_page(request: Request) -> Answer:
+def reference_page(request: Request) -> Answer:
     """`GET /v1/docs`. Raises Problem."""
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),

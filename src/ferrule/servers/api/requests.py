@@ -175,9 +175,8 @@ def _unwrap_hint(hint: Any) -> type:
     return str
 
 
-async def body_of(request: Request, shape: type[Shape], *, limit: int, depth: int, is_optional: bool) -> Shape:
-    """A body as a record. Raises Problem, TooLarge and ClientGone."""
-    body = await request.body(limit)
+def decode_body(request: Request, body: bytes, shape: type[Shape], *, depth: int, is_optional: bool) -> Shape:
+    """Decodes the body of a request into a record. Raises Problem."""
     if not body and is_optional:
         return shape()
     _demand_json(request, has_body=bool(body))

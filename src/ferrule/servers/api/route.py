@@ -46,7 +46,7 @@ class Field(msgspec.Struct, frozen=True):
         return not self.pattern or re.fullmatch(self.pattern, text) is not None
 
 
-Serve: TypeAlias = "Callable[[Ask], Awaitable[Replied]]"
+Serve: TypeAlias = "Callable[[Ask], Replied | Awaitable[Replied]]"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2s
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -28,7 +28,7 @@ from ferrule.servers.asgi import Header, Request
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.hosts import Door
 from ferrule.servers.auth.jwks import KEPT_SECONDS
-from ferrule.servers.auth.jwt_gate import Issuers, NotTaken
+from ferrule.servers.auth.jwt_gate import Issuers, NotTaken, Verified
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.auth.metadata import Metadata
 
@@ -136,26 +136,32 @@ class GuardedGate:
 
         self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
 
-    def known(self, request: Request) -> Caller | None:
-        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
-        _, digest = self._given(request)
+    def caller(self, request: Request) -> Caller | Awaitable[Caller]:
+        """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
+
+        Raises Refused."""
+        credential, digest = self._read_credential(request)
         now = self._clock()
         if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
             self._look(now)
         known = self._known.get(digest)
-        return None if known is None or now >= known.again_at else self._let_in(known, request, now)
+        if known is not None and now < known.again_at:
+            return self._let_in(known, request, now)
+        recognized = self._recognize(credential, request)
+        if isinstance(recognized, _Known):
+            return self._remember(digest, recognized, request, now)
+        return self._remember_later(digest, recognized, request, now)
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, by the request's credential alone. Raises Refused."""
-        caller = self.known(request)
-        if caller is None:
-            given, digest = self._given(request)
-            now = self._clock()
-            known = self._known[digest] = await self._recognized(given, request)
-            if len(self._known) > _REMEMBERED:
-                del self._known[next(iter(self._known))]
-            caller = self._let_in(known, request, now)
-        return caller
+    async def _remember_later(
+        self, digest: bytes, recognized: Awaitable[_Known], request: Request, now: float
+    ) -> Caller:
+        return self._remember(digest, await recognized, request, now)
+
+    def _remember(self, digest: bytes, known: _Known, request: Request, now: float) -> Caller:
+        self._known[digest] = known
+        if len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        return self._let_in(known, request, now)
 
     def _let_in(self, known: _Known, request: Request, now: float) -> Caller:
         if now >= known.note_at:
@@ -163,24 +169,24 @@ class GuardedGate:
         request.watcher = self._watch_it
         return known.caller
 
-    def _given(self, request: Request) -> tuple[bytes, bytes]:
-        """The credential of a request and its digest. Raises Refused."""
+    def _read_credential(self, request: Request) -> tuple[bytes, bytes]:
+        """Returns the credential of a request and its digest. Raises Refused."""
         seen = request.seen
         if seen is not None and "credential" in seen:
             known: tuple[bytes, bytes] = seen["credential"]
             return known
-        given = None
+        credential = None
         for name, value in request.headers:
             if name == b"authorization":
-                if given is not None:
+                if credential is not None:
                     raise self._malformed(request)
-                given = value
-        if given is None:
+                credential = value
+        if credential is None:
             raise self._unauthenticated(request)
-        found = given, blake2s(given).digest()
+        pair = credential, blake2s(credential).digest()
         if seen is not None:
-            seen["credential"] = found
-        return found
+            seen["credential"] = pair
+        return pair
 
     def _watched(self, request: Request) -> None:
         """A request stays open: it ends with its credential."""
@@ -223,8 +229,8 @@ class GuardedGate:
         if self._issuers is not None:
             await self._issuers.aclose()
 
-    async def _recognized(self, given: bytes, request: Request) -> _Known:
-        scheme, _, secret = given.decode("latin-1").strip().partition(" ")
+    def _recognize(self, credential: bytes, request: Request) -> _Known | Awaitable[_Known]:
+        scheme, _, secret = credential.decode("latin-1").strip().partition(" ")
         secret = secret.strip()
         if scheme.lower() != "bearer":
             raise self._unauthenticated(request)
@@ -233,9 +239,18 @@ class GuardedGate:
         if self._issuers is None or is_token(secret):
             return self._key(secret, request)
         try:
-            verified = await self._issuers.verified(secret, self.metadata.resource(request).audiences)
+            verified = self._issuers.verify(secret, self.metadata.resource(request).audiences)
         except NotTaken as why:
             raise self._invalid(request, f"an access token: {why}") from None
+        return self._hold(verified) if isinstance(verified, Verified) else self._hold_later(verified, request)
+
+    async def _hold_later(self, verified: Awaitable[Verified], request: Request) -> _Known:
+        try:
+            return self._hold(await verified)
+        except NotTaken as why:
+            raise self._invalid(request, f"an access token: {why}") from None
+
+    def _hold(self, verified: Verified) -> _Known:
         again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
         return _Known(verified.caller, verified.ends, again_at, _NEVER)
 
@@ -276,12 +291,8 @@ class OpenGate:
         self.metadata = Metadata(settings, self._door)
         self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
 
-    def known(self, request: Request) -> Caller:
-        """The local agent."""
-        return self._caller
-
-    async def caller(self, request: Request) -> Caller:
-        """The local agent."""
+    def caller(self, request: Request) -> Caller:
+        """Returns the local agent."""
         return self._caller
 
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:

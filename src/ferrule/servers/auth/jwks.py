@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import jwt
@@ -83,8 +83,14 @@ class Keys:
         self._good_until = float("-inf")
         self._asking: asyncio.Task[None] | None = None
 
-    async def candidates(self, kid: str | None, algorithm: str) -> Sequence[Key]:
-        """The keys that may have signed a token; none when the issuer has no such key. Raises KeysUnknown."""
+    def find_candidates(self, kid: str | None, algorithm: str) -> Sequence[Key] | Awaitable[Sequence[Key]]:
+        """Returns the keys that may have signed a token, none when the issuer has no such key; something to await when the
+        issuer has to be asked. Raises KeysUnknown."""
+        now, fitting = self._tick(), self._fitting(kid, algorithm)
+        is_stale = now >= self._good_until or (not fitting and now - self._asked_at >= ASKED_EVERY_SECONDS)
+        return self._ask_for(kid, algorithm) if is_stale else fitting
+
+    async def _ask_for(self, kid: str | None, algorithm: str) -> Sequence[Key]:
         if self._tick() >= self._good_until:
             await self._ask()
         found = self._fitting(kid, algorithm)

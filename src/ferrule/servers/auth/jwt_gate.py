@@ -8,7 +8,7 @@ of an issuer is another person than the holder of a local key of that name, and 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 import jwt
@@ -56,21 +56,22 @@ class Issuers:
         self._client: Client = client_for(issuers, allow)
         self._by_name = {issuer.issuer: (issuer, Keys(issuer, self._client, changed)) for issuer in issuers}
 
-    async def verified(self, token: str, audiences: Sequence[str]) -> Verified:
-        """Who comes with a token that is meant for one of these audiences. Raises NotTaken, and Refused."""
+    def verify(self, token: str, audiences: Sequence[str]) -> Verified | Awaitable[Verified]:
+        """Returns who comes with a token that is meant for one of these audiences; something to await when its issuer has to
+        be asked for keys. Raises NotTaken, and Refused."""
         if len(token) > _LONGEST:
             raise NotTaken("it is too long")
         algorithm, kid = self._header(token)
         issuer, keys = self._issuer(token)
         if algorithm not in issuer.algorithms:
             raise NotTaken("it is signed with an algorithm that [serve.jwt] algorithms does not allow")
-        try:
-            candidates = await keys.candidates(kid, algorithm)
-        except KeysUnknown:
-            raise Refused(503, "tokens cannot be checked at the moment", retry_after=10) from None
         wanted = (issuer.audience,) if issuer.audience else tuple(audiences)
-        claims = self._claims(token, candidates, algorithm, issuer, wanted)
-        return self._taken(claims, issuer)
+
+        def check(candidates: Sequence[Key]) -> Verified:
+            return self._taken(self._claims(token, candidates, algorithm, issuer, wanted), issuer)
+
+        candidates = keys.find_candidates(kid, algorithm)
+        return check(candidates) if isinstance(candidates, Sequence) else _check_later(candidates, check)
 
     async def aclose(self) -> None:
         """Stop asking issuers."""
@@ -146,6 +147,15 @@ class Issuers:
         channel = f"jwt:{principal}{FOREIGN}{client}"
         caller = caller_of(principal, channel, _scopes(claims, issuer), groups, bound, is_local=False)
         return Verified(caller, float(claims["exp"]) + issuer.leeway_seconds)
+
+
+async def _check_later(candidates: Awaitable[Sequence[Key]], check: Callable[[Sequence[Key]], Verified]) -> Verified:
+    """Checks a token once its issuer has told its keys. Raises NotTaken, and Refused."""
+    try:
+        known = await candidates
+    except KeysUnknown:
+        raise Refused(503, "tokens cannot be checked at the moment", retry_after=10) from None
+    return check(known)
 
 
 def _scopes(claims: dict[str, Any], issuer: JwtSettings) -> frozenset[str]:

@@ -63,7 +63,7 @@ class Metadata:
         port = bound[1] if bound else 80
         return Resource(f"http://{host}:{port}", self._path)
 
-    async def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Answer:
         """`GET /.well-known/oauth-protected-resource…`: who issues the tokens that count here. For anybody."""
         if not self._issuers:
             raise Refused(404, "there is no authorization server; keys of 'ferrule key' count", code="not_found")

@@ -16,7 +16,7 @@ from ferrule.errors import FerruleError
 from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.api.route import Router
-from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge, resolve
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS
@@ -132,7 +132,7 @@ class ConsoleEndpoint:
             request.headers = [*kept, (b"authorization", f"Bearer {credential}".encode("latin-1", "replace"))]
         else:  # a cookie is the only way in: what a browser adds by itself is not
             request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
-        return await self._edge.gate.caller(request)
+        return await resolve(self._edge.gate.caller(request))
 
     async def _read(self, view: View, cookie: str) -> None:
         """What changes something comes from one of our own pages. Raises Refused and Problem."""
@@ -151,7 +151,7 @@ class ConsoleEndpoint:
         said = _pairs(request.query)
         if request.method == "POST":
             _demand_form(request)
-            said |= _pairs(await request.body(_LOGIN_BYTES))
+            said |= _pairs(await resolve(request.read(_LOGIN_BYTES)))
         elif request.method not in ("GET", "HEAD"):
             raise Problem(405, "method_not_allowed", "That cannot be done here.")
         there, code = said.get("next", ""), said.get("code", "")
@@ -169,7 +169,7 @@ class ConsoleEndpoint:
         try:
             request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
             request.headers.append((b"authorization", f"Bearer {credential}".encode("latin-1")))
-            await self._edge.gate.caller(request)
+            await resolve(self._edge.gate.caller(request))
         except UnicodeError:
             return False
         except Refused as refused:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from ferrule.servers.api.endpoint import HttpEndpoint
-from ferrule.servers.asgi import Answer, Header, Request, Stream
+from ferrule.servers.asgi import Answer, Header, Request
 from ferrule.servers.edge import Edge
-from ferrule.servers.root import OpenEndpoint
+from ferrule.servers.root import OpenEndpoint, Response
 
 BASE = "/console"
 _POLICY = (
@@ -37,15 +37,15 @@ class ConsoleEntry:
         """Where it is. It asks for a credential in its own way."""
         return {"/": _to_console, BASE: _to_console, f"{BASE}/": self}
 
-    async def __call__(self, request: Request) -> Answer | Stream:
-        """Answer one request of anybody."""
+    def __call__(self, request: Request) -> Response:
+        """Answers one request of anybody."""
         if self._endpoint is None:
             made: OpenEndpoint = import_module("ferrule.servers.console.endpoint").ConsoleEndpoint(
                 self._edge, self._api
             )
             self._endpoint = made
-        return await self._endpoint(request)
+        return self._endpoint(request)
 
 
-async def _to_console(request: Request) -> Answer:
+def _to_console(request: Request) -> Answer:
     return Answer(303, b"", [(b"location", f"{BASE}/".encode()), *GUARDS])

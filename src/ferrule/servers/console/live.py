@@ -14,7 +14,7 @@ from contextlib import suppress
 from ferrule.errors import FerruleError
 from ferrule.model.journal import StoredEntry
 from ferrule.servers.api.background import Background
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 
@@ -56,7 +56,7 @@ class Live:
     async def listen(self, caller: Caller, request: Request) -> AsyncIterator[bytes]:
         """Server-sent events until the client leaves or its credential ends: `event: calls`, `inbox`, `catalog`, …, and `beat`
         while nothing happens. Raises Refused when its principal holds too many open, and TooLarge."""
-        await request.body(0)
+        await resolve(request.read(0))
         with suppress(FerruleError):  # the follower says so, and goes on trying
             return self._open.stream(caller, request, self._news(await self._newest()))
         return self._open.stream(caller, request, self._news(None))

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
+from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream, resolve
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer
@@ -74,7 +74,7 @@ class View:
 
     async def read_form(self, limit: int) -> None:
         """Read what was sent. Raises TooLarge, ClientGone, ValueError."""
-        body = await self.request.body(limit)
+        body = await resolve(self.request.read(limit))
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_MEMBERS)
         for name, value in pairs:
             self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))

@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextvars import copy_context
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from contextvars import Context, copy_context
+from typing import Any, Protocol, TypeAlias
 
-from ferrule.infra import tasks
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.reader import Reader, Unreadable
 from ferrule.servers.http1.request import Http1Request
 
-Respond = Callable[[Request], Awaitable[Answer | Stream | None]]
-"""Answers a request; None when its client went away."""
-Given = Answer | Awaitable[Answer | Stream | None] | None
-RespondNow = Callable[[Request], Given]
-"""Answers a request without waiting for anything. Gives its answer, or what is left to be awaited for it; None when nothing was
-done."""
+Response: TypeAlias = Answer | Awaitable[Answer | Stream | None]
+"""An answer, or something to await for one, which gives None when the client went away."""
+Respond: TypeAlias = Callable[[Request], Response]
+"""Answers a request."""
 
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
 _HELD_BYTES = 64 * 1024
@@ -41,7 +38,6 @@ class Host(Protocol):
     """The server, as its connections see it."""
 
     respond: Respond
-    respond_now: RespondNow | None
     loop: asyncio.AbstractEventLoop
     buffer: memoryview
     """What was just read of whichever connection."""
@@ -70,6 +66,8 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[Http1Request] = deque()
         self._current: Http1Request | None = None
         self._task: asyncio.Task[None] | None = None
+        self._unstarted: Response | None = None
+        """The response that a task is about to deliver; None once that task has made its first step."""
         self._answers = bytearray()
         """What was answered in this turn and is not written yet."""
         self._is_body_wanted = self._is_body_held = False
@@ -212,17 +210,19 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def answer(self) -> None:
-        """Answer requests as long as they are answered at once, and their client takes the answers; what has to wait becomes a
-        task. After a few it is the others' turn, however many were sent."""
+        """Answers requests as long as they are answered at once, and their client takes the answers; one that has to wait
+        becomes a task, in the context in which it began. After a few it is the others' turn, however many were sent."""
+        respond = self._server.respond
         for _ in range(_IN_A_ROW):
             if not self._waiting or self._current is not None or self._task is not None or self._drained is not None:
                 break
             request = self._current = self._waiting.popleft()
-            given = self._given_now(request)
-            if isinstance(given, Answer):
-                self._keep(request, given)
+            context = copy_context()
+            response = context.run(respond, request)
+            if isinstance(response, Answer) and self._goes_on_after(request):
+                self._keep(request, response)
             else:
-                self._begin(self._answered(request, given))
+                self._start(request, response, context)
         else:
             if self._waiting:
                 self._server.enlist(self)
@@ -234,30 +234,31 @@ class Connection(asyncio.BufferedProtocol):
         if self._answers:
             self.write(b"")
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        started = tasks.begun(work, self._loop)
-        if isinstance(started, asyncio.Task):
-            self._task = started
-            started.add_done_callback(self._ended)
+    def _start(self, request: Http1Request, response: Response, context: Context, *, is_canceled: bool = False) -> None:
+        self._unstarted = response
+        task = self._loop.create_task(self._deliver(request, response, is_canceled=is_canceled), context=context)
+        self._task = task
+        task.add_done_callback(lambda task: self._ended(task, request, context))
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
         """The task that answers a request, if it is this one's turn and it had to wait for something."""
         return self._task if request is self._current else None
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._task = None
-        if not task.cancelled() and task.exception() is not None:
+    def _ended(self, task: asyncio.Task[None], request: Http1Request, context: Context) -> None:
+        self._task, response = None, self._unstarted
+        if response is not None:
+            # A task that is canceled before its first step never runs its coroutine. The response may hold places and calls,
+            # which it lets go of only if it begins: so it begins, and hears of the cancellation where it first waits.
+            self._start(request, response, context, is_canceled=True)
+        elif not task.cancelled() and task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
         elif self._waiting and not self._transport.is_closing():
             self._server.enlist(self)
 
-    def _given_now(self, request: Http1Request) -> Given:
-        """What can be said at once to a request whose head is known."""
-        server = self._server
-        if request.seen is None or server.respond_now is None or not request.is_kept or server.is_closing:
-            return None
-        return copy_context().run(server.respond_now, request)
+    def _goes_on_after(self, request: Http1Request) -> bool:
+        """True when the connection goes on after the answer to a request."""
+        return request.is_kept and request.is_complete and not self._server.is_closing
 
     def _keep(self, request: Http1Request, answer: Answer) -> None:
         """Take an answer after which the connection goes on: it is written with the others of a turn."""
@@ -272,24 +273,27 @@ class Connection(asyncio.BufferedProtocol):
         if self.reader.incoming is None and not self._waiting and self._left_bytes is None:
             self._until = self._loop.time() + _IDLE_SECONDS
 
-    async def _answered(self, request: Http1Request, given: Awaitable[Answer | Stream | None] | None) -> None:
+    async def _deliver(self, request: Http1Request, response: Response, *, is_canceled: bool) -> None:
+        """Waits for the answer to a request, and writes it."""
+        self._unstarted = None
+        if is_canceled and self._task is not None:
+            self._task.cancel()
         try:
-            answer = await (self._server.respond(request) if given is None else given)
+            answer = response if isinstance(response, Answer) else await response
             if answer is None or self._transport.is_closing():
                 if isinstance(answer, Stream):
                     await _closed(answer)
                 elif self._failure and not self._transport.is_closing():  # its body is what could not be read
                     self._transport.abort() if request.has_begun else self._give_up(self._failure)
                 return
-            is_kept = request.is_kept and request.is_complete and not self._server.is_closing
+            is_kept = self._goes_on_after(request)
             if request.has_begun:
                 await answer.send(request.send)  # it ends what was begun
             elif isinstance(answer, Stream):
                 await self._write_parts(request, answer)
             elif is_kept:
                 self._keep(request, answer)
-                if self._task is not None:  # it is not the turn of this connection
-                    self._server.enlist(self)
+                self._server.enlist(self)  # it is not the turn of this connection
                 return
             else:
                 self.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=False))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Awaitable, Iterable, MutableMapping
 from typing import Any, Protocol
 
-from ferrule.servers.asgi import ClientGone, Header, Request, TooLarge
+from ferrule.servers.asgi import LONGEST_LENGTH, ClientGone, Header, Request, TooLarge
 
 _FEW_CHUNKS = 64
 
@@ -84,13 +84,18 @@ class Http1Request(Request):
         self._wanted: asyncio.Future[None] | None = None
         self._watching: list[asyncio.Future[None]] = []
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body. Raises TooLarge or ClientGone."""
+    def read(self, limit: int) -> bytes | Awaitable[bytes]:
+        """Returns the whole body if it has come, else something to await for it. Raises TooLarge or ClientGone."""
+        if self._size > limit:
+            raise TooLarge
         if self._body is not None:
             return self._body
+        return self._join() if self.is_complete else self._receive_body(limit)
+
+    async def _receive_body(self, limit: int) -> bytes:
         if not self.is_complete:
             length = self.header(b"content-length")
-            if length is not None and length.isdecimal() and (len(length) > 18 or int(length) > limit):
+            if length is not None and length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > limit):
                 raise TooLarge
             if self.expects:
                 self.expects = False
@@ -100,6 +105,9 @@ class Http1Request(Request):
             await self._more()
         if self._size > limit:
             raise TooLarge
+        return self._join()
+
+    def _join(self) -> bytes:
         chunks = self._chunks
         body = self._body = bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
         self._chunks = []

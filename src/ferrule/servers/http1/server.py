@@ -7,7 +7,7 @@ import logging
 import resource
 from typing import Any
 
-from ferrule.servers.http1.connection import Connection, Respond, RespondNow
+from ferrule.servers.http1.connection import Connection, Respond
 
 _MOST_CONNECTIONS = 10_000
 _READ_BYTES = 64 * 1024
@@ -26,11 +26,9 @@ class HttpServer:
         respond: Respond,
         loop: asyncio.AbstractEventLoop,
         most_connections: int | None = None,
-        respond_now: RespondNow | None = None,
     ) -> None:
-        """`respond_now` is asked first, in a context of its own, about requests whose head was seen before."""
+        """`respond` is called in a context of its own for each request."""
         self.respond = respond
-        self.respond_now = respond_now
         self.loop = loop
         self.connections: dict[Connection, None] = {}
         """The oldest first."""

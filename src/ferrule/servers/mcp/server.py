@@ -1,4 +1,5 @@
-"""The MCP server behind every transport: a table of methods, each a plain function from an exchange to a result.
+"""The MCP server behind every transport: a table of methods, each a function from an exchange to a result, or to something to
+await for it.
 
 An exchange is one request being answered: who asks, by which revision's rules, and the way back while it is worked on.
 Transports stand above it, the methods are handed to it. It knows neither sockets nor tools.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -42,12 +43,38 @@ RUN = OWN + "run"
 IDEMPOTENCY_KEY = OWN + "idempotency-key"
 """In `_meta`: calls with the same one are one call."""
 
+_LONGEST_RUN = 200
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
 _NO_TRACE = "0" * 32
 
 
+class RequestMeta(msgspec.Struct, gc=False):
+    """Members of a request's `_meta` that every revision knows. What makes no sense is as good as unsaid."""
+
+    progress_token: Any = msgspec.field(default=None, name="progressToken")
+    run: Any = msgspec.field(default="", name=RUN)
+    """The run that the request belongs to; empty for none."""
+    idempotency_key: Any = msgspec.field(default=None, name=IDEMPOTENCY_KEY)
+    traceparent: Any = None
+
+    def __post_init__(self) -> None:
+        """Forgets what makes no sense."""
+        if self.progress_token is not None and type(self.progress_token) not in (str, int):
+            self.progress_token = None
+        if type(self.run) is not str or len(self.run) > _LONGEST_RUN:
+            self.run = ""
+        if self.idempotency_key is not None and (type(self.idempotency_key) is not str or not self.idempotency_key):
+            self.idempotency_key = None
+        if self.traceparent is not None and type(self.traceparent) is not str:
+            self.traceparent = None
+
+
 class Back(Protocol):
     """The way back to the client, for one request: its own stream, and nothing else (MCP-53, MCP-83)."""
+
+    @property
+    def is_pipe(self) -> bool:
+        """True where all requests share one way back, and a client has to be told which of them ended."""
 
     async def tell(self, text: bytes) -> None:
         """Send a notification about this request. Over HTTP the first one makes the answer a stream of events."""
@@ -58,14 +85,19 @@ class Back(Protocol):
 
 
 class Silent:
-    """No way back but the response: for requests that are answered at once."""
+    """No way back but the response: for requests that are answered without waiting for anything."""
+
+    is_pipe = False
 
     async def tell(self, text: bytes) -> None:
-        """Nobody hears it."""
+        """Tells nobody."""
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """Nobody can be asked."""
+        """Asks nobody."""
         raise RpcError(INVALID_REQUEST, "this client cannot be asked here")
+
+
+SILENT = Silent()
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -78,49 +110,39 @@ class Exchange(msgspec.Struct, eq=False):
     surface: SurfaceHandle
     revision: str
     request_id: RequestId
-    back: Back
+    back: Back = SILENT
+    """A transport that has one puts it here before anything awaits."""
     client: frozenset[str] = frozenset()
     """What the client declared: for this request (modern), or for its session. Also names of extensions."""
-    meta: dict[str, Any] | msgspec.Raw | None = None
-    """The `_meta` of the request, as an object or as its JSON. What is known of it stands in the members below; of an object
-    they are read from it."""
-    progress_token: Any = None
-    idempotency_key: Any = None
-    traceparent: Any = None
+    progress_token: RequestId | None = None
+    idempotency_key: str | None = None
+    traceparent: str | None = None
     log_level: str | None = None
     """The least level of log messages to be sent; None for none at all."""
     headers: Mapping[bytes, bytes] | None = None
     """Those that have to agree with the body; None on a wire without any (MCP-35)."""
     session: Any = None
     """The session, in the revisions that have them."""
-    is_modern: bool = False
-    """True in the revision without sessions."""
 
-    def __post_init__(self) -> None:
-        """What a client says is taken if it makes sense, and is as good as unsaid if not."""
-        if self.revision == MODERN:
-            self.is_modern = True
-        meta = self.meta
-        if type(meta) is dict:
-            self.progress_token, self.traceparent = meta.get("progressToken"), meta.get("traceparent")
-            self.idempotency_key = meta.get(IDEMPOTENCY_KEY)
-        if self.progress_token is not None and type(self.progress_token) not in (str, int):
-            self.progress_token = None
-        if self.idempotency_key is not None and (type(self.idempotency_key) is not str or not self.idempotency_key):
-            self.idempotency_key = None
+    @property
+    def is_modern(self) -> bool:
+        """True in the revision without sessions."""
+        return self.revision == MODERN
 
     @property
     def trace_id(self) -> str | None:
         """The trace that the client counts this request among; None when it names none that can be one (MCP-104)."""
-        found = _TRACEPARENT.fullmatch(self.traceparent) if type(self.traceparent) is str else None
+        found = _TRACEPARENT.fullmatch(self.traceparent) if self.traceparent is not None else None
         return found[1] if found is not None and found[1] != _NO_TRACE else None
 
 
 _log = logging.getLogger("ferrule.mcp")
 
-Handle = Callable[["McpServer", Exchange, bytes], Awaitable[Any]]
-"""Gives a result: an object, or its JSON as bytes (then complete, with everything its revision wants). Raises RpcError.
-The last argument is the JSON of `params`, `{}` when there are none."""
+RpcResult = bytes | dict[str, Any]
+"""A result: an object, or its JSON as bytes (then complete, with everything its revision wants)."""
+Handle = Callable[["McpServer", Exchange, bytes], RpcResult | Awaitable[RpcResult]]
+"""Returns a result, or something to await for it. Raises RpcError. The last argument is the JSON of `params`, `{}` when there
+are none."""
 
 
 class Method(NamedTuple):
@@ -167,29 +189,32 @@ class McpServer:
             return None
         return method if method.is_declared is None or method.is_declared(self, exchange) else None
 
-    async def answer(self, exchange: Exchange, message: Message) -> Answered:
-        """The response to one request, whatever goes wrong with it."""
-        method = self.method(message.method, exchange)
-        if method is None:
-            error = RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
-            return Answered(error_text(exchange.request_id, error), error.status)
-        if not exchange.is_modern:  # there it was looked at before, in the order of its checks
-            try:
-                refuse_doubled_params(message)
-            except RpcError as error:
-                return Answered(error_text(exchange.request_id, error), error.status)
-        params = b"{}" if message.params is msgspec.UNSET else bytes(message.params)
-        return await self.answered(exchange, message.method, method.handle(self, exchange, params))
-
-    async def answered(self, exchange: Exchange, method: str, work: Awaitable[Any]) -> Answered:
-        """The response that a handler's work comes to."""
+    def answer(self, exchange: Exchange, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
+        """Answers one request, whatever goes wrong with it; returns something to await when its method has to wait."""
         try:
-            result = await work
-            if type(result) is not bytes:
-                result = encode(self.completed(exchange, result))
-            return Answered(result_text(exchange.request_id, result))
+            method = self.method(message.method, exchange)
+            if method is None:
+                raise RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
+            if not exchange.is_modern:  # there it was looked at before, in the order of its checks
+                refuse_doubled_params(message)
+            params = message.params
+            result = method.handle(self, exchange, b"{}" if isinstance(params, msgspec.UnsetType) else bytes(params))
+            if isinstance(result, bytes) or isinstance(result, dict):  # noqa: SIM101  a third of the time of a tuple of types
+                return self._encode(exchange, result)
+            return self._wait_for(exchange, message.method, result)
+        except Exception as error:
+            return failure(exchange.request_id, message.method, error)
+
+    async def _wait_for(self, exchange: Exchange, method: str, work: Awaitable[RpcResult]) -> Answered:
+        try:
+            return self._encode(exchange, await work)
         except Exception as error:
             return failure(exchange.request_id, method, error)
+
+    def _encode(self, exchange: Exchange, result: RpcResult) -> Answered:
+        if not isinstance(result, bytes):
+            result = encode(self.completed(exchange, result))
+        return Answered(result_text(exchange.request_id, result))
 
     def completed(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
         """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""

@@ -26,7 +26,7 @@ from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView
 from ferrule.schema.validation.validators import compiled_schema
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import Answer, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes
@@ -154,7 +154,7 @@ class Calling:
         self, caller: Caller, request: CallRequest, check_url: Callable[[str], str], *, is_bare: bool = False
     ) -> Answer:
         """The answer to one call. Raises BadRequest, and Refused (429)."""
-        leave = await self._edge.turnstile.enter(caller)
+        leave = await resolve(self._edge.turnstile.enter(caller))
         try:
             item, handed = await self._ready(caller, request, check_url)
             call_id = request.call_id or str(uuid.uuid4())

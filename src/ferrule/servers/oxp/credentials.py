@@ -19,7 +19,7 @@ from ferrule.access.tokens import Limits, is_token
 from ferrule.errors import SettingsError
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, holds
 from ferrule.servers.auth.jwt_gate import NotTaken
 from ferrule.servers.auth.refusals import reason_of
@@ -107,7 +107,7 @@ class Door:
     async def _with_token(self, request: Request) -> Caller:
         """The caller with a token that the other servers take, too. Raises NotTaken, and Refused."""
         try:
-            caller = await self._edge.gate.caller(request)
+            caller = await resolve(self._edge.gate.caller(request))
         except Refused as refused:
             if refused.status in _PASSED_ON:
                 raise

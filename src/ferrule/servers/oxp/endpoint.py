@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge, resolve
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp.calls import Calling
@@ -85,7 +85,7 @@ class OxpEndpoint:
 
     async def _tools(self, request: Request) -> Answer:
         caller = await self._door.caller(request)
-        body = await request.body(self._edge.settings.limits.body_bytes)
+        body = await resolve(request.read(self._edge.settings.limits.body_bytes))
         if body.strip():
             demand_json(request.header(b"content-type"), is_optional=True)
         read_list(body, request.header(VERSION))
@@ -95,7 +95,7 @@ class OxpEndpoint:
     async def _call(self, request: Request) -> Answer:
         caller = await self._door.caller(request)
         demand_json(request.header(b"content-type"))
-        body = await request.body(self._edge.settings.limits.body_bytes)
+        body = await resolve(request.read(self._edge.settings.limits.body_bytes))
         asked, is_bare = read_call(body, request.header(VERSION), is_compat=self._settings.compat)
         if is_bare:
             _log.warning("a call came without its envelope, as later drafts of the protocol have it")

@@ -88,7 +88,7 @@ async def test_a_batch_whose_stream_nobody_reads_gives_its_place_back(tmp_path: 
 
         headers = [(name.lower().encode(), value.encode()) for name, value in said.items()]
         scope = {"type": "http", "method": "POST", "path": "/v1/batches", "headers": headers}
-        unread = await here.stand.root.respond(Request(scope, receive))
+        unread = await here.stand.respond(Request(scope, receive))
         assert isinstance(unread, Stream)
         await unread.source.aclose()  # type: ignore[attr-defined]  # it is a generator
         assert (await here.call("ada", "add", {"a": 1, "b": 1})).status == 200

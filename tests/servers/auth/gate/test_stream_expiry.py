@@ -12,7 +12,7 @@ from typing import Any
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import JwtSettings, LimitSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, issuing
@@ -37,7 +37,7 @@ async def test_a_revoked_key_ends_what_it_holds_open_and_nothing_else(tmp_path: 
     gate = GuardedGate(ServeSettings(hosts=("tools.example.com",)), access)
     requests = [bearing(revoked), bearing(kept)]
     for request in requests:
-        await gate.caller(request)
+        await resolve(gate.caller(request))
     one, other = [asyncio.create_task(request.gone()) for request in requests]
     await asyncio.sleep(0)
     began = time.monotonic()
@@ -60,7 +60,7 @@ async def test_what_an_expired_token_began_may_come_to_an_end(tmp_path: Path) ->
         )
         gate = GuardedGate(settings, Access(tmp_path), clock=lambda: now)
         request = bearing(issuer.token(aud=RESOURCE, exp=int(now) + 30, iat=None))
-        await gate.caller(request)
+        await resolve(gate.caller(request))
         held = asyncio.create_task(request.gone())
         await asyncio.sleep(0)
         now += 31
@@ -80,7 +80,7 @@ async def test_a_request_whose_key_was_revoked_before_it_stays_open_does_not(tmp
     token, secret = access.add(owner, "ada", [CALL])
     gate = GuardedGate(ServeSettings(hosts=("tools.example.com",)), access)
     request = bearing(secret)
-    await gate.caller(request)
+    await resolve(gate.caller(request))
     access.revoke(owner, token.id)
     gate._look(time.time())
     await request.gone()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.asgi import Answer, Request, resolve
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.connection import Connection
@@ -23,12 +23,11 @@ SMALL = 16 * 1024
 class Kitchen:
     """Answers everything at once, with as many bytes as the path says; `/body` wants its body first."""
 
-    async def respond(self, request: Request) -> Answer:
-        given = self.respond_now(request)
-        return given if given is not None else Answer(200, b"%d bytes came" % len(await request.body(1 << 30)))
+    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
+        return self.count(request) if request.path == "/body" else Answer(200, b"x" * int(request.path[1:]))
 
-    def respond_now(self, request: Request) -> Answer | None:
-        return None if request.path == "/body" else Answer(200, b"x" * int(request.path[1:]))
+    async def count(self, request: Request) -> Answer:
+        return Answer(200, b"%d bytes came" % len(await resolve(request.read(1 << 30))))
 
 
 class Client:
@@ -68,7 +67,7 @@ async def serving() -> AsyncIterator[tuple[HttpServer, Client]]:
     loop, kitchen = asyncio.get_running_loop(), Kitchen()
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)  # its connections have it, too
-    server = HttpServer(kitchen.respond, loop, respond_now=kitchen.respond_now)
+    server = HttpServer(kitchen.respond, loop)
     await server.listen(sock=listening)
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 
 import pytest
 
@@ -26,17 +27,16 @@ class Kitchen:
         self.asked: list[str] = []
         self.goes_on = asyncio.Event()
 
-    async def respond(self, request: Request) -> Answer:
-        if request.path == "/later":
-            await self.goes_on.wait()
+    async def respond_later(self, request: Request) -> Answer:
+        await self.goes_on.wait()
         return Answer(200, request.path.encode())
 
-    def respond_now(self, request: Request) -> Answer | Awaitable[Answer | None] | None:
+    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
         self.asked.append(request.path)
         if request.path == "/broken":
             raise RuntimeError("a mistake of ours")
         if request.path == "/later":
-            return self.respond(request)
+            return self.respond_later(request)
         return Answer(200, LARGE if request.path == "/large" else request.path.encode())
 
 
@@ -56,7 +56,7 @@ class Client:
 @asynccontextmanager
 async def serving(count: int = 1) -> AsyncIterator[tuple[Kitchen, list[Client]]]:
     kitchen = Kitchen()
-    server = HttpServer(kitchen.respond, asyncio.get_running_loop(), respond_now=kitchen.respond_now)
+    server = HttpServer(kitchen.respond, asyncio.get_running_loop())
     kitchen.server = server
     await server.listen(host="127.0.0.1", port=0)
     port = server._listening[0].sockets[0].getsockname()[1]
@@ -98,18 +98,18 @@ def test_everybody_of_a_turn_is_answered_before_anybody_is_written_to(monkeypatc
     async def story() -> None:
         async with serving(3) as (kitchen, clients):
             done: list[str] = []
-            respond_now, write = kitchen.respond_now, Connection.write
+            respond, write = kitchen.respond, Connection.write
 
-            def answered(request: Request) -> Answer | Awaitable[Answer | None] | None:
+            def answered(request: Request) -> Answer | Awaitable[Answer]:
                 done.append("answered")
-                return respond_now(request)
+                return respond(request)
 
             def written(connection: Connection, data: bytes | bytearray) -> None:
                 done.append("written")
                 write(connection, data)
 
             monkeypatch.setattr(Connection, "write", written)
-            kitchen.server.respond_now = answered
+            kitchen.server.respond = answered
             for connection in kitchen.server.connections:  # as if it were read in one turn of the event loop
                 connection.data_received(b"GET /now HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
             assert [await client.answer() for client in clients] == [b"/now"] * 3
@@ -150,6 +150,64 @@ def test_a_mistake_in_one_connection_does_not_touch_the_others_of_its_turn(caplo
     assert [record.message for record in caplog.records] == ["a connection failed"]
 
 
+def test_a_request_that_waits_goes_on_in_the_context_in_which_it_began() -> None:
+    number: ContextVar[int] = ContextVar("number", default=0)
+    seen_first: list[int] = []
+
+    async def respond_later() -> Answer:
+        await asyncio.sleep(0)
+        return Answer(200, b"%d" % number.get())
+
+    def respond(request: Request) -> Awaitable[Answer]:
+        seen_first.append(number.get())
+        number.set(len(seen_first))
+        return respond_later()
+
+    async def story() -> None:
+        async with serving() as (kitchen, [client]):
+            kitchen.server.respond = respond
+            for path in ("/a", "/b"):
+                client.ask(path)
+            assert [await client.answer() for _ in range(2)] == [b"1", b"2"]
+            assert seen_first == [0, 0], "a request left something behind for the next one"
+
+    asyncio.run(story())
+
+
+def test_a_request_that_is_canceled_before_its_task_starts_still_ends_in_its_own_way() -> None:
+    ended: list[str] = []
+
+    async def respond_later() -> Answer:
+        ended.append("started")
+        try:
+            await asyncio.sleep(WAIT)
+        finally:
+            ended.append("let go")
+        return Answer(200)
+
+    def respond(request: Request) -> Answer | Awaitable[Answer]:
+        if request.path == "/now":
+            return Answer(200, b"next")
+        assert request.task is None
+
+        def cancel() -> None:
+            assert request.task is not None
+            request.task.cancel()
+
+        asyncio.get_running_loop().call_soon(cancel)  # before the task that is about to be made has its turn
+        return respond_later()
+
+    async def story() -> None:
+        async with serving() as (kitchen, [client]):
+            kitchen.server.respond = respond
+            client.ask("/canceled")
+            client.ask("/now")
+            assert await client.answer() == b"next"
+            assert ended == ["started", "let go"]
+
+    asyncio.run(story())
+
+
 def test_a_server_that_stops_writes_what_it_has_answered() -> None:
     async def story() -> None:
         loop = asyncio.get_running_loop()
@@ -160,7 +218,7 @@ def test_a_server_that_stops_writes_what_it_has_answered() -> None:
             await asyncio.sleep(0)
             return Answer(200, request.path.encode())
 
-        server = HttpServer(respond_and_stop, loop, respond_now=None)
+        server = HttpServer(respond_and_stop, loop)
         await server.listen(host="127.0.0.1", port=0)
         client = Client(*await asyncio.open_connection(*server._listening[0].sockets[0].getsockname()))
         client.ask("/last")

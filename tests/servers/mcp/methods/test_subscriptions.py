@@ -14,7 +14,7 @@ import ferrule
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.wire.messages import META_SUBSCRIPTION, decoded
+from ferrule.servers.mcp.wire.messages import META_SUBSCRIPTION
 from tests.servers.mcp.talking import WAIT_SECONDS, Client, Failed, Heard, in_loop, talking
 
 TOOLS = {"toolsListChanged": True}
@@ -83,7 +83,7 @@ async def listening(client: Client, wanted: dict[str, Any], request_id: Any = "s
     params = {"notifications": wanted}
     asked = {"jsonrpc": "2.0", "id": request_id, "method": "subscriptions/listen", "params": params}
     found = Listening(client, request_id, back)
-    found.task = asyncio.create_task(client.server.answer(exchange, decoded(json.dumps(asked).encode())))
+    found.task = asyncio.create_task(client.answer(exchange, asked))
     try:
         yield found
     finally:

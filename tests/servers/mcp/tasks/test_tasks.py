@@ -31,7 +31,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.tasks.inputs import asked_in, keep
 from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
 from ferrule.servers.mcp.tasks.tasks import task_for, task_named
-from ferrule.servers.mcp.wire.messages import TASKS, decoded
+from ferrule.servers.mcp.wire.messages import TASKS
 from tests.servers.mcp.methods.test_tools_call import ONCE
 from tests.servers.mcp.modern_client import body, headers, meta
 from tests.servers.mcp.published import check
@@ -179,7 +179,7 @@ async def call_telling(client: Client, name: str, **arguments: Any) -> Any:
     exchange.progress_token = "p"
     params = {"name": name, "arguments": arguments, "task": {"ttl": 5}}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return json.loads((await client.server.answer(exchange, decoded(json.dumps(asked).encode()))).text)["result"]
+    return json.loads((await client.answer(exchange, asked)).text)["result"]
 
 
 def check_task(task: dict[str, Any]) -> None:
@@ -717,7 +717,7 @@ def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) ->
         exchange.idempotency_key = "k"
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                  "params": {"name": "write", "arguments": {"what": "b"}}}  # fmt: skip
-        return json.loads((await client.server.answer(exchange, decoded(json.dumps(asked).encode()))).text)["result"]
+        return json.loads((await client.answer(exchange, asked)).text)["result"]
 
     async def story(client: Client) -> None:
         await call(client, "alone", until="a")

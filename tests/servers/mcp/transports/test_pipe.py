@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from ferrule.servers.mcp.transports.pipe import Job, Pipe, Relay
+from ferrule.servers.mcp.transports.pipe import Lines, Pipe
 
 
 def test_many_answers_of_one_turn_are_written_as_they_come() -> None:
@@ -54,15 +54,13 @@ async def _much_is_not_read() -> None:
     pipe = Pipe(read_from, write_to, 1000)
     answered = 0
 
-    def answer(line: bytes | None) -> list[Job]:
+    def answer(line: bytes | None) -> None:
         nonlocal answered
         answered += 1
         pipe.send(b"x" * 100_000)
-        return []
 
-    relay = Relay(answer, lambda job, task: None, pipe.flush, pipe.room)
-    relay.begin()
-    pipe.begin(relay.take)
+    lines = Lines(answer, pipe.room)
+    pipe.begin(lines.put)
     try:
         os.write(client_writes, b"line\n" * 400)
         for _ in range(20):
@@ -77,7 +75,33 @@ async def _much_is_not_read() -> None:
                     await asyncio.sleep(0)
         assert answered == 400
     finally:
-        relay.aclose()
+        lines.close()
         await pipe.aclose(1)
         for descriptor in (client_reads, client_writes, read_from, write_to):
             os.close(descriptor)
+
+
+def test_lines_behind_an_obstacle_wait_for_it_in_order() -> None:
+    asyncio.run(_lines_behind_an_obstacle())
+
+
+async def _lines_behind_an_obstacle() -> None:
+    obstacle: asyncio.Future[None] | None = None
+    taken: list[bytes | None] = []
+
+    def take(line: bytes | None) -> None:
+        nonlocal obstacle
+        taken.append(line)
+        if line == b"first":
+            obstacle = asyncio.get_running_loop().create_future()
+
+    lines = Lines(take, lambda: obstacle)
+    for line in (b"first", b"second", None):
+        lines.put(line)
+    await asyncio.sleep(0)
+    assert taken == [b"first"] and not lines.is_idle
+    assert obstacle is not None
+    done, obstacle = obstacle, None
+    done.set_result(None)
+    await asyncio.sleep(0)
+    assert taken == [b"first", b"second", None] and lines.is_idle

@@ -27,6 +27,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import is_unseen
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.edge import Edge
 
@@ -175,7 +176,7 @@ async def _told(ask: Ask, seen: Seen) -> Seen:
     """What calls did, as whoever asks may know: those of a tool that is hidden from them failed, as if there were none."""
     if ask.caller.is_operator or not seen.whole.refused:
         return seen
-    surface = (await ask.surface()).surface
+    surface = (await resolve(ask.surface())).surface
 
     def is_hidden(name: str) -> bool:
         return is_unseen(surface, name, "policy_blocked")

@@ -19,6 +19,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import CallState, demand_recorded, owner_in, state_of
 from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
 from ferrule.servers.api.shapes import Reason, Record, says, whole
+from ferrule.servers.asgi import resolve
 
 Why = Annotated[Reason | None, says("Why; it is kept with the record.")]
 Because = Annotated[str, says("Why; it is kept with the record.", min_length=1, max_length=4000)]
@@ -282,7 +283,7 @@ class CallbackState(msgspec.Struct, kw_only=True):
 async def take_answer(ask: Ask) -> Replied:
     """Answer a task that was posted with a token."""
     body = ask.body(CallbackBody)
-    leave = await ask.edge.turnstile.enter(ask.caller)
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     recorded = asyncio.Event()
     taking: asyncio.Task[Fate] = ask.background.keep(
         ask.edge.app.answer_callback(body.token, body.value, on_recorded=recorded.set)

@@ -18,7 +18,7 @@ from ferrule.servers.api.calls.events import END, bounded, event
 from ferrule.servers.api.calls.outcomes import CallState, seen, state_of
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply
 from ferrule.servers.api.shapes import says, whole
-from ferrule.servers.asgi import EVENTS, Stream
+from ferrule.servers.asgi import EVENTS, Stream, resolve
 
 _AT_ONCE = 16
 """Calls of one batch that run at once: it takes one place of its principal's, however many calls it holds."""
@@ -57,7 +57,7 @@ class BatchState(msgspec.Struct, kw_only=True):
 
 async def make_batch(ask: Ask) -> Replied:
     """Use many tools."""
-    body, surface, preference = ask.body(BatchBody), await ask.surface(), ask.preference
+    body, surface, preference = ask.body(BatchBody), await resolve(ask.surface()), ask.preference
     if ask.wants_events:
         ask.background.demand_room(ask.caller)
     for call in body.calls:
@@ -89,8 +89,8 @@ async def _turn(ask: Ask, count: int) -> Callable[[], None]:
         detail = f"a batch of {count} calls never gets through: {most} calls in a minute are taken; send smaller ones"
         raise Problem(409, "batch_too_large", detail)
     for _ in range(count - 1):
-        (await ask.edge.turnstile.enter(ask.caller))()
-    return await ask.edge.turnstile.enter(ask.caller)
+        (await resolve(ask.edge.turnstile.enter(ask.caller)))()
+    return await resolve(ask.edge.turnstile.enter(ask.caller))
 
 
 def _request(surface: SurfaceHandle, call: BatchCall) -> CallRequest:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
 from ferrule.app.batches import BatchRun
-from ferrule.app.surface import SurfaceHandle
+from ferrule.app.surface import CallUnderWay, SurfaceHandle
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions.runs import InlineRun
+from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.api.ask import KEY, LAST_EVENT, Ask
 from ferrule.servers.api.calls.events import END, bounded, call_events, event, first_event
@@ -19,7 +20,8 @@ from ferrule.servers.api.calls.outcomes import as_seen, demand_recorded, demand_
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply, not_found
 from ferrule.servers.api.requests import UNSAID, Preference
 from ferrule.servers.api.shapes import Name, Reason, Record, says, whole
-from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
+from ferrule.servers.asgi import EVENTS, Answer, Header, Stream, resolve
+from ferrule.servers.edge import Leave
 
 _UNDECIDED = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})
 """States in which a call may still turn out to be another one's duplicate."""
@@ -123,9 +125,18 @@ def key_for(surface: SurfaceHandle, name: str, key: str | None) -> str | None:
     return key if entry is not None and entry.is_visible else None
 
 
-async def make_call(ask: Ask) -> Replied:
+def make_call(ask: Ask) -> Replied | Awaitable[Replied]:
     """Use a tool."""
-    body, surface, preference = ask.body(CallBody), await ask.surface(), ask.preference
+    surface = ask.surface()
+    return _call_on(ask, surface) if isinstance(surface, SurfaceHandle) else _call_later(ask, surface)
+
+
+async def _call_later(ask: Ask, surface: Awaitable[SurfaceHandle]) -> Replied:
+    return await resolve(_call_on(ask, await surface))
+
+
+def _call_on(ask: Ask, surface: SurfaceHandle) -> Replied | Awaitable[Replied]:
+    body, preference = ask.body(CallBody), ask.preference
     if ask.wants_events:
         ask.background.demand_room(ask.caller)
     load(surface, body)
@@ -137,16 +148,48 @@ async def make_call(ask: Ask) -> Replied:
         "priority": int(body.priority),
         "client": frozenset(body.client),
     }
-    arguments = body.written_arguments
-    leave = await ask.edge.turnstile.enter(ask.caller)
     key = said["idempotency_key"]
-    if preference == UNSAID and not ask.wants_events and key is None and _is_quick(surface, body.tool):
-        try:
-            return _reply(surface, body, await surface.call(body.tool, arguments, **said), preference)
-        finally:
-            leave()
+    if preference != UNSAID or ask.wants_events or key is not None or not _is_quick(surface, body.tool):
+        return _call_in_background(ask, surface, said)
+    options = CallOptions(**said) if any(said.values()) else NO_OPTIONS
+    leave = ask.edge.turnstile.enter(ask.caller)
+    if isinstance(leave, Awaitable):
+        return _call_after(surface, body, options, leave)
+    return _call_at_once(surface, body, options, leave)
+
+
+async def _call_after(surface: SurfaceHandle, body: CallBody, options: CallOptions, turn: Awaitable[Leave]) -> Replied:
+    return await resolve(_call_at_once(surface, body, options, await turn))
+
+
+def _call_at_once(
+    surface: SurfaceHandle, body: CallBody, options: CallOptions, leave: Leave
+) -> Reply | Awaitable[Reply]:
+    """Calls a tool that is quick; whoever asks waits for its end, however long that takes."""
     try:
-        run = await surface.begin(body.tool, arguments, **said)
+        outcome = surface.start(body.tool, body.written_arguments, options)
+    except BaseException:
+        leave()
+        raise
+    if not isinstance(outcome, Result):
+        return _wait_for(surface, body, outcome, leave)
+    leave()
+    return _reply(surface, body, outcome, UNSAID)
+
+
+async def _wait_for(surface: SurfaceHandle, body: CallBody, call: CallUnderWay, leave: Leave) -> Reply:
+    try:
+        return _reply(surface, body, await call, UNSAID)
+    finally:
+        leave()
+
+
+async def _call_in_background(ask: Ask, surface: SurfaceHandle, said: dict[str, Any]) -> Replied:
+    """Calls a tool in a task of its own, so that its end can be waited for as long as the client likes."""
+    body, preference, key = ask.body(CallBody), ask.preference, said["idempotency_key"]
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
+    try:
+        run = await surface.begin(body.tool, body.written_arguments, **said)
     except BaseException:
         leave()
         raise
@@ -320,8 +363,8 @@ async def cancel_call(ask: Ask) -> Replied:
 async def answer_call(ask: Ask) -> Replied:
     """Give a tool what it asked its caller for."""
     owner = await demand_sight(ask)
-    surface, preference = await ask.surface(), ask.preference
-    leave = await ask.edge.turnstile.enter(ask.caller)
+    surface, preference = await resolve(ask.surface()), ask.preference
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     recorded = asyncio.Event()
     later = ask.background.keep(
         surface.answer(ask.invocation_id, ask.body(AnswersBody).answers, on_recorded=recorded.set)

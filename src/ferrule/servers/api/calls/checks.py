@@ -13,6 +13,7 @@ from ferrule.servers.api.calls.calls import load
 from ferrule.servers.api.calls.outcomes import is_unseen, members_of
 from ferrule.servers.api.replies import Member, Replied, Reply, not_found
 from ferrule.servers.api.shapes import Name, says
+from ferrule.servers.asgi import resolve
 
 
 class CheckBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -57,10 +58,10 @@ class CheckState(msgspec.Struct, kw_only=True):
 
 async def check_call(ask: Ask) -> Replied:
     """Find out what would become of a call."""
-    body, surface = ask.body(CheckBody), await ask.surface()
+    body, surface = ask.body(CheckBody), await resolve(ask.surface())
     load(surface, body)
     arguments = b"{}" if isinstance(body.arguments, msgspec.UnsetType) else bytes(body.arguments)
-    leave = await ask.edge.turnstile.enter(ask.caller)
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     try:
         checked = await surface.check(body.tool, arguments)
     finally:

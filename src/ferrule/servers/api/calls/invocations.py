@@ -29,6 +29,7 @@ from ferrule.servers.api.calls.call_filters import CallQuery, Row, looking, writ
 from ferrule.servers.api.calls.outcomes import as_unknown, is_unseen, owner_in, sees
 from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, Record, says
+from ferrule.servers.asgi import resolve
 from ferrule.workspace.workspace import Workspace
 
 _SHOWN_INPUT = 200
@@ -107,7 +108,7 @@ async def list_invocations(ask: Ask) -> Replied:
 
 async def own_surface(ask: Ask) -> Surface | None:
     """The surface that says which tools the caller may know of; None for who may know of all."""
-    return None if ask.caller.is_operator else (await ask.surface()).surface
+    return None if ask.caller.is_operator else (await resolve(ask.surface())).surface
 
 
 def brief(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:

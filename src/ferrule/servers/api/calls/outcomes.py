@@ -23,6 +23,7 @@ from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, escaped, not_found
 from ferrule.servers.api.shapes import Record, ResultOrNone, says
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 
 _MOST_MEMBERS = 50
@@ -173,7 +174,7 @@ async def as_seen(ask: Ask, owner: Owner, outcome: Result | Pending) -> Result |
     """An outcome as whoever asks may see it; who oversees the tenant sees all of it."""
     if ask.caller.oversees(owner.tenant) or not isinstance(outcome, Result) or outcome.error is None:
         return outcome
-    return seen((await ask.surface()).surface, owner.tool_name, outcome)
+    return seen((await resolve(ask.surface())).surface, owner.tool_name, outcome)
 
 
 async def demand_recorded(later: asyncio.Task[Any], recorded: asyncio.Event, within: float) -> None:

@@ -20,6 +20,7 @@ from ferrule.schema.internal_fields import model_schema
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, Name, Record, says, whole
+from ferrule.servers.asgi import resolve
 
 Asks = Literal["always", "depends", "never"]
 
@@ -138,7 +139,7 @@ class Selection(msgspec.Struct, kw_only=True):
 
 async def get_surface(ask: Ask) -> Replied:
     """The caller's surface."""
-    handle = await ask.surface()
+    handle = await resolve(ask.surface())
     surface, rendering, caller = handle.surface, handle.tools(), ask.caller
     offered = [entry for entry in surface.entries.values() if entry.is_visible and entry.is_offered]
     loaded = sum(entry.standing == "loaded" for entry in offered)
@@ -165,7 +166,7 @@ async def get_surface(ask: Ask) -> Replied:
 
 async def list_tools(ask: Ask) -> Replied:
     """The tools of the caller's surface."""
-    wanted, handle = ask.query(ToolQuery), await ask.surface()
+    wanted, handle = ask.query(ToolQuery), await resolve(ask.surface())
     if wanted.q:
         found = looked_for(handle.surface, wanted.q, wanted.limit, wanted.standing)
         return Reply(ToolPage(items=[brief_of(ask, handle, entry) for entry in found]))
@@ -197,7 +198,7 @@ def _offered(surface: Surface) -> Sequence[SurfaceEntry]:
 
 async def get_tool(ask: Ask) -> Replied:
     """One tool of the caller's surface."""
-    handle = await ask.surface()
+    handle = await resolve(ask.surface())
     entry = handle.surface.find(ask.parts["tool"])
     if entry is None or not entry.is_visible:
         raise not_found(f"there is no tool {ask.parts['tool'][:200]!r} here; GET /v1/tools lists yours")
@@ -206,14 +207,14 @@ async def get_tool(ask: Ask) -> Replied:
 
 async def search_tools(ask: Ask) -> Replied:
     """Find tools by what they do."""
-    body, handle = ask.body(SearchBody), await ask.surface()
+    body, handle = ask.body(SearchBody), await resolve(ask.surface())
     found: SearchResult = await handle.search(body.query, None if body.limit is None else int(body.limit))
     return Reply(found)
 
 
 async def select_tools(ask: Ask) -> Replied:
     """Load deferred tools, so that they can be called."""
-    names, handle = ask.body(SelectionBody).tools, await ask.surface()
+    names, handle = ask.body(SelectionBody).tools, await resolve(ask.surface())
     surface = handle.select(names)
     found = {name: surface.find(name) for name in dict.fromkeys(names)}
     items = [shown(ask, handle, entry) for entry in found.values() if entry is not None and entry.is_visible]

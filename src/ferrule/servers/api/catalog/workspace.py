@@ -16,6 +16,7 @@ from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import holds
 from ferrule.servers.client_setup import Place, advice, snippet
 
@@ -73,7 +74,7 @@ async def get_workspace(ask: Ask) -> Replied:
     if _is_overseer(ask):
         tools, agents = len(app.catalog.preferred()), sum(1 for _ in app.catalog.records("agent"))
     elif holds(ask.caller, CALL):
-        entries = (await ask.surface()).surface.entries.values()
+        entries = (await resolve(ask.surface())).surface.entries.values()
         tools = sum(entry.is_visible and entry.is_offered for entry in entries)
     state = WorkspaceState(
         name=app.name,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ferrule.errors import FerruleError
 from ferrule.servers.auth.callers import Caller, Refused
-from ferrule.servers.mcp.methods.listing import TOOLS, lists_of, tools_of, warmed
+from ferrule.servers.mcp.methods.listing import TOOLS, lists_of, tools_of, write_tools
 from ferrule.servers.mcp.methods.prompts import PROMPTS, prompts_of
 from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, resources_of, templates_of
 from ferrule.servers.mcp.server import Exchange, McpServer
@@ -176,7 +176,9 @@ class ChangeHub:
             await handle.refresh()
         if handle.session is listener.session:
             return
-        await warmed(self._server, exchange)
+        writing = write_tools(self._server, exchange)
+        if writing is not None:
+            await writing
         listener.session = handle.session
         now = fingerprints(self._server, exchange, listener.kinds)
         before, listener.seen = listener.seen, now

@@ -13,6 +13,7 @@ import msgspec
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceEntry
+from ferrule.servers.asgi import resolve
 from ferrule.servers.mcp.methods.client_input import Retry, asked, foreseen, gone_on, state_of
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.server import Exchange, McpServer
@@ -54,7 +55,7 @@ async def exposed_value(
     """What a resource, prompt or completion gives, as JSON. `name`: what the client calls it. Raises Asks, and RpcError."""
     written = encode(arguments)
     digest = salient(name, written)
-    release = await server.edge.turnstile.enter(exchange.caller)
+    leave = await resolve(server.edge.turnstile.enter(exchange.caller))
     try:
         outcome: Any
         if exchange.is_modern and retry.request_state is not None:
@@ -68,7 +69,7 @@ async def exposed_value(
         if isinstance(outcome, Pending) and (wait := server.settings.wait_seconds):
             outcome = await exchange.surface.result(outcome.invocation_id, wait) or outcome
     finally:
-        release()
+        leave()
     if isinstance(outcome, dict):
         raise Asks(outcome)
     if isinstance(outcome, Pending):

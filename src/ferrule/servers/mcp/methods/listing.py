@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -160,26 +160,45 @@ def lists_of(server: McpServer) -> Lists:
     return found
 
 
-async def list_tools(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
-    """The tools of the caller's surface (MCP-127)."""
-    await warmed(server, exchange)
+def list_tools(server: McpServer, exchange: Exchange, params: bytes) -> bytes | Awaitable[bytes]:
+    """Lists the tools of the caller's surface (MCP-127); returns something to await when a long list has to be written."""
+    writing = write_tools(server, exchange)
+    return _list_page(server, exchange, params) if writing is None else _list_after(writing, server, exchange, params)
+
+
+def _list_page(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
     key, items = tools_of(server, exchange)
     return lists_of(server).page(exchange, TOOLS, key, items, params)
 
 
-async def warmed(server: McpServer, exchange: Exchange) -> None:
-    """Write down what a long list needs that was not written yet, a part at a time: others have their turn in between."""
+async def _list_after(writing: Awaitable[None], server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+    await writing
+    return _list_page(server, exchange, params)
+
+
+def write_tools(server: McpServer, exchange: Exchange) -> Awaitable[None] | None:
+    """Returns something to await before the caller's list is made: None unless it is long and was not written yet."""
     view = views.of(exchange, server.settings)
     which = (exchange.revision, lists_all(exchange, server.settings))
     if which in view.is_written:
-        return
+        return None
     shown = _shown(server, exchange, view)
+    if len(shown) > _AT_ONCE:
+        return _write_in_parts(server, exchange, view, shown)
+    view.is_written.add(which)
+    return None
+
+
+async def _write_in_parts(
+    server: McpServer, exchange: Exchange, view: View, shown: list[tuple[SurfaceEntry, Hints]]
+) -> None:
+    """Writes tools a part at a time: others have their turn in between."""
     lists, revision = lists_of(server), exchange.revision
-    for start in range(0, len(shown) if len(shown) > _AT_ONCE else 0, _AT_ONCE):
+    for start in range(0, len(shown), _AT_ONCE):
         for entry, hints in shown[start : start + _AT_ONCE]:
             lists.written(entry, view.names.of(entry), revision, hints)
         await asyncio.sleep(0)
-    view.is_written.add(which)
+    view.is_written.add((revision, lists_all(exchange, server.settings)))
 
 
 def tools_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:

@@ -7,6 +7,7 @@ A tool may say more than anybody reads. Messages that come too fast are left out
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from math import inf, nextafter
 from typing import Any
 
@@ -17,6 +18,8 @@ from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError, notifica
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _BURST, _PER_SECOND = 20.0, 10.0
 _LOG_BURST, _LOGS_PER_SECOND = 100.0, 20.0
+_MOST_UNSENT = 200
+"""Messages that may wait for a client that does not read; what comes then, comes too fast."""
 _ENDED = frozenset({"completed", "failed", "canceled"})
 
 
@@ -44,7 +47,7 @@ class _Allowance:
 
 
 class Teller:
-    """Tells the client of one call."""
+    """Tells the client of one call what the call says, in order, without making the call wait."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
@@ -58,62 +61,80 @@ class Teller:
         self._total: float | None = None
         self._dropped = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._telling: asyncio.Task[None] | None = None
+        self._is_begun = False
+        self._unsent: deque[bytes] = deque()
+        self._sending: asyncio.Task[None] | None = None
 
-    async def say(self, said: Progress) -> None:
-        """Something a call said."""
+    def hear(self, said: Progress) -> None:
+        """Takes something that the call said; it is sent from `begin` on."""
         log = said.extra.get("log")
         if isinstance(log, dict):
-            await self._log(log)
+            self._take_log(log)
         elif self._exchange.progress_token is not None and said.status not in _ENDED:
-            if self._progress.take(self._loop.time()):
+            if self._has_room() and self._progress.take(self._loop.time()):
                 self._held = None
-                await self._tell(said)
+                self._put_progress(said)
             else:
                 self._held = said
                 if self._timer is None:
-                    self._timer = self._loop.call_later(1 / _PER_SECOND, self._later)
+                    self._timer = self._loop.call_later(1 / _PER_SECOND, self._put_held)
+
+    def begin(self) -> None:
+        """Sends from now on: the way back is known."""
+        self._is_begun = True
+        self._send_soon()
 
     async def finish(self) -> None:
-        """The call has ended: what was held back comes before its result (MCP-169)."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._telling is not None:
-            await self._telling
+        """Sends everything that was held back: it comes before the result (MCP-169)."""
+        self._stop_timer()
         if self._held is not None:
-            await self._tell(self._held)
+            self._put_progress(self._held)
         if self._dropped and LEVELS.index("warning") >= self._least:
             data = f"{self._dropped} log messages were left out: they came too fast"
-            await self._back({"level": "warning", "logger": "ferrule", "data": data})
+            self._put_log({"level": "warning", "logger": "ferrule", "data": data})
+        if self._sending is not None:
+            await self._sending
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Sends nothing more."""
+        self._stop_timer()
+        if self._sending is not None and not self._sending.cancel() and not self._sending.cancelled():
+            self._sending.exception()  # looked at, so that nobody logs it
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
 
-    def _later(self) -> None:
+    def _has_room(self) -> bool:
+        """False while the client does not read what it was told before."""
+        return len(self._unsent) < _MOST_UNSENT
+
+    def _put_held(self) -> None:
         self._timer = None
-        held, self._held = self._held, None
-        if held is not None:
-            self._telling = self._loop.create_task(self._tell(held))
+        if not self._has_room():
+            self._timer = self._loop.call_later(1 / _PER_SECOND, self._put_held)
+        elif self._held is not None:
+            held, self._held = self._held, None
+            self._put_progress(held)
 
-    async def _log(self, log: dict[str, Any]) -> None:
+    def _take_log(self, log: dict[str, Any]) -> None:
         level = log.get("level")
         number = LEVELS.index(level) if level in LEVELS else LEVELS.index("info")
         if number < self._least:
             return
-        if not self._logs.take(self._loop.time()):
+        if not (self._has_room() and self._logs.take(self._loop.time())):
             self._dropped += 1
             return
         message = {"level": LEVELS[number], "data": log.get("data")}
         if isinstance(log.get("logger"), str):
             message["logger"] = log["logger"]
-        await self._back(message)
+        self._put_log(message)
 
-    async def _back(self, message: dict[str, Any]) -> None:
-        await self._exchange.back.tell(notification_text("notifications/message", message))
+    def _put_log(self, message: dict[str, Any]) -> None:
+        self._put(notification_text("notifications/message", message))
 
-    async def _tell(self, said: Progress) -> None:
+    def _put_progress(self, said: Progress) -> None:
         progress, total = _counted(said)
         if progress is None:  # only words, or a part of the result: no step further of those that are counted
             total = self._total
@@ -126,7 +147,20 @@ class Teller:
             params["total"] = _short(total)
         if said.message:
             params["message"] = said.message
-        await self._exchange.back.tell(notification_text("notifications/progress", params))
+        self._put(notification_text("notifications/progress", params))
+
+    def _put(self, text: bytes) -> None:
+        self._unsent.append(text)
+        self._send_soon()
+
+    def _send_soon(self) -> None:
+        if self._is_begun and self._unsent and self._sending is None:
+            self._sending = self._loop.create_task(self._send())
+
+    async def _send(self) -> None:
+        while self._unsent:
+            await self._exchange.back.tell(self._unsent.popleft())
+        self._sending = None  # one that failed stays: nothing more is sent, and `finish` raises what it raised
 
 
 def _counted(said: Progress) -> tuple[float | None, float | None]:

@@ -97,7 +97,7 @@ def _info(server: McpServer, revision: str) -> dict[str, Any]:
     return dict(info) if revision >= _ALL_SINCE else {name: info[name] for name in info if name in known}
 
 
-async def ping(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+def ping(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
     """`ping` (MCP-187)."""
     return b"{}"
 
@@ -106,7 +106,7 @@ class _SetLevel(msgspec.Struct, gc=False):
     level: Any
 
 
-async def set_level(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+def set_level(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
     """`logging/setLevel` (MCP-182)."""
     exchange.session.log_level = level_named(params_of(params, _SetLevel).level)
     return b"{}"

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import FerruleError
-from ferrule.infra.tasks import own_task
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
 from ferrule.servers.mcp.methods.resources import is_readable, not_found
@@ -94,7 +93,6 @@ class Mailbox:
 
 async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
     """Tell a client what it asked for, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
-    await own_task()  # it has time limits
     wanted: Wanted = params_of(params, ListenParams).notifications
     uris, tasks = await _honoured(server, exchange, wanted)
     kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(server, exchange, wanted, kind))
@@ -115,7 +113,7 @@ async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[s
                 continue  # it was the caller's to see when it asked, and is not any more (MCP-239)
             if not await _tell(exchange, _METHODS[change.kind], {**(told_of(change) or {}), "_meta": tag}):
                 break
-        if getattr(exchange.back, "is_pipe", False):
+        if exchange.back.is_pipe:
             await _tell(exchange, "notifications/cancelled", {"requestId": exchange.request_id, "reason": "shutdown"})
     finally:
         hub.leave(listener)

@@ -13,6 +13,7 @@ from ferrule.servers.mcp.methods.discovery import (
     tells_changes,
 )
 from ferrule.servers.mcp.methods.listing import list_tools
+from ferrule.servers.mcp.methods.tools_call import call_tool
 from ferrule.servers.mcp.server import Method
 
 METHODS: dict[str, Method] = {
@@ -20,7 +21,7 @@ METHODS: dict[str, Method] = {
     "ping": Method(late("ferrule.servers.mcp.methods.session_methods:ping"), is_modern=False),
     "logging/setLevel": Method(late("ferrule.servers.mcp.methods.session_methods:set_level"), is_modern=False),
     "tools/list": Method(list_tools),
-    "tools/call": Method(late("ferrule.servers.mcp.methods.tools_call:call_tool")),
+    "tools/call": Method(call_tool),
     "resources/list": Method(late("ferrule.servers.mcp.methods.resources:list_resources"), is_declared=has_resources),
     "resources/templates/list": Method(
         late("ferrule.servers.mcp.methods.resources:list_templates"), is_declared=has_resources

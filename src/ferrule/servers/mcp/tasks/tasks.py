@@ -21,6 +21,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.pulse import surface_call
+from ferrule.runtime.pipeline.session import Prepared
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, MISSING_CAPABILITY, TASKS, Params, RpcError
@@ -93,11 +94,9 @@ def knows_tasks(exchange: Exchange) -> bool:
     return exchange.is_modern and TASKS in exchange.client
 
 
-def use_of(exchange: Exchange, name: str) -> TaskUse:
-    """What a tool says about tasks. Raises RpcError for a client that could declare tasks, did not, and so cannot take the one
-    that the tool demands (MCP-243); in a session there are none, and its calls are waited for (MCP-261)."""
-    session = exchange.surface.session
-    prepared = session.prepared.get(name) or session.find(name)
+def use_of(exchange: Exchange, prepared: Prepared) -> TaskUse:
+    """Returns what a tool says about tasks. Raises RpcError for a client that could declare tasks, did not, and so cannot take
+    the one that the tool demands (MCP-243); in a session there are none, and its calls are waited for (MCP-261)."""
     use = prepared.traits.task
     if use == "required" and exchange.is_modern and TASKS not in exchange.client:
         raise RpcError(MISSING_CAPABILITY, "this tool gives its results as tasks only", NEEDED)
@@ -138,6 +137,8 @@ async def waited(
 
 class Held:
     """The way back to a client that may get a task instead: what is told is kept until that is known."""
+
+    is_pipe = False
 
     def __init__(self) -> None:
         self.texts: list[bytes] = []

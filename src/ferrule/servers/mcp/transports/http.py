@@ -7,16 +7,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.servers.asgi import JSON, Answer, Request, Stream
+from ferrule.model.approval import CALL
+from ferrule.servers.asgi import JSON, Answer, Request, Stream, resolve
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.session_methods import sessionless
 from ferrule.servers.mcp.methods.table import METHODS
 from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.transports.modern import answer_modern, called_at_once
+from ferrule.servers.mcp.transports.modern import answer_modern
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
 from ferrule.servers.mcp.wire.answer_forms import Accepted, accepted_by, is_json
-from ferrule.servers.mcp.wire.headers import METHOD, VERSION, doubled, mismatch
+from ferrule.servers.mcp.wire.headers import VERSION, doubled, mismatch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -24,8 +25,8 @@ from ferrule.servers.mcp.wire.messages import (
     SESSIONED,
     Message,
     RpcError,
-    decoded,
     error_text,
+    read_message,
 )
 
 _CODES = {400: INVALID_REQUEST, 413: INVALID_REQUEST, 500: INTERNAL_ERROR}
@@ -52,72 +53,79 @@ _body = msgspec.json.Decoder(_Body).decode
 class McpEndpoint:
     """The MCP path of one process."""
 
+    scope: str | None = CALL
+
     def __init__(self, edge: Edge) -> None:
         self.server = McpServer(edge, METHODS)
         self.sessions = SessionEndpoint(self.server) if edge.settings.mcp.sessions else None
 
-    def refuses(self, request: Request) -> Answer | None:
-        """The answer to an HTTP method that is not served here, whoever asks (MCP-38, MCP-47, MCP-68)."""
+    def refuse_method(self, request: Request) -> Answer | None:
+        """Refuses an HTTP method that is not served here, whoever asks (MCP-38, MCP-47, MCP-68); None for one that is."""
+        if request.method == "POST":
+            return None
         served = (
             ("POST",) if self.sessions is None or _is_modern(request.header(VERSION)) else ("GET", "POST", "DELETE")
         )
         return None if request.method in served else Answer(405, b"", [(b"allow", ", ".join(served).encode())])
 
-    async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
-        """Answer one request of an authenticated caller."""
+    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+        """Encodes why a client is not let in: as an error that its library shows (MCP-12)."""
+        code = _CODES.get(refused.status, refused.status)
+        error = RpcError(code, refused.reason, {"code": refused.code})
+        return Answer(refused.status, error_text(None, error), [JSON])
+
+    def respond(self, request: Request, caller: Caller) -> Answer | Stream | Awaitable[Answer | Stream]:
+        """Answers one request of an authenticated caller; returns something to await when it has to wait."""
         if request.method != "POST":
-            return await self._other(request, caller)
-        headers, version, is_modern, accepted, twice, _ = _head_of(request)
-        if not (accepted.json or accepted.events):
+            return self._respond_to_other(request, caller)
+        head = _head_of(request)
+        if not (head.accepted.json or head.accepted.events):
             return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
-        if not is_json(headers.get(b"content-type")):
+        if not head.is_json:
             return _refused(RpcError(INVALID_REQUEST, "a message is sent as application/json", status=415))
-        body = await request.body(self.server.edge.settings.limits.body_bytes)
-        if twice is not None:
-            return _refused(mismatch(f"the header {twice.decode()} is sent more than once"), body)
+        body = request.read(self.server.edge.settings.limits.body_bytes)
+        if isinstance(body, bytes):
+            return self._respond_to_post(request, caller, head, body)
+        return self._wait_for_body(request, caller, head, body)
+
+    async def _wait_for_body(
+        self, request: Request, caller: Caller, head: _Head, body: Awaitable[bytes]
+    ) -> Answer | Stream:
+        return await resolve(self._respond_to_post(request, caller, head, await body))
+
+    def _respond_to_post(
+        self, request: Request, caller: Caller, head: _Head, body: bytes
+    ) -> Answer | Awaitable[Answer | Stream]:
+        """Decides the era of a message, and hands it over (MCP-2)."""
+        if head.twice is not None:
+            return _refused(mismatch(f"the header {head.twice.decode()} is sent more than once"), body)
+        is_modern = head.is_modern
         if not is_modern and _MARK in body:
             said = _version_in(body)
-            if said is not None and version is None:
+            if said is not None and head.version is None:
                 is_modern = True  # the modern path says that the header is missing (MCP-2)
             elif said is not None and said not in SESSIONED:
                 return _refused(
                     mismatch("the header MCP-Protocol-Version and params._meta name different versions"), body
                 )
         if is_modern:
-            return await answer_modern(self.server, request, headers, caller, body, accepted)
+            return answer_modern(self.server, request, head.headers, caller, body, head.accepted)
         if self.sessions is None:
-            return _unserved(version, body)
-        return await self.sessions(request, caller)
+            return _unserved(head.version, body)
+        return self.sessions.post(request, caller, body, head.accepted)
 
-    def refusal(self, refused: Refused) -> Answer:
-        """What a client is told that is not let in: an error that its library shows (MCP-12)."""
-        code = _CODES.get(refused.status, refused.status)
-        error = RpcError(code, refused.reason, {"code": refused.code})
-        return Answer(refused.status, error_text(None, error), [JSON])
-
-    def at_once(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer | Stream] | None:
-        """Answer a plain call: gives the answer, or what is left to be awaited for it. None when nothing was done."""
-        head = _head_of(request)
-        body = request.whole(self.server.edge.settings.limits.body_bytes) if head.is_plain else None
-        if body is None:
-            return None
-        if head.is_modern:
-            is_call = head.headers.get(METHOD) == b"tools/call"
-            return called_at_once(self.server, request, head.headers, caller, body, head.accepted) if is_call else None
-        if self.sessions is None or _MARK in body:
-            return None
-        return self.sessions.at_once(request, caller, body)
-
-    async def _other(self, request: Request, caller: Caller) -> Answer | Stream:
+    def _respond_to_other(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer | Stream]:
         """Methods besides POST: only sessions have them (MCP-38, MCP-68)."""
-        refused = self.refuses(request)
+        refused = self.refuse_method(request)
         if refused is not None or self.sessions is None:
             return refused or Answer(405)
-        if request.method == "GET" and not accepted_by(dict(request.headers).get(b"accept")).events:
+        if request.method == "DELETE":
+            return self.sessions.end(request, caller)
+        if not _head_of(request).accepted.events:
             return _refused(
                 RpcError(INVALID_REQUEST, "a stream is text/event-stream, which Accept excludes", status=406)
             )
-        return await self.sessions(request, caller)
+        return self.sessions.open_stream(request, caller)
 
 
 class _Head(NamedTuple):
@@ -129,8 +137,8 @@ class _Head(NamedTuple):
     accepted: Accepted
     twice: bytes | None
     """A header that may be sent once only, and was sent again."""
-    is_plain: bool
-    """True when nothing in the head speaks against a message that is answered by JSON."""
+    is_json: bool
+    """True for a body that says that it is JSON."""
 
 
 def _head_of(request: Request) -> _Head:
@@ -143,8 +151,7 @@ def _head_of(request: Request) -> _Head:
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = doubled(request.headers) if len(headers) != len(request.headers) else None
     accepted = accepted_by(headers.get(b"accept"))
-    is_plain = accepted.json and is_json(headers.get(b"content-type")) and twice is None
-    head = _Head(headers, version, is_modern, accepted, twice, is_plain)
+    head = _Head(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
     if seen is not None:
         seen["mcp"] = head
     return head
@@ -167,7 +174,7 @@ def _version_in(body: bytes) -> object:
 def _unserved(version: bytes | None, body: bytes) -> Answer:
     """The answer to a client of the revisions with sessions, where they are switched off."""
     try:
-        message = decoded(body)
+        message = read_message(body)
     except RpcError:
         message = Message()
     spoken = version.decode("latin-1") if version is not None else SESSIONED[-1]
@@ -179,7 +186,7 @@ def _refused(error: RpcError, body: bytes = b"") -> Answer:
     request_id = None
     if body:
         try:
-            message = decoded(body)
+            message = read_message(body)
             request_id = message.readable_id
             _ = message.kind
         except RpcError as unreadable:

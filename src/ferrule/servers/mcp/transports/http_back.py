@@ -5,7 +5,7 @@ told on (MCP-54). And who watches over a request that takes its time.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -18,16 +18,26 @@ _QUIET_SECONDS = 0.02
 """So long, and at most twice as long, nobody looks whether the client is still there: most requests are answered by then."""
 
 
+def encode_answered(answered: Answered, accepted: Accepted) -> Answer:
+    """Encodes an answer before which nothing was told."""
+    if not accepted.json and answered.status == 200:
+        return Answer(200, event(answered.text), HEADERS)
+    if answered.retry_after is None:
+        return Answer(answered.status, answered.text, (JSON,))
+    wait = str(max(1, round(answered.retry_after))).encode()
+    return Answer(answered.status, answered.text, (JSON, (b"retry-after", wait)))
+
+
 class HttpBack(msgspec.Struct, eq=False):
-    """The way back, for one request. It also knows what to do when the request is not answered at once.
+    """The way back, for one request that has to wait.
 
     The garbage collector has to see it: the tasks it holds lead back to it.
     """
 
     request: Request
     accepted: Accepted
-    task: asyncio.Task[Any] | None
-    """Whoever answers, if that was known when it began."""
+    task: asyncio.Task[Any]
+    """Whoever answers."""
     is_begun: bool = False
     """True once something was sent: the status is 200 from then on."""
     is_gone: bool = False
@@ -35,6 +45,7 @@ class HttpBack(msgspec.Struct, eq=False):
     lock: asyncio.Lock | None = None
     timers: tuple[asyncio.TimerHandle, ...] = ()
     watching: tuple[asyncio.Task[None], ...] = ()
+    is_pipe: ClassVar[bool] = False
 
     async def tell(self, text: bytes) -> None:
         """Send a notification about this request; the first one makes the answer a stream."""
@@ -56,16 +67,9 @@ class HttpBack(msgspec.Struct, eq=False):
                 await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
             await send({"type": "http.response.body", "body": text, "more_body": True})
 
-    def ended(self, answered: Answered) -> Answer:
-        """The answer, or what is left of it."""
-        if self.is_begun:
-            return _Rest(200, event(answered.text))
-        if not self.accepted.json and answered.status == 200:
-            return Answer(200, event(answered.text), HEADERS)
-        if answered.retry_after is None:
-            return Answer(answered.status, answered.text, (JSON,))
-        wait = str(max(1, round(answered.retry_after))).encode()
-        return Answer(answered.status, answered.text, (JSON, (b"retry-after", wait)))
+    def end(self, answered: Answered) -> Answer:
+        """Encodes the answer, or what is left of it."""
+        return _Rest(200, event(answered.text)) if self.is_begun else encode_answered(answered, self.accepted)
 
     # When it takes its time
 
@@ -86,9 +90,7 @@ class HttpBack(msgspec.Struct, eq=False):
     async def _wait_for_the_end(self) -> None:
         await self.request.gone()
         self.is_gone = True
-        task = self.task or self.request.task  # a server may have begun to answer without one
-        if task is not None:
-            task.cancel()
+        self.task.cancel()
 
     def _keep_alive(self) -> None:
         self.watching += (asyncio.get_running_loop().create_task(self._kept_alive()),)
@@ -110,7 +112,7 @@ class _Rest(Answer):
 
 
 class Patience:
-    """Requests that were not answered yet. One timer for all: a request that is quick costs no timer and no task of its own."""
+    """Requests that wait. One timer for all: one that does not wait for long costs no timer and no task of its own."""
 
     def __init__(self) -> None:
         self._young: set[HttpBack] = set()

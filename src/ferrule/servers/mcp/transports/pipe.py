@@ -1,9 +1,7 @@
 """Lines of one client on two file descriptors: read in large pieces, taken in order, written once for all that is ready.
 
-A client that does not read never stops the process: output waits, and while much of it waits nothing more is read. One
-task takes the lines. It answers a request that its first step answers, without another task. A request that has to wait
-keeps the task, and another one goes on with the lines: so a waiting request has one task, and one context, from its
-first step on.
+A client that does not read never stops the process: output waits, and while much of it waits nothing more is read or
+answered. Nothing here knows what a line says.
 """
 
 from __future__ import annotations
@@ -12,12 +10,8 @@ import asyncio
 import os
 import stat
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextvars import copy_context
-from typing import Any, NamedTuple
-
-from ferrule.infra.tasks import rest_in
-from ferrule.servers.mcp.wire.messages import RequestId
+from collections.abc import Callable
+from typing import Any
 
 _READ_BYTES = 64 * 1024
 _MOST_UNSENT = 4 * 1024**2
@@ -65,15 +59,17 @@ class Pipe:
             self._is_flush_due = True
             self._loop.call_soon(self.flush)
 
-    def room(self) -> Awaitable[None] | None:
-        """None while there is room for more; else what to wait for before more is answered."""
-        return self.drained() if len(self._unsent) > _MOST_UNSENT and not self.ended.is_set() else None
+    def room(self) -> asyncio.Future[None] | None:
+        """Returns None while there is room for more; else what is done when there is, before which no more is answered."""
+        if len(self._unsent) <= _MOST_UNSENT or self.ended.is_set():
+            return None
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._waiters.append(waiter)
+        return waiter
 
     async def drained(self) -> None:
-        """Wait until not much is left to be written."""
-        while len(self._unsent) > _MOST_UNSENT and not self.ended.is_set():
-            waiter = self._loop.create_future()
-            self._waiters.append(waiter)
+        """Waits until not much is left to be written."""
+        while (waiter := self.room()) is not None:
             await waiter
 
     async def aclose(self, within: float) -> None:
@@ -195,89 +191,43 @@ def _can_be_watched(descriptor: int) -> bool:
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor)
 
 
-Answer = Callable[[bytes], None]
-"""Takes the response to one request."""
-
-
-class Job(NamedTuple):
-    """One request."""
-
-    request_id: RequestId
-    method: str
-    work: Coroutine[Any, Any, bytes]
-    """Answers it, and never raises."""
-    answer: Answer
-
-
-class Relay:
-    """Takes lines, and has their requests answered."""
+class Lines:
+    """Lines that are taken in order, each when nothing is in its way."""
 
     def __init__(
-        self,
-        jobs_in: Callable[[bytes | None], Iterable[Job]],
-        waits: Callable[[Job, asyncio.Task[bytes]], None],
-        paused: Callable[[], None],
-        room: Callable[[], Awaitable[None] | None],
+        self, take: Callable[[bytes | None], None], find_obstacle: Callable[[], asyncio.Future[Any] | None]
     ) -> None:
-        """`jobs_in` gives the requests of a line, and does the rest of it; `waits` is told of one that takes its time, and by
-        which task; `paused` is called when there is nothing left to take; `room` gives what to wait for while the client does not
-        read what it asked for."""
-        self._jobs_in = jobs_in
-        self._waits = waits
-        self._paused = paused
-        self._room = room
-        self._loop = asyncio.get_running_loop()
-        self._lines: deque[bytes | None] = deque()
-        self._jobs: deque[Job] = deque()
-        self._idle: asyncio.Future[None] | None = None
-        self._leader: asyncio.Task[bytes] | None = None
+        """`find_obstacle` gives what has to be done before the next line is taken; None for nothing."""
+        self._take = take
+        self._find_obstacle = find_obstacle
+        self._waiting: deque[bytes | None] = deque()
+        self._obstacle: asyncio.Future[Any] | None = None
+        self._is_over = False
 
-    def begin(self) -> None:
-        """Take lines from now on."""
-        self._leader = self._loop.create_task(self._lead())
-
-    def take(self, line: bytes | None) -> None:
-        """One line more."""
-        self._lines.append(line)
-        if self._idle is not None:
-            self._idle.set_result(None)
-            self._idle = None
+    def put(self, line: bytes | None) -> None:
+        """Takes one line more, now or when its turn comes."""
+        self._waiting.append(line)
+        if self._obstacle is None:
+            self._go_on()
 
     @property
     def is_idle(self) -> bool:
         """True when every line was taken."""
-        return not self._lines and not self._jobs
+        return not self._waiting
 
-    def aclose(self) -> None:
-        """Take no more lines."""
-        for job in self._jobs:
-            job.work.close()
-        if self._leader is not None:
-            self._leader.cancel()
+    def close(self) -> None:
+        """Takes no more lines."""
+        self._is_over = True
+        self._waiting.clear()
 
-    async def _lead(self) -> bytes:
-        lines, jobs = self._lines, self._jobs
-        while True:
-            while jobs:
-                job = jobs.popleft()
-                work, context = job.work, copy_context()
-                try:
-                    waited = context.run(work.send, None)
-                except StopIteration as ended:
-                    job.answer(ended.value)
-                    continue
-                task, self._leader = self._leader, None
-                assert task is not None
-                self.begin()
-                self._waits(job, task)
-                return await rest_in(context, work, waited)
-            if lines:
-                full = self._room()
-                if full is not None:
-                    await full
-                    continue
-                jobs.extend(self._jobs_in(lines.popleft()))
-            else:
-                self._paused()
-                self._idle = self._loop.create_future()
-                await self._idle
+    def _go_on(self) -> None:
+        while self._waiting and not self._is_over:
+            self._obstacle = self._find_obstacle()
+            if self._obstacle is not None:
+                self._obstacle.add_done_callback(self._free)
+                return
+            self._take(self._waiting.popleft())
+
+    def _free(self, _: object) -> None:
+        self._obstacle = None
+        self._go_on()

@@ -6,34 +6,33 @@ has: progress, a log message, a question to the client, or that it takes a while
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from contextvars import Context, copy_context
 from typing import Any
 
-from ferrule.app.surface import SurfaceHandle
-from ferrule.servers.asgi import JSON, Answer, Request, Stream
+from ferrule.servers.asgi import JSON, Answer, Request, Stream, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.methods.tools_call import Begun, answered_at_once
-from ferrule.servers.mcp.server import Exchange, McpServer, Silent
-from ferrule.servers.mcp.transports.plain_calls import PlainCall, answer_plain, exchange_of, plain_session_call
+from ferrule.servers.mcp.server import Answered, Exchange, McpServer
 from ferrule.servers.mcp.transports.session_ids import SessionIds
-from ferrule.servers.mcp.transports.session_post import Post
+from ferrule.servers.mcp.transports.session_post import Post, encode_whole
 from ferrule.servers.mcp.transports.session_store import HttpSession, SessionStore
 from ferrule.servers.mcp.transports.streams import FROM_THE_BEGINNING, Carried, EventStream
-from ferrule.servers.mcp.wire.answer_forms import HEADERS, accepted_by
+from ferrule.servers.mcp.wire.answer_forms import HEADERS, Accepted
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     Message,
     RequestId,
     RpcError,
-    batch_of,
-    decoded,
     encode,
     error_text,
     id_of,
     is_batch,
+    read_batch,
+    read_message,
     result_text,
 )
 
@@ -54,78 +53,114 @@ class SessionEndpoint:
         server.edge.ending.append(self.store.end_streams)
         server.edge.closing.append(self.store.aclose)
 
-    async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
-        """Answer one request of an authenticated caller."""
-        match request.method:
-            case "POST":
-                return await self._posted(request, caller)
-            case "GET":
-                return await self._opened(request, caller)
-            case "DELETE":
-                return self._ended(request, caller)
-        return Answer(405, b"", [(b"allow", b"GET, POST, DELETE")])
-
     # POST: one message, or several in the oldest revision
 
-    async def _posted(self, request: Request, caller: Caller) -> Answer | Stream:
-        limits = self.server.edge.settings.limits
-        body = await request.body(limits.body_bytes)
-        call = plain_session_call(body)
-        if call is not None:
-            session = self._session(request, caller, call.id)
-            if isinstance(session, Answer):
-                return session
-            surface = session.handle(caller)
-            if surface is not None and not session.underway.has(call.id):
-                return await self._called(request, session, caller, surface, call)
+    def post(
+        self, request: Request, caller: Caller, body: bytes, accepted: Accepted
+    ) -> Answer | Awaitable[Answer | Stream]:
+        """Answers one POST of an authenticated caller; returns something to await when it has to wait."""
         message: Message | None = None
         try:
             if is_batch(body):
-                return await self._batch(request, caller, body)
-            message = decoded(body, limits.depth)
+                return self._answer_batch(request, caller, body, accepted)
+            message = read_message(body, self.server.edge.settings.limits.depth)
             kind = message.kind
             if kind == "request" and message.method == "initialize":
-                return await self._begun(caller, message)
+                return self._initialize(caller, message)
             session = self._session(request, caller, message.readable_id)
             if isinstance(session, Answer):
                 return session
             if kind == "request":
-                return await self._answered(request, session, caller, [message])
+                return self._answer(request, session, caller, [message], accepted)
             _take(session, message, kind)
             return Answer(202)
         except RpcError as error:
             return _refused(id_of(message, error), error)
 
-    def at_once(self, request: Request, caller: Caller, body: bytes) -> Answer | Awaitable[Answer | Stream] | None:
-        """Answer a plain call whose client takes JSON: gives the answer, or what is left to be awaited for it. None when nothing
-        was done."""
-        call = plain_session_call(body)
-        session = None if call is None else self._session(request, caller)
-        if call is None or session is None or isinstance(session, Answer) or session.log_level is not None:
-            return None
-        surface = session.handle(caller)
-        if surface is None or session.underway.has(call.id):
-            return None
-        begun = answered_at_once(self.server, caller, surface, session.revision, call.id, call.params)
-        if isinstance(begun, bytes):
-            return Answer(200, begun, (JSON,))
-        return self._called(request, session, caller, surface, call, begun)
+    def _answer_batch(
+        self, request: Request, caller: Caller, body: bytes, accepted: Accepted
+    ) -> Answer | Awaitable[Answer | Stream]:
+        """Answers several messages in one body (MCP-21). Raises RpcError."""
+        session = self._session(request, caller)
+        if isinstance(session, Answer):
+            return session
+        messages = read_batch(body, session.revision, self.server.edge.settings.limits.depth)
+        asked = [message for message in messages if message.kind == "request"]
+        for message in messages:
+            if message.kind != "request":
+                _take(session, message, message.kind)
+        return self._answer(request, session, caller, asked, accepted, is_batch=True) if asked else Answer(202)
 
-    async def _called(
+    def _answer(
         self,
         request: Request,
         session: HttpSession,
         caller: Caller,
-        surface: SurfaceHandle,
-        call: PlainCall,
-        begun: Begun | None = None,
-    ) -> Answer | Stream:
-        """Answer a call that is plainly right, or the rest of it."""
-        post = self._post(request, session)
-        post.begin(call.id, answer_plain(self.server, session, caller, surface, call, post, begun))
-        return await self._told(request, post)
+        messages: list[Message],
+        accepted: Accepted,
+        *,
+        is_batch: bool = False,
+    ) -> Answer | Awaitable[Answer | Stream]:
+        """Answers requests, by JSON or by a stream. Raises Refused."""
+        opened = [session.open_exchange(self.server.edge, caller, message) for message in messages]
+        exchanges = [one for one in opened if isinstance(one, Exchange)]
+        if len(exchanges) == len(opened):
+            return self._run(request, session, messages, exchanges, accepted, is_batch=is_batch)
+        return self._open_and_run(request, session, messages, opened, accepted, is_batch=is_batch)
 
-    async def _begun(self, caller: Caller, message: Message) -> Answer:
+    async def _open_and_run(
+        self,
+        request: Request,
+        session: HttpSession,
+        messages: list[Message],
+        opened: list[Exchange | Awaitable[Exchange]],
+        accepted: Accepted,
+        *,
+        is_batch: bool,
+    ) -> Answer | Stream:
+        exchanges = await asyncio.gather(*map(resolve, opened))
+        return await resolve(self._run(request, session, messages, exchanges, accepted, is_batch=is_batch))
+
+    def _run(
+        self,
+        request: Request,
+        session: HttpSession,
+        messages: list[Message],
+        exchanges: list[Exchange],
+        accepted: Accepted,
+        *,
+        is_batch: bool,
+    ) -> Answer | Awaitable[Answer | Stream]:
+        underway = session.underway
+        if underway and any(underway.has(message.id) for message in messages):
+            error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
+            return _refused(None if is_batch else messages[0].id, error)
+        texts: list[bytes] = []
+        waiting: list[tuple[Exchange, Coroutine[Any, Any, Answered], Context]] = []
+        for message, exchange in zip(messages, exchanges, strict=True):
+            context = copy_context()  # one request of a batch leaves nothing in the context of the next
+            answer = context.run(self.server.answer, exchange, message)
+            if isinstance(answer, Answered):
+                texts.append(answer.text)
+            else:
+                waiting.append((exchange, answer, context))
+        if not waiting:
+            return encode_whole(texts, accepted, is_batch=is_batch)
+        post = Post(session, self.server.edge.settings, accepted, texts, is_batch=is_batch)
+        for exchange, work, context in waiting:
+            exchange.back = post
+            post.start(exchange.request_id, work, context)
+        return self._wait_for(request, post)
+
+    async def _wait_for(self, request: Request, post: Post) -> Answer | Stream:
+        """Waits until it is known what the answer will be."""
+        answer = await post.wait()
+        if isinstance(answer, Answer):
+            return answer
+        seconds = self.server.settings.poll_after_seconds if answer.is_primed else 0.0
+        return _streamed(request, answer, FROM_THE_BEGINNING, seconds)
+
+    async def _initialize(self, caller: Caller, message: Message) -> Answer:
         """`initialize`: a session begins (MCP-4, MCP-72)."""
         try:
             revision, client = agreed(message)
@@ -133,55 +168,18 @@ class SessionEndpoint:
             return Answer(200, error_text(message.id, error), [JSON])
         session = self.store.open(caller, revision, client)
         try:
-            surface = await session.surface(self.server.edge, caller)
-            exchange = Exchange(caller, surface, revision, message.id, Silent(), client=client, session=session)
+            surface = await resolve(session.surface(self.server.edge, caller))
+            exchange = Exchange(caller, surface, revision, message.id, client=client, session=session)
             result = encode(initialized(self.server, exchange))
         except BaseException:
             self.store.end(session)
             raise
         return Answer(200, result_text(message.id, result), [JSON, (SESSION, session.id.encode())])
 
-    async def _answered(
-        self, request: Request, session: HttpSession, caller: Caller, messages: list[Message], *, is_batch: bool = False
-    ) -> Answer | Stream:
-        """Answer requests, by JSON or by a stream."""
-        for message in messages:
-            if session.underway.has(message.id):
-                raise RpcError(INVALID_REQUEST, "a request with this id is being answered")
-        post = self._post(request, session, is_batch=is_batch)
-        for message in messages:
-            exchange = await exchange_of(self.server.edge, session, caller, message, post)
-            post.begin(message.id, self.server.answer(exchange, message), message.method)
-        return await self._told(request, post)
-
-    def _post(self, request: Request, session: HttpSession, *, is_batch: bool = False) -> Post:
-        accepted = accepted_by(next((value for name, value in request.headers if name == b"accept"), None))
-        return Post(session, self.server.edge.settings, accepted, is_batch=is_batch)
-
-    async def _told(self, request: Request, post: Post) -> Answer | Stream:
-        """The answer, as soon as it is known what it will be."""
-        if not post.is_complete:
-            await post.decided()
-        if post.stream is None:
-            return post.whole()
-        seconds = self.server.settings.poll_after_seconds if post.stream.is_primed else 0.0
-        return _streamed(request, post.stream, FROM_THE_BEGINNING, seconds)
-
-    async def _batch(self, request: Request, caller: Caller, body: bytes) -> Answer | Stream:
-        """Several messages in one body (MCP-21)."""
-        session = self._session(request, caller)
-        if isinstance(session, Answer):
-            return session
-        messages = batch_of(body, session.revision, self.server.edge.settings.limits.depth)
-        asked = [message for message in messages if message.kind == "request"]
-        for message in messages:
-            if message.kind != "request":
-                _take(session, message, message.kind)
-        return await self._answered(request, session, caller, asked, is_batch=True) if asked else Answer(202)
-
     # GET: the session's own stream, or the rest of one that was begun before
 
-    async def _opened(self, request: Request, caller: Caller) -> Answer | Stream:
+    async def open_stream(self, request: Request, caller: Caller) -> Answer | Stream:
+        """Answers a GET of an authenticated caller."""
         session = self._session(request, caller)
         if isinstance(session, Answer):
             return session
@@ -212,13 +210,14 @@ class SessionEndpoint:
         """Tell a session of changes, from the first time on that it listens; what it misses then waits for it (MCP-240)."""
         if not session.hears_changes:
             session.hears_changes = True
-            surface = await session.surface(self.server.edge, caller)
-            exchange = Exchange(caller, surface, session.revision, 0, Silent(), client=session.client, session=session)
+            surface = await resolve(session.surface(self.server.edge, caller))
+            exchange = Exchange(caller, surface, session.revision, 0, client=session.client, session=session)
             session.closing.append(follow_changes(self.server, exchange, session.send))
 
     # DELETE
 
-    def _ended(self, request: Request, caller: Caller) -> Answer:
+    def end(self, request: Request, caller: Caller) -> Answer:
+        """Answers a DELETE of an authenticated caller: the session ends."""
         session = self._session(request, caller)
         if isinstance(session, Answer):
             return session

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextvars import Context
 from typing import Any
 
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import JSON, Answer
 from ferrule.servers.mcp.server import Answered
 from ferrule.servers.mcp.transports.session_store import HttpSession
-from ferrule.servers.mcp.transports.sessions import set_off
 from ferrule.servers.mcp.transports.streams import EventStream
 from ferrule.servers.mcp.wire import answer_forms
 from ferrule.servers.mcp.wire.answer_forms import Accepted
@@ -23,12 +23,25 @@ _PRIMES = "2025-11-25"
 """Clients before it stumble over an event that says nothing (MCP-88)."""
 
 
+def encode_whole(texts: list[bytes], accepted: Accepted, *, is_batch: bool = False) -> Answer:
+    """Encodes responses before which nothing had to be told: one JSON text, unless the client takes no JSON, or prefers a
+    stream. A request that was cancelled has no response (MCP-173), so nothing follows the status."""
+    if not texts:
+        return Answer(200, b"", answer_forms.HEADERS)
+    body = b"[%b]" % b",".join(texts) if is_batch else texts[0]
+    is_json = accepted.json and (is_batch or not accepted.prefers_events)
+    return Answer(200, body, (JSON,)) if is_json else Answer(200, answer_forms.event(body), answer_forms.HEADERS)
+
+
 class Post:
-    """The answer to one POST, on its way. It is the way back of the requests in it, too."""
+    """The answer to one POST that has to wait. It is the way back of the requests in it, too."""
 
     is_pipe = False
 
-    def __init__(self, session: HttpSession, settings: ServeSettings, accepted: Accepted, *, is_batch: bool) -> None:
+    def __init__(
+        self, session: HttpSession, settings: ServeSettings, accepted: Accepted, texts: list[bytes], *, is_batch: bool
+    ) -> None:
+        """`texts`: responses to those of its requests that did not have to wait."""
         self._session = session
         self._accepted = accepted
         self._is_batch = is_batch
@@ -38,74 +51,53 @@ class Post:
         self._loop = asyncio.get_running_loop()
         self._open = 0
         """Requests that are still being answered."""
-        self._waiter: asyncio.Future[None] | None = None
-        self.texts: list[bytes] = []
+        self._waiter: asyncio.Future[None] = self._loop.create_future()
+        """Done when it is known how the answer travels."""
+        self._texts = texts
         """Responses, while there is no stream."""
         self.stream: EventStream | None = None
 
-    @property
-    def is_complete(self) -> bool:
-        """True when there is nothing to wait for any more."""
-        return not self._open
-
-    def begin(self, request_id: RequestId, work: Coroutine[Any, Any, Answered], method: str = "tools/call") -> None:
-        """Begin to answer a request."""
-        answered = set_off(method, work, self._loop)
-        if isinstance(answered, Answered):
-            self._answer(answered.text)
-            return
+    def start(self, request_id: RequestId, work: Coroutine[Any, Any, Answered], context: Context) -> None:
+        """Answers a request that has to wait, in a task that survives the connection (MCP-85)."""
         self._open += 1
-        self._session.underway.add(request_id, answered)
-        answered.add_done_callback(self._ended)
+        self._session.underway.start(request_id, work, context, self._finish)
 
-    def _answer(self, text: bytes) -> None:
-        if self.stream is None:
-            self.texts.append(text)
-        else:
-            self.stream.put(text, is_needed=True)
-
-    def _ended(self, task: asyncio.Task[Answered]) -> None:
+    def _finish(self, text: bytes) -> None:
         self._open -= 1
-        if not self._session.underway.is_dropped(task):
-            self._answer(task.result().text)
+        if text and self.stream is not None:
+            self.stream.put(text, is_needed=True)
+        elif text:
+            self._texts.append(text)
         if not self._open:
             if self.stream is not None:
                 self._session.streams.end(self.stream)
             self._decide()
 
-    async def decided(self) -> None:
-        """Wait until it is known how the answer travels."""
-        self._waiter = self._loop.create_future()
+    async def wait(self) -> Answer | EventStream:
+        """Waits until it is known how the answer travels: whole, or as a stream."""
         timer = self._loop.call_later(self._streams_after, self._begin) if self._accepted.events else None
         try:
-            if self.stream is None:
-                await self._waiter
+            await self._waiter
         finally:
             if timer is not None:
                 timer.cancel()
-
-    def whole(self) -> Answer:
-        """The answer, where nothing had to be told before: one JSON text, unless the client takes no JSON, or prefers a stream.
-        A request that was cancelled has no response (MCP-173), so nothing follows the status."""
-        if not self.texts:
-            return Answer(200, b"", answer_forms.HEADERS)
-        body = b"[%b]" % b",".join(self.texts) if self._is_batch else self.texts[0]
-        is_json = self._accepted.json and (self._is_batch or not self._accepted.prefers_events)
-        return Answer(200, body, [JSON]) if is_json else Answer(200, answer_forms.event(body), answer_forms.HEADERS)
+        return (
+            encode_whole(self._texts, self._accepted, is_batch=self._is_batch) if self.stream is None else self.stream
+        )
 
     def _begin(self) -> EventStream:
         """From here on it is a stream."""
         if self.stream is None:
             session = self._session
             self.stream = session.streams.begin(is_primed=session.revision >= _PRIMES)
-            for text in self.texts:
+            for text in self._texts:
                 self.stream.put(text, is_needed=True)
-            self.texts = []
+            self._texts = []
             self._decide()
         return self.stream
 
     def _decide(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if not self._waiter.done():
             self._waiter.set_result(None)
 
     # The way back (exchange.Back)

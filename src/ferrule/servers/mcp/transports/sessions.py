@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.infra.tasks import begun, own_task
+from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
+from ferrule.servers.mcp.server import Answered, Exchange, RequestMeta
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -31,14 +33,8 @@ from ferrule.servers.mcp.wire.messages import (
 
 Put = Callable[[bytes], None]
 """Sends one message to the client, on the stream of the request it belongs to."""
-T = TypeVar("T")
-_AT_ONCE = frozenset({"tools/call", "tools/list", "ping", "logging/setLevel"})
-"""Methods that are often answered by their first step, and need no task for it; see `infra/tasks.py`."""
-
-
-def set_off(method: str, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T | asyncio.Task[T]:
-    """Begin to answer a request: gives the answer, or the task that goes on with it."""
-    return begun(work, loop) if method in _AT_ONCE else loop.create_task(work)
+Finish = Callable[[bytes], None]
+"""Takes the response to one request; empty when its client does not want it any more."""
 
 
 class Underway:
@@ -57,30 +53,33 @@ class Underway:
         """True while a request with this id is being answered."""
         return request_id in self._answering
 
-    def add(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
-        """A request is being answered, and that takes time."""
+    def start(
+        self, request_id: RequestId, work: Coroutine[Any, Any, Answered], context: Context, finish: Finish
+    ) -> asyncio.Task[Answered]:
+        """Answers a request that has to wait for something, in a task of its own. `finish` gets the text of the response, empty
+        for one that its client does not want any more."""
+        task = asyncio.get_running_loop().create_task(work, context=context)
         self._answering[request_id] = task
-        task.add_done_callback(lambda _: self._ended(request_id))
+        task.add_done_callback(partial(self._end, request_id, finish))
+        return task
 
-    def _ended(self, request_id: RequestId) -> None:
+    def _end(self, request_id: RequestId, finish: Finish, task: asyncio.Task[Answered]) -> None:
         self._answering.pop(request_id, None)
+        is_dropped = task in self._dropped or task.cancelled()
+        self._dropped.discard(task)
+        finish(b"" if is_dropped else task.result().text)
 
     def cancel(self, request_id: Any) -> None:
         """Stop answering; nothing is sent for it any more (MCP-173). What is not being answered is none of our business."""
         task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
-        if task is not None:
+        if task is not None and task not in self._dropped:
             self._dropped.add(task)
-            task.add_done_callback(self._dropped.discard)
-            task.cancel()
-
-    def is_dropped(self, task: asyncio.Task[Any]) -> bool:
-        """True for work whose client does not want an answer any more. Ask before its other callbacks had their turn."""
-        return task in self._dropped or task.cancelled()
+            # Not before its first step, which has its turn first: work that never began could not clean up after itself.
+            task.get_loop().call_soon(task.cancel)
 
     async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
         """Ask the client, and wait for its result. When it takes too long, or nobody needs it any more, the client is told
         (MCP-177, MCP-215). Raises RpcError."""
-        await own_task()
         self._count += 1
         number = self._count
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
@@ -133,6 +132,30 @@ def _error_of(raw: Any) -> RpcError:
     )
 
 
+class _Params(msgspec.Struct, gc=False):
+    meta: RequestMeta | None = msgspec.field(default=None, name="_meta")
+
+
+_read_params = msgspec.json.Decoder(_Params).decode
+_NO_META = RequestMeta()
+
+
+def _read_meta(message: Message) -> RequestMeta:
+    """Reads what a request says about itself. Whoever reads the parameters says what is wrong with them."""
+    params = message.params
+    if isinstance(params, msgspec.UnsetType) or b'"_meta"' not in bytes(params):
+        return _NO_META
+    try:
+        return _read_params(params).meta or _NO_META
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _NO_META
+
+
+async def _refresh(handle: SurfaceHandle) -> SurfaceHandle:
+    await handle.refresh()
+    return handle
+
+
 class Session:
     """One session."""
 
@@ -168,23 +191,50 @@ class Session:
         self.current: SurfaceHandle | None = None
         """Its surface, as it was last used."""
 
-    def handle(self, caller: Caller) -> SurfaceHandle | None:
-        """Its surface as it was when it was last looked at; None when it has to be made."""
-        return self.current if caller is self.caller or caller == self.caller else None
-
-    async def surface(self, edge: Edge, caller: Caller, run_id: str = "") -> SurfaceHandle:
-        """Its surface as it is now. A session is one run, unless a request names another; what it loaded stays loaded.
-        Raises Refused."""
+    def surface(self, edge: Edge, caller: Caller, run_id: str = "") -> SurfaceHandle | Awaitable[SurfaceHandle]:
+        """Returns its surface as it is now; something to await when it has to be made again. A session is one run, unless a
+        request names another; what it loaded stays loaded. Raises Refused."""
         if run_id:
-            return await edge.surface(caller, run_id, "mcp")
-        handle = self.handle(caller)
-        if handle is None:
-            handle = self.current = await edge.surface(caller, self.run_id, "mcp")
-            self.caller = caller
-            self.closing.append(partial(edge.forget, caller, self.run_id, "mcp"))
-        elif handle.session.generation != edge.app.generation():
-            await handle.refresh()
+            return edge.surface(caller, run_id, "mcp")
+        handle = self.current if caller is self.caller or caller == self.caller else None
+        if handle is not None and handle.session.generation == edge.app.generation():
+            return handle
+        return self._make_surface(edge, caller) if handle is None else _refresh(handle)
+
+    async def _make_surface(self, edge: Edge, caller: Caller) -> SurfaceHandle:
+        handle = self.current = await resolve(edge.surface(caller, self.run_id, "mcp"))
+        self.caller = caller
+        self.closing.append(partial(edge.forget, caller, self.run_id, "mcp"))
         return handle
+
+    def open_exchange(self, edge: Edge, caller: Caller, message: Message) -> Exchange | Awaitable[Exchange]:
+        """Returns the exchange of one of its requests; something to await when its surface has to be made. Raises Refused."""
+        meta = _read_meta(message)
+        surface = self.surface(edge, caller, meta.run)
+        if isinstance(surface, SurfaceHandle):
+            return self._make_exchange(caller, surface, message.id, meta)
+        return self._wait_for_exchange(caller, surface, message.id, meta)
+
+    async def _wait_for_exchange(
+        self, caller: Caller, surface: Awaitable[SurfaceHandle], request_id: RequestId, meta: RequestMeta
+    ) -> Exchange:
+        return self._make_exchange(caller, await surface, request_id, meta)
+
+    def _make_exchange(
+        self, caller: Caller, surface: SurfaceHandle, request_id: RequestId, meta: RequestMeta = _NO_META
+    ) -> Exchange:
+        return Exchange(
+            caller,
+            surface,
+            self.revision,
+            request_id,
+            client=self.client,
+            progress_token=meta.progress_token,
+            idempotency_key=meta.idempotency_key,
+            traceparent=meta.traceparent,
+            log_level=self.log_level,
+            session=self,
+        )
 
     def heard(self, message: Message) -> None:
         """A notification. What is malformed or unknown is ignored (MCP-19, MCP-173)."""

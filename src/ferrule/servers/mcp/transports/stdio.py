@@ -1,57 +1,43 @@
 """MCP over a pipe: one JSON message a line, every revision, decided for each message (section 3).
 
-The lines of one read are taken in order. A request that is answered at once is answered at once; one that takes its time goes
-on by itself, and the next line is looked at meanwhile (MCP-37).
+Lines are taken in order. A request is answered when its line is taken; one that has to wait goes on in a task of its own, and the
+next line is looked at meanwhile (MCP-37). Only what follows an `initialize` waits until that is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any
 
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.servers.auth.callers import Caller, Refused
+from ferrule.servers.asgi import resolve
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.methods.tools_call import METHOD, Begun, answered_at_once, finished
-from ferrule.servers.mcp.server import Exchange, McpServer, Silent
-from ferrule.servers.mcp.transports.modern import checked
-from ferrule.servers.mcp.transports.modern import exchange_of as modern_exchange_of
-from ferrule.servers.mcp.transports.pipe import Answer, Job, Pipe, Relay
-from ferrule.servers.mcp.transports.plain_calls import (
-    Call,
-    PlainCall,
-    PlainMeta,
-    answer_plain,
-    exchange_of,
-    plain_line,
-    plain_session_call,
-)
-from ferrule.servers.mcp.transports.sessions import Session, Underway, cancelled_id
+from ferrule.servers.mcp.server import Answered, Back, Exchange, McpServer, failure
+from ferrule.servers.mcp.transports.modern import ModernRequest, check_request
+from ferrule.servers.mcp.transports.pipe import Lines, Pipe
+from ferrule.servers.mcp.transports.sessions import Finish, Session, Underway, cancelled_id
 from ferrule.servers.mcp.wire.messages import (
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     META_VERSION,
-    MODERN,
     Message,
     Params,
     RequestId,
     RpcError,
-    batch_of,
-    decoded,
     encode,
     error_text,
     id_of,
     is_batch,
+    read_batch,
+    read_message,
     result_text,
 )
 
-_log = logging.getLogger("ferrule.mcp")
 _MODERN_MARK = META_VERSION.encode()
 
 
@@ -72,44 +58,42 @@ class StdioConversation:
         self.underway = Underway()
         """Of both eras: they share the pipe."""
         self._session: Session | None = None
+        self._handshake: asyncio.Task[Answered] | None = None
+        """Answers `initialize`."""
         self._told_only = _ToldOnly(self)
-        self._relay = Relay(self._jobs_in, self._waits, pipe.flush, pipe.room)
+        self._lines = Lines(self._take, self._find_obstacle)
 
     def begin(self) -> None:
         """Answer from now on."""
-        self._relay.begin()
-        self._pipe.begin(self._relay.take)
+        self._pipe.begin(self._lines.put)
 
-    def _jobs_in(self, line: bytes | None) -> list[Job]:
-        """The requests in a line; None for one that was too long. The rest of it is done."""
+    def _find_obstacle(self) -> asyncio.Future[Any] | None:
+        """Returns what the next line waits for: a handshake, or a client that does not read."""
+        return self._handshake or self._pipe.room()
+
+    def _take(self, line: bytes | None) -> None:
+        """Takes one line; None stands for one that was too long."""
         message: Message | None = None
         try:
-            session = self._session
-            if line is not None and _MODERN_MARK in line and (plain := plain_line(line, self._depth)) is not None:
-                self._refuse_in_use(plain[0].id)
-                return self._called_plainly(*plain)
-            if line is not None and session is not None and (call := plain_session_call(line)) is not None:
-                self._refuse_in_use(call.id)
-                return self._called(session, call)
             if line is None:
                 raise RpcError(INVALID_REQUEST, "the line has more bytes than are taken here")
             if is_batch(line):
-                return self._jobs_of(line)
-            message = decoded(line, self._depth)
-            if message.kind != "request":
+                self._take_batch(line)
+                return
+            message = read_message(line, self._depth)
+            if message.kind == "request":
+                self._refuse_in_use(message.id)
+                self._start(message, self._send)
+            else:
                 self._hear(message)
-                return []
-            self._refuse_in_use(message.id)
-            return [Job(message.id, message.method, self._answered(message), self._send)]
         except RpcError as error:
             is_silent = message is not None and type(message.method) is str and message.id is msgspec.UNSET
             if not is_silent:  # a notification gets no response, whatever is wrong with it (MCP-19)
                 self._send(error_text(id_of(message, error), error))
-            return []
 
-    def _jobs_of(self, line: bytes) -> list[Job]:
-        """The requests in a batch (MCP-21). Raises RpcError."""
-        messages = batch_of(line, self._session.revision if self._session is not None else None, self._depth)
+    def _take_batch(self, line: bytes) -> None:
+        """Takes several messages in one line (MCP-21). Raises RpcError."""
+        messages = read_batch(line, self._session.revision if self._session is not None else None, self._depth)
         asked = [message for message in messages if message.kind == "request"]
         for message in asked:
             self._refuse_in_use(message.id)
@@ -117,7 +101,8 @@ class StdioConversation:
             if message.kind != "request":
                 self._hear(message)
         batch = _Batch(self._send, len(asked))
-        return [Job(message.id, message.method, self._answered(message), batch.answer) for message in asked]
+        for message in asked:
+            self._start(message, batch.put)
 
     def _refuse_in_use(self, request_id: RequestId) -> None:
         """Two requests that cannot be told apart are not answered (MCP-17). Raises RpcError."""
@@ -126,21 +111,11 @@ class StdioConversation:
             error.request_id = request_id
             raise error
 
-    def _waits(self, job: Job, task: asyncio.Task[bytes]) -> None:
-        """A request takes its time. Every one can be cancelled, but not the handshake (MCP-94)."""
-        if job.method != "initialize":
-            self.underway.add(job.request_id, task)
-        task.add_done_callback(lambda _: job.answer(b"" if self.underway.is_dropped(task) else task.result()))
-
     def _hear(self, message: Message) -> None:
         """What is no request."""
         if message.kind == "response":
             self.underway.answered(message)
-        else:
-            self._heard(message)
-
-    def _heard(self, message: Message) -> None:
-        if message.method == "notifications/cancelled":
+        elif message.method == "notifications/cancelled":
             self.underway.cancel(cancelled_id(message))
         elif self._session is not None:
             self._session.heard(message)
@@ -151,101 +126,84 @@ class StdioConversation:
         """Tell the session of changes, from now on (MCP-78, MCP-240)."""
         surface = session.current
         if surface is not None and self._server.settings.changes:
-            exchange = Exchange(
-                self._caller, surface, session.revision, 0, Silent(), client=session.client, session=session
-            )
+            exchange = Exchange(self._caller, surface, session.revision, 0, client=session.client, session=session)
             session.hears_changes = True
             session.closing.append(follow_changes(self._server, exchange, self._send))
 
-    # Which rules a request goes by (MCP-10)
+    # Requests
 
-    async def _answered(self, message: Message) -> bytes:
+    def _start(self, message: Message, finish: Finish) -> None:
+        """Answers a request in a context of its own: now, or in a task when it has to wait."""
+        context = copy_context()
+        answered = context.run(self._answer, message)
+        if isinstance(answered, Answered):
+            finish(answered.text)
+        elif message.method == "initialize":  # the one request that cannot be cancelled (MCP-94)
+            self._handshake = self._loop.create_task(answered, context=context)
+            self._handshake.add_done_callback(self._end_handshake)
+        else:
+            self.underway.start(message.id, answered, context, finish)
+
+    def _end_handshake(self, task: asyncio.Task[Answered]) -> None:
+        self._handshake = None
+        if not task.cancelled():
+            self._send(task.result().text)
+
+    def _answer(self, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
+        """Answers a request by the rules that it goes by (MCP-10), whatever goes wrong with it."""
         try:
             if message.method == "server/discover" or _is_modern(message):
-                return await self._modern(message)
+                return self._run(message, self._open_modern(check_request(message)), self._told_only)
             if message.method == "initialize":
                 if not self._server.settings.sessions:
                     raise sessionless(message)
-                return await self._initialize(message)
-            session = self._session
-            if session is None:
-                if message.method == "ping":
-                    return result_text(message.id, b"{}")
-                raise RpcError(INVALID_REQUEST, "initialize comes first, or _meta that says which revision it is")
-            exchange = await exchange_of(self._server.edge, session, self._caller, message, self)
-            return (await self._server.answer(exchange, message)).text
-        except RpcError as error:
-            return error_text(message.id, error)
-        except Refused as refused:
-            return error_text(message.id, RpcError(INTERNAL_ERROR, refused.reason))
-        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
-            _log.exception("%s could not be answered", message.method)
-            return error_text(message.id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why"))
+                return self._initialize(message)
+            if self._session is not None:
+                opened = self._session.open_exchange(self._server.edge, self._caller, message)
+                return self._run(message, opened, self)
+            if message.method == "ping":
+                return Answered(result_text(message.id, b"{}"))
+            raise RpcError(INVALID_REQUEST, "initialize comes first, or _meta that says which revision it is")
+        except Exception as error:
+            return failure(message.id, message.method, error)
 
-    async def _initialize(self, message: Message) -> bytes:
-        revision, client = agreed(message)
-        session = Session("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
-        session.underway = self.underway
-        surface = await session.surface(self._server.edge, self._caller)
-        exchange = Exchange(self._caller, surface, revision, message.id, Silent(), client=client, session=session)
-        result = encode(initialized(self._server, exchange))
-        if self._session is not None:
-            await self._session.aclose()
-        self._session = session
-        return result_text(message.id, result)
+    def _open_modern(self, asked: ModernRequest) -> Exchange | Awaitable[Exchange]:
+        surface = self._server.edge.surface(self._caller, asked.meta.run or self._run_id, "mcp")
+        if isinstance(surface, SurfaceHandle):
+            return asked.make_exchange(self._caller, surface)
+        return self._wait_for_modern(asked, surface)
 
-    async def _modern(self, message: Message) -> bytes:
-        said = checked(message)
-        surface = await self._server.edge.surface(self._caller, said.run_id or self._run_id, "mcp")
-        exchange = modern_exchange_of(message, said, self._caller, surface, self._told_only)
-        return (await self._server.answer(exchange, message)).text
+    async def _wait_for_modern(self, asked: ModernRequest, surface: Awaitable[SurfaceHandle]) -> Exchange:
+        return asked.make_exchange(self._caller, await surface)
 
-    def _called_plainly(self, call: Call, meta: PlainMeta) -> list[Job]:
-        """A call of the revision without sessions that is plainly right: answered, or what is left to do of it."""
-        surface = self._server.edge.handle(self._caller, meta.said.run or self._run_id, "mcp")
-        begun = self._begun(surface, MODERN, call) if surface is not None and meta.is_bare else None
-        if isinstance(begun, bytes):
-            self._send(begun)
-            return []
-        return [Job(call.id, METHOD, self._gone_on_plainly(call, meta, begun), self._send)]
+    def _run(
+        self, message: Message, opened: Exchange | Awaitable[Exchange], back: Back
+    ) -> Answered | Coroutine[Any, Any, Answered]:
+        if not isinstance(opened, Exchange):
+            return self._open_and_run(message, opened, back)
+        opened.back = back
+        return self._server.answer(opened, message)
 
-    def _begun(self, surface: SurfaceHandle, revision: str, call: Call | PlainCall) -> bytes | Begun | None:
-        """Make a call in a context of its own, as far as it goes without waiting."""
-        return copy_context().run(answered_at_once, self._server, self._caller, surface, revision, call.id, call.params)
-
-    async def _gone_on_plainly(self, call: Call, meta: PlainMeta, begun: Begun | None) -> bytes:
-        said, edge = meta.said, self._server.edge
+    async def _open_and_run(self, message: Message, opened: Awaitable[Exchange], back: Back) -> Answered:
         try:
-            run_id = said.run or self._run_id
-            surface = edge.handle(self._caller, run_id, "mcp") or await edge.surface(self._caller, run_id, "mcp")
-        except Refused as refused:
-            return error_text(call.id, RpcError(INTERNAL_ERROR, refused.reason))
-        exchange = Exchange(
-            self._caller,
-            surface,
-            MODERN,
-            call.id,
-            self._told_only,
-            client=meta.client,
-            progress_token=said.progress_token,
-            idempotency_key=said.idempotency_key,
-            traceparent=said.traceparent,
-        )
-        work = finished(self._server, exchange, call.params, begun)
-        return (await self._server.answered(exchange, METHOD, work)).text
+            return await resolve(self._run(message, await opened, back))
+        except Exception as error:
+            return failure(message.id, message.method, error)
 
-    def _called(self, session: Session, call: PlainCall) -> list[Job]:
-        """The same in a session."""
-        surface = session.current
-        assert surface is not None
-        begun = self._begun(surface, session.revision, call) if session.log_level is None else None
-        if isinstance(begun, bytes):
-            self._send(begun)
-            return []
-        return [Job(call.id, METHOD, self._gone_on(session, surface, call, begun), self._send)]
-
-    async def _gone_on(self, session: Session, surface: SurfaceHandle, call: PlainCall, begun: Begun | None) -> bytes:
-        return (await answer_plain(self._server, session, self._caller, surface, call, self, begun)).text
+    async def _initialize(self, message: Message) -> Answered:
+        try:
+            revision, client = agreed(message)
+            session = Session("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
+            session.underway = self.underway
+            surface = await resolve(session.surface(self._server.edge, self._caller))
+            exchange = Exchange(self._caller, surface, revision, message.id, client=client, session=session)
+            result = encode(initialized(self._server, exchange))
+            if self._session is not None:
+                await self._session.aclose()
+            self._session = session
+            return Answered(result_text(message.id, result))
+        except Exception as error:
+            return failure(message.id, message.method, error)
 
     def _send(self, text: bytes) -> None:
         if text:
@@ -265,15 +223,18 @@ class StdioConversation:
     async def finished(self, within: float) -> None:
         """Wait until everything is answered, but not for long."""
         until = self._loop.time() + within
-        while (self.underway or not self._relay.is_idle) and self._loop.time() < until:
+        while (self.underway or self._handshake or not self._lines.is_idle) and self._loop.time() < until:
             await asyncio.sleep(0.005)
 
     async def aclose(self) -> None:
         """Stop what is being answered."""
-        self._relay.aclose()
+        self._lines.close()
+        left = self.underway.aclose()
+        if self._handshake is not None:
+            self._handshake.cancel()
+            left.append(self._handshake)
         if self._session is not None:
             await self._session.aclose()
-        left = self.underway.aclose()
         if left:
             await asyncio.wait(left, timeout=1)
 
@@ -294,13 +255,13 @@ class _ToldOnly:
 class _Batch:
     """Gathers the responses to the requests of one batch."""
 
-    def __init__(self, send: Answer, count: int) -> None:
+    def __init__(self, send: Finish, count: int) -> None:
         self._send = send
         self._left = count
         self._texts: list[bytes] = []
 
-    def answer(self, text: bytes) -> None:
-        """One of them; empty for a request that needs none any more."""
+    def put(self, text: bytes) -> None:
+        """Takes one of them; empty for a request that needs none any more."""
         self._left -= 1
         if text:
             self._texts.append(text)

@@ -1,7 +1,7 @@
 """Nobody waits for ever (MCP-180): a call that takes longer than a request may goes on without whoever made it. One whose tool
 only reads, and runs where its call does, cannot go on alone; it is stopped.
 
-One timer watches over all of them. A call that is answered at once pays for a place in a table, and for no timer.
+One timer watches over all of them: a call that is waited for pays for a place in a table, and for no timer of its own.
 """
 
 from __future__ import annotations
@@ -26,36 +26,30 @@ class TimeLimits:
         self._seconds = seconds
         self._tick_seconds = min(_LONGEST_TICK, seconds / 4)
         self._loop = asyncio.get_running_loop()
-        self._waited: dict[int, tuple[float, bytes]] = {}
-        """The earliest first: they all may take the same time."""
-        self._count = 0
+        self._waited: dict[str, float] = {}
+        """Until when, by invocation id. The earliest first: they all may take the same time."""
         self._is_ticking = False
 
-    def add(self, arguments: bytes) -> int:
-        """Somebody waits for a call with these arguments, this very object. Gives what `remove` takes."""
-        self._count += 1
-        self._waited[self._count] = (self._loop.time() + self._seconds, arguments)
+    def add(self, invocation_id: str) -> None:
+        """Somebody waits for a call."""
+        self._waited[invocation_id] = self._loop.time() + self._seconds
         if not self._is_ticking:
             self._is_ticking = True
             self._loop.call_later(self._tick_seconds, self._tick)
-        return self._count
 
-    def remove(self, number: int) -> None:
+    def remove(self, invocation_id: str) -> None:
         """Nobody waits for it any more."""
-        self._waited.pop(number, None)
+        self._waited.pop(invocation_id, None)
 
     def _tick(self) -> None:
         now = self._loop.time()
-        late: list[bytes] = []
-        for number, (until, arguments) in list(self._waited.items()):
+        for invocation_id, until in list(self._waited.items()):
             if until > now:
                 break
-            late.append(arguments)
-            del self._waited[number]
-        if late:
-            for live in list(self._live.calls.values()):
-                if any(live.call.model_input is arguments for arguments in late):
-                    _leave(live)
+            del self._waited[invocation_id]
+            live = self._live.calls.get(invocation_id)
+            if live is not None:
+                _leave(live)
         self._is_ticking = bool(self._waited)
         if self._is_ticking:
             self._loop.call_later(self._tick_seconds, self._tick)

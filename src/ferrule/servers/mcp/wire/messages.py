@@ -116,11 +116,14 @@ _TWO_NAMES = 4
 _SPACE = 64
 """How far from its name a value is looked for."""
 _LARGE = 16 * 1024
+_COMPARED = 4 * 1024
+"""Bytes of parameters, at most, that are encoded again: beyond it, looking at members without the arguments takes less time."""
 _NOTHING = nullcontext()
 
 
-def decoded(body: bytes, depth: int = DEPTH) -> Message:
-    """One message. Raises RpcError: what is no JSON or too deep, what is no message, what says one thing twice."""
+def read_message(body: bytes, depth: int = DEPTH) -> Message:
+    """Reads one message, whatever wire it came by. Raises RpcError for what is no JSON, too deep, no message, or says its id,
+    method or parameters twice; `refuse_doubled_params` looks inside of the parameters."""
     try:
         if not body.isascii():
             body.decode()
@@ -179,9 +182,26 @@ def refuse_doubled_params(message: Message) -> None:
     if isinstance(params, msgspec.UnsetType):
         return
     text = bytes(params)
-    if text.count(b'"') >= _TWO_NAMES:
+    if text.count(b'"') >= _TWO_NAMES and not _is_as_encoded(text):
         is_call = message.method == "tools/call" and b'"arguments"' in text
         refuse_doubles(text, "arguments", _arguments(params) if is_call else msgspec.UNSET)
+
+
+_decode_any = msgspec.json.Decoder().decode
+
+
+def _is_as_encoded(text: bytes) -> bool:
+    """True for a text that its own value is encoded as: then nothing in it is said twice, since a dict has each name once.
+
+    Most clients write JSON without spaces and escapes, as the encoder does. A text that is written in another way says nothing
+    by that: somebody has to look at its members.
+    """
+    if len(text) > _COMPARED:
+        return False
+    try:
+        return encode(_decode_any(text)) == text
+    except (msgspec.MsgspecError, OverflowError, UnicodeError, RecursionError):
+        return False
 
 
 class _Arguments(msgspec.Struct, gc=False):
@@ -321,18 +341,18 @@ def is_batch(body: bytes) -> bool:
     return body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"["
 
 
-def batch_of(body: bytes, revision: str | None, depth: int) -> list[Message]:
-    """The messages of a batch, each well-formed. Raises RpcError: for the first that is not, and where there are no batches."""
+def read_batch(body: bytes, revision: str | None, depth: int) -> list[Message]:
+    """Reads the messages of a batch, each well-formed. Raises RpcError for the first that is not, and where there are none."""
     try:
         raws = msgspec.json.decode(body, type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        decoded(body, depth)  # says what is wrong with it
+        read_message(body, depth)  # says what is wrong with it
         raise RpcError(INVALID_REQUEST, "a message is one JSON object") from None
     if revision != BATCHES:
         raise RpcError(INVALID_REQUEST, "a message is one JSON object")
     if not 0 < len(raws) <= _MOST_MESSAGES:
         raise RpcError(INVALID_REQUEST, f"a batch has 1 to {_MOST_MESSAGES} messages")
-    messages = [decoded(bytes(raw), depth) for raw in raws]
+    messages = [read_message(bytes(raw), depth) for raw in raws]
     asked = [message for message in messages if message.kind == "request"]
     if any(message.method == "initialize" for message in asked):
         raise RpcError(INVALID_REQUEST, "initialize stands alone")

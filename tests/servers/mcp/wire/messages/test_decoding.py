@@ -14,9 +14,9 @@ from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     PARSE_ERROR,
     RpcError,
-    decoded,
     error_text,
     features_of,
+    read_message,
     result_text,
 )
 
@@ -24,7 +24,7 @@ from ferrule.servers.mcp.wire.messages import (
 def refusal(body: bytes, depth: int = 128) -> int | None:
     """The code that a body is refused with; None for a message."""
     try:
-        _ = decoded(body, depth).kind
+        _ = read_message(body, depth).kind
     except RpcError as error:
         assert json.loads(error_text(None, error)) == {
             "jsonrpc": "2.0",
@@ -74,7 +74,7 @@ def test_an_id_is_a_string_or_an_integer(request_id: str) -> None:
 @pytest.mark.parametrize("request_id", ["1", "0", "-7", '"1"', '""', '"\\u00e9\\n"', "123456789012345678901234567890"])
 def test_an_id_comes_back_with_its_type(request_id: str) -> None:
     """MCP-16: `"1"` is not `1`; long ones are not rounded."""
-    message = decoded(b'{"jsonrpc":"2.0","id":%b,"method":"a"}' % request_id.encode())
+    message = read_message(b'{"jsonrpc":"2.0","id":%b,"method":"a"}' % request_id.encode())
     assert message.kind == "request"
     for text in (result_text(message.id, b"{}"), error_text(message.id, RpcError(-32600, "no"))):
         said = json.loads(text)["id"]
@@ -84,7 +84,7 @@ def test_an_id_comes_back_with_its_type(request_id: str) -> None:
 def test_names_below_the_envelope_may_repeat_its_words() -> None:
     """What stands inside of params is no second `id` or `method`."""
     inside = {"id": 1, "method": "x", "params": {"id": 2}, "text": 'a \\ and "id"'}
-    message = decoded(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "m", "params": inside}).encode())
+    message = read_message(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "m", "params": inside}).encode())
     assert (message.kind, message.id, message.method) == ("request", 5, "m")
 
 

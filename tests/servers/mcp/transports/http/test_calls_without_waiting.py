@@ -1,4 +1,4 @@
-"""Calls that are answered without waiting: on a connection whose heads are known they are told, and recorded, like any other."""
+"""Calls over a connection: those that wait for nothing are answered without a task, and recorded, like any other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
+from ferrule.servers.asgi import Answer
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
@@ -73,24 +74,22 @@ CALLS: tuple[tuple[str, Any], ...] = (
 
 
 class Client:
-    """One connection, its heads known or not."""
+    """One connection."""
 
-    def __init__(self, stand: Stand, *, is_quick: bool) -> None:
+    def __init__(self, stand: Stand) -> None:
         self.given = 0
-        """Requests that were answered at once."""
-        self.server = HttpServer(
-            stand.root.respond, asyncio.get_running_loop(), respond_now=self._counted(stand) if is_quick else None
-        )
+        """Requests that were answered without waiting."""
+        self.server = HttpServer(self._count(stand), asyncio.get_running_loop())
         self.connection, self.wire = Connection(self.server), Wire()
         self.connection.connection_made(self.wire)  # type: ignore[arg-type]
 
-    def _counted(self, stand: Stand) -> Callable[[Any], Any]:
-        def respond_now(request: Any) -> Any:
-            given = stand.root.respond_now(request)
-            self.given += hasattr(given, "status")
+    def _count(self, stand: Stand) -> Callable[[Any], Any]:
+        def respond(request: Any) -> Any:
+            given = stand.root.respond(request)
+            self.given += isinstance(given, Answer)
             return given
 
-        return respond_now
+        return respond
 
     async def ask(self, body: Any, **headers: str) -> tuple[bytes, bytes]:
         """The head and the body of the answer to a POST."""
@@ -128,44 +127,61 @@ async def records(stand: Stand) -> list[tuple[Any, ...]]:
 
 
 @in_loop
-async def test_calls_of_a_known_head_are_answered_and_recorded_like_others(tmp_path: Path) -> None:
+async def test_a_call_is_answered_and_recorded_alike_the_first_time_and_later(tmp_path: Path) -> None:
+    """The first call of a tool waits until it is found; those after it need not."""
     async with serving(tmp_path, tools=TOOLS) as stand:
-        quick, usual = Client(stand, is_quick=True), Client(stand, is_quick=False)
-        for number, (name, arguments) in enumerate([*CALLS, *CALLS, *CALLS]):
-            for request_id in (number, f"n{number}"):
-                told = await quick.call(name, arguments, request_id)
-                assert anonymous(told) == anonymous(await usual.call(name, arguments, request_id)), name
-        assert quick.given > 10
+        told = []
+        for _ in range(3):
+            client = Client(stand)
+            told.append([anonymous(await client.call(name, given, 7)) for name, given in CALLS])
+        assert told[0] == told[1] == told[2]
+        assert client.given >= 3
         found = await records(stand)
-        assert len(found) % 2 == 0 and found
-        assert found[::2] == found[1::2]
+        size = len(found) // 3
+        assert size > 5 and found[:size] == found[size : 2 * size] == found[2 * size :]
 
 
 @in_loop
-async def test_calls_of_a_session_are_answered_at_once_too(tmp_path: Path) -> None:
+async def test_both_eras_say_the_same_of_a_call(tmp_path: Path) -> None:
     start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     async with serving(tmp_path, tools=TOOLS) as stand:
-        told = []
-        for is_quick in (True, False):
-            client = Client(stand, is_quick=is_quick)
-            head, _ = await client.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
-            found = re.search(rb"mcp-session-id: (\S+)", head)
-            assert found is not None
-            session = {"Mcp_Session_Id": found[1].decode(), "MCP_Protocol_Version": "2025-11-25"}
-            await client.ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
-            said = [
-                {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
-                for number, (name, given) in enumerate([*CALLS, *CALLS])
-            ]
-            told.append([anonymous(await client.ask(one, **session)) for one in said])
-            assert (client.given > 1) is is_quick
-        assert told[0] == told[1]
+        client = Client(stand)
+        head, _ = await client.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
+        found = re.search(rb"mcp-session-id: (\S+)", head)
+        assert found is not None
+        session = {"Mcp_Session_Id": found[1].decode(), "MCP_Protocol_Version": "2025-11-25"}
+        await client.ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
+        client.given = 0
+        for number, (name, given) in enumerate([*CALLS, *CALLS]):
+            said = {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": given},
+            }
+            of_session = json.loads((await client.ask(said, **session))[1])
+            modern = json.loads((await client.call(name, given, number))[1])
+            assert of_session.get("error") == modern.get("error"), name
+            if "result" in modern:
+                assert of_session["result"]["content"][0]["type"] == modern["result"]["content"][0]["type"], name
+                assert of_session["result"].get("isError") == modern["result"].get("isError"), name
+        assert client.given >= 6
+
+
+@in_loop
+async def test_calls_of_functions_that_wait_are_answered_in_a_task(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand)
+        await client.call("add_later", {"a": 1, "b": 2}, 1)
+        client.given = 0
+        _, body = await client.call("add_later", {"a": 1, "b": 2}, 2)
+        assert json.loads(body)["result"]["structuredContent"] == 3 and client.given == 0
 
 
 @in_loop
 async def test_a_call_leaves_nothing_in_the_context_of_the_next_one(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS) as stand:
-        client = Client(stand, is_quick=True)
+        client = Client(stand)
         for number in range(4):
             _, body = await client.call("leave", {}, number)
             assert json.loads(body)["result"]["structuredContent"] == 1
@@ -177,7 +193,7 @@ async def test_a_credential_that_is_revoked_is_refused_on_a_connection_that_used
     async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(stand.app.root)
         token, secret = access.add(access.local_owner(), "bot", [CALL])
-        client, headers = Client(stand, is_quick=True), {"Authorization": f"Bearer {secret}"}
+        client, headers = Client(stand), {"Authorization": f"Bearer {secret}"}
         for number in range(3):
             head, _ = await client.call("add", {"a": 1, "b": 2}, number, **headers)
             assert head.startswith(b"HTTP/1.1 200 ")
@@ -191,7 +207,7 @@ async def test_a_credential_that_is_revoked_is_refused_on_a_connection_that_used
 @in_loop
 async def test_a_change_is_looked_at_before_the_next_call(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS) as stand:
-        client = Client(stand, is_quick=True)
+        client = Client(stand)
         for number in range(3):
             await client.call("add", {"a": 1, "b": 2}, number)
         given = client.given
