@@ -85,10 +85,6 @@ class Request:
             raise TooLarge
         return self._body
 
-    async def body(self, limit: int) -> bytes:
-        """Waits for the whole body; see `read`."""
-        return await resolve(self.read(limit))
-
     async def _receive_body(self, limit: int) -> bytes:
         message = await self._receive()
         length = self.header(b"content-length") if message.get("more_body") else None
@@ -107,10 +103,6 @@ class Request:
             message = await self._receive()
         self._body = b"".join(parts)
         return self._body
-
-    def whole(self, limit: int) -> bytes | None:
-        """The body, if nothing has to be done to have it; None when `body` has to be asked."""
-        return None
 
     @property
     def task(self) -> asyncio.Task[Any] | None:

@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable
 
-from ferrule.infra.tasks import own_task
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Leave
@@ -80,11 +79,6 @@ class FairTurnstile:
         self._demand_room(line)
         return self._wait(line)
 
-    def enter_now(self, caller: Caller) -> Leave | None:
-        """The same where nothing has to be waited for; None when `enter` has to be asked."""
-        line = self._lines.get((caller.tenant, caller.identity.principal))
-        return line.leave if line is not None and not self._per_minute and self._take_place(line) else None
-
     def _take_place(self, line: _Line) -> bool:
         """Takes a place, if there is one for a line that nobody waits in."""
         if line.running < self.at_once and self.running < self._in_all and not line.waiting:
@@ -114,7 +108,6 @@ class FairTurnstile:
 
     async def _wait(self, line: _Line) -> Leave:
         """Waits in line. A call joins the line here and not in `enter`, so one that nobody awaits never stands in it."""
-        await own_task()
         self._demand_room(line)
         turn = asyncio.get_running_loop().create_future()
         line.waiting.append(turn)

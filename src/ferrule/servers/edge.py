@@ -55,9 +55,6 @@ class Turnstile(Protocol):
     def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
         """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
 
-    def enter_now(self, caller: Caller) -> Leave | None:
-        """The same where nothing has to be waited for; None when `enter` has to be asked."""
-
 
 class Edge:
     """One process's servers, seen from inside."""
@@ -80,11 +77,6 @@ class Edge:
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """What has to be let go of when the process stops serving, after those calls."""
 
-    def handle(self, caller: Caller, run_id: str = "", protocol: str = "http") -> SurfaceHandle | None:
-        """The caller's surface as it was last looked at, for whoever makes a call by it: a call looks anew. None when there is
-        none yet."""
-        return (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
-
     def surface(
         self, caller: Caller, run_id: str = "", protocol: str = "http"
     ) -> SurfaceHandle | Awaitable[SurfaceHandle]:
@@ -92,7 +84,7 @@ class Edge:
 
         A surface without a run of its own is shared by all requests of a credential. Raises Refused for a credential that
         names an agent, role or surface that the catalog does not have."""
-        handle = self.handle(caller, run_id, protocol)
+        handle = (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
         if handle is None:
             try:
                 handle = self._new_surface(caller, run_id, protocol)

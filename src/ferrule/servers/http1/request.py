@@ -113,11 +113,6 @@ class Http1Request(Request):
         self._chunks = []
         return body
 
-    def whole(self, limit: int) -> bytes | None:
-        """The body, if it came in one piece and is not too large; None when `body` has to be asked."""
-        chunks = self._chunks
-        return bytes(chunks[0]) if self.is_complete and len(chunks) == 1 and self._size <= limit else None
-
     @property
     def task(self) -> asyncio.Task[Any] | None:
         """Whoever answers it; None while no task has to."""
