@@ -7,16 +7,21 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
+from ferrule.app.app import App
 from ferrule.cli.inbox import sit_down
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.cli.show.outcome import WAITS, code_of, record_of, told
 from ferrule.cli.show.output import json_text
 from ferrule.errors import InboxError, WorkspaceError
+from ferrule.model.result import Pending
 from ferrule.runtime.approval.inbox import Answered
 from ferrule.runtime.approval.waiting import Waiting
 
+_LOOK_SECONDS = 60.0
+"""For how long one look for a result waits."""
 _EDITOR = "\0editor"
 """What `--edit` without a value gives; no file has such a name."""
 
@@ -92,7 +97,19 @@ async def _approve(
             seen=waiting.binding if seen is None else seen,
             resume=resume,
         )
-        return answered, waiting.will_not_run
+        return await _wait_elsewhere(desk.app, answered), waiting.will_not_run
+
+
+async def _wait_elsewhere(app: App, answered: Answered) -> Answered:
+    """Waits for a call that another process took up first: whoever waits there runs what is approved here."""
+    result = answered.result
+    while (
+        isinstance(result, Pending)
+        and result.state == "running"
+        and result.invocation_id not in app.services.live.calls
+    ):
+        result = await app.result(result.invocation_id, wait=_LOOK_SECONDS)
+    return answered if result is answered.result else msgspec.structs.replace(answered, result=result)
 
 
 def _edited(edit: str | None, waiting: Waiting) -> bytes | None:
