@@ -113,6 +113,30 @@ def read_request(message: Message) -> ModernRequest:
     raise RpcError(INVALID_PARAMS, _WITHOUT_META, status=400)
 
 
+class _Version(msgspec.Struct, gc=False):
+    version: msgspec.Raw | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name=META_VERSION)
+
+
+class _VersionedParams(msgspec.Struct, gc=False):
+    meta: _Version | None = msgspec.field(default=None, name="_meta")
+
+
+_decode_version = msgspec.json.Decoder(_VersionedParams).decode
+_MARK = META_VERSION.encode()
+
+
+def names_version(message: Message) -> bool:
+    """True for a request that names its revision itself, on a wire without headers (MCP-10)."""
+    params = message.params
+    if isinstance(params, msgspec.UnsetType) or _MARK not in bytes(params):
+        return False
+    try:
+        meta = _decode_version(params).meta
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return meta is not None and meta.version is not msgspec.UNSET
+
+
 def refuse_unserved(version: str) -> None:
     """Raises RpcError for a version that is not served (MCP-5)."""
     if version not in SUPPORTED:

@@ -19,12 +19,11 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.server import Answered, Back, Exchange, McpServer, failure
-from ferrule.servers.mcp.transports.modern import ModernRequest, check_request
+from ferrule.servers.mcp.transports.modern import ModernRequest, check_request, names_version
 from ferrule.servers.mcp.transports.pipe import Lines, Pipe
 from ferrule.servers.mcp.transports.sessions import Finish, Session, Underway, cancelled_id
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
-    META_VERSION,
     Message,
     Params,
     RequestId,
@@ -37,8 +36,6 @@ from ferrule.servers.mcp.wire.messages import (
     read_message,
     result_text,
 )
-
-_MODERN_MARK = META_VERSION.encode()
 
 
 class StdioConversation:
@@ -152,7 +149,7 @@ class StdioConversation:
     def _answer(self, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
         """Answers a request by the rules that it goes by (MCP-10), whatever goes wrong with it."""
         try:
-            if message.method == "server/discover" or _is_modern(message):
+            if message.method == "server/discover" or names_version(message):
                 return self._run(message, self._open_modern(check_request(message)), self._told_only)
             if message.method == "initialize":
                 if not self._server.settings.sessions:
@@ -267,19 +264,3 @@ class _Batch:
             self._texts.append(text)
         if not self._left and self._texts:
             self._send(b"[%b]" % b",".join(self._texts))
-
-
-class _Asked(msgspec.Struct, gc=False):
-    meta: Any = msgspec.field(default=None, name="_meta")
-
-
-def _is_modern(message: Message) -> bool:
-    """True for a request that names its revision itself (MCP-10)."""
-    params = message.params
-    if not isinstance(params, msgspec.Raw) or _MODERN_MARK not in bytes(params):
-        return False
-    try:
-        meta = msgspec.json.decode(params, type=_Asked).meta
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return isinstance(meta, dict) and META_VERSION in meta
