@@ -328,7 +328,7 @@ def program(looking: tuple[CompiledRule, ...], few: int) -> RuleProgram:
     return RuleProgram(VIEW, frame, rules, Panel(entry(TOOL), (), {}), None)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(rules_and_calls | anything)
 def test_rulings_and_failures_are_the_same_with_and_without_an_index(
     case: tuple[list[PolicyRule], list[dict[str, Any]]],
