@@ -1,6 +1,6 @@
 """Holds every rule in force, prepares them for tools and callers, and explains how a call is decided.
 
-Rules are found by the tool's name and by what they want of its arguments, however many there are (`index.py`). An
+Rules are found by the tool's name and by what they want of its arguments, however many there are (`indexing/index.py`). An
 explanation lists every rule that was considered, in order, with what it did not match. Stands above `compiled.py`,
 `program.py` and `ruling.py`; knows no pipeline.
 """
@@ -22,7 +22,7 @@ from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.classifiers import BUILTIN, Panel
 from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
 from ferrule.runtime.policy.globs import fits
-from ferrule.runtime.policy.index import ArgumentIndex, ToolIndex
+from ferrule.runtime.policy.indexing.index import ArgumentIndex, ToolIndex
 from ferrule.runtime.policy.load import refuse_errors
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table

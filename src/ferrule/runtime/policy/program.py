@@ -15,7 +15,7 @@ from ferrule.runtime.policy.classifiers import Panel
 from ferrule.runtime.policy.commands import parsed_of
 from ferrule.runtime.policy.compiled import CompiledRule, is_harmless
 from ferrule.runtime.policy.facts import subject_of
-from ferrule.runtime.policy.index import ArgumentIndex
+from ferrule.runtime.policy.indexing.index import ArgumentIndex
 from ferrule.runtime.policy.ruling import Frame, Heard, gate, ruling_of, suggestion
 from ferrule.runtime.policy.view import ToolView
 

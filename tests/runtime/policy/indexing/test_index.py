@@ -22,7 +22,7 @@ from ferrule.runtime.policy.compiled import CompiledRule, compile_rule
 from ferrule.runtime.policy.conditions import OPERATORS, compile_regex
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.globs import defect_of
-from ferrule.runtime.policy.index import ArgumentIndex, ToolIndex
+from ferrule.runtime.policy.indexing.index import ArgumentIndex, ToolIndex
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.program import RuleProgram, Rules
 from ferrule.runtime.policy.records import Condition, PolicyFile, PolicyRule, PolicySet, Values

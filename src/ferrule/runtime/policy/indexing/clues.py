@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from ferrule.runtime.policy.commands import beginnings_of, words_of
 from ferrule.runtime.policy.conditions import LISTS, NUMBERS, SCALARS
 from ferrule.runtime.policy.globs import is_literal
-from ferrule.runtime.policy.lookups import Fragments, Range
+from ferrule.runtime.policy.indexing.lookups import Fragments, Range
 from ferrule.runtime.policy.paths import Base, parts_of_glob, parts_of_path, readings
 from ferrule.runtime.policy.records import Condition, Values
 from ferrule.runtime.policy.urls import pattern_parts, reading_of

@@ -10,10 +10,10 @@ import math
 from typing import Any, Protocol
 
 from ferrule.contracts.policy import Judged
-from ferrule.runtime.policy.clues import Column, Entry, reader_of, value_key
 from ferrule.runtime.policy.compiled import find_values
 from ferrule.runtime.policy.conditions import SCALARS, values_under
-from ferrule.runtime.policy.lookups import Beginnings, Fragments, Range, Ranges
+from ferrule.runtime.policy.indexing.clues import Column, Entry, reader_of, value_key
+from ferrule.runtime.policy.indexing.lookups import Beginnings, Fragments, Range, Ranges
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.records import Condition, Values
 from ferrule.runtime.policy.view import ToolView

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ferrule.contracts.policy import Judged
-from ferrule.runtime.policy.clues import Clue, Column, Entry, clue_of, column_of, may_fail
-from ferrule.runtime.policy.columns import ArgumentColumn, ColumnReader, ValuesColumn
 from ferrule.runtime.policy.compiled import Check, CompiledRule
 from ferrule.runtime.policy.globs import is_literal
-from ferrule.runtime.policy.lookups import Range
+from ferrule.runtime.policy.indexing.clues import Clue, Column, Entry, clue_of, column_of, may_fail
+from ferrule.runtime.policy.indexing.columns import ArgumentColumn, ColumnReader, ValuesColumn
+from ferrule.runtime.policy.indexing.lookups import Range
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.policy.view import ToolView
