@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from ferrule.contracts.executor import Waiting
+from ferrule.contracts.executor import Output, Waiting
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.decision import Decision
@@ -23,6 +23,12 @@ from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.session import UNRESOLVED, Prepared, Session
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ferrule.runtime.pipeline.live import Live
+    from ferrule.runtime.scheduler.scheduler import Lane, Place
 
 _CODES = {state: number for number, state in enumerate(STATES)}
 _MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
@@ -159,7 +165,7 @@ class Call(msgspec.Struct, gc=False):
     deadline: float | None = None
     has_run: bool = False
     """True once the executor was reached."""
-    output: Any = None
+    output: Output | None = None
     stop: Stop | None = None
     result: Result | None = None
     is_bare: bool = False
@@ -167,13 +173,13 @@ class Call(msgspec.Struct, gc=False):
     is_plain_result: bool = False
     """True when the result has nothing but its content."""
     payload: Payload | None = None
-    place: Any = None
+    place: Place | None = None
     """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
-    slipped: Any = None
+    slipped: Lane | None = None
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
-    parent: Any = None
+    parent: Call | None = None
     """The call whose tool makes this one, while that runs."""
-    live: Any = None
+    live: Live | None = None
     """What is in flight of it (`live.py:Live`), while something is."""
     batch: Any = None
     """What the batch it belongs to wants on record."""
@@ -185,7 +191,7 @@ class Call(msgspec.Struct, gc=False):
     """What its breaker gave it (`breaker.py`)."""
     is_detached: bool = False
     """True once it goes on without whoever waited for it."""
-    surfacing: Any = None
+    surfacing: asyncio.Future[None] | None = None
     """A row that is being written because the call takes long; whatever comes next waits for it."""
 
     def enter(self, state: State) -> None:
@@ -242,15 +248,17 @@ Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
 Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]
 
 
-RUNNING: ContextVar[Any] = ContextVar("ferrule_running_call", default=None)
+RUNNING: ContextVar[Call | None] = ContextVar("ferrule_running_call", default=None)
 """The call whose tool runs in this context; None outside of tools."""
 
 
-def place_of(call: Any) -> Any:
+def place_of(call: Call) -> Place | None:
     """The place of a call that runs, for the calls inside it; None when it has ended. One that slipped in without a place
     gets one now."""
     if call.state not in ("running", "partial_result"):
         return None
     if call.slipped is not None:
-        call.place, call.slipped = call.slipped.settle(call.prepared.claim), None
+        claim = call.prepared.claim
+        assert claim is not None  # only calls whose claim is fixed do without a place
+        call.place, call.slipped = call.slipped.settle(claim), None
     return call.place

@@ -17,7 +17,7 @@ from ferrule.runtime.pipeline.call import Call
 
 def settle_modifiers(call: Call) -> None:
     """Apply what the call's tool wants changed, keep it for the end of the batch, or refuse it; noted either way."""
-    if call.stop is not None:
+    if call.stop is not None or call.output is None:
         return
     modifiers = call.output.context_modifiers
     problem = problem_with(modifiers)

@@ -34,7 +34,7 @@ from ferrule.runtime.pipeline.call import (
     Step,
     place_of,
 )
-from ferrule.runtime.pipeline.live import Cancel
+from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.runtime.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.runtime.pipeline.phases.execute import execute
@@ -118,7 +118,7 @@ def drive(call: Call, services: Services, plan: Plan | None = None) -> Outcome |
     Returns the outcome where no phase has to wait, else what to await for it, in a task. Without a plan the call takes the
     phases that its tool needs, and all of them when it says more than its arguments; its record has all thirteen.
     """
-    if call.live is not None and (stop := _take_up(call)) is not None:
+    if call.live is not None and (stop := _take_up(call, call.live)) is not None:
         return _take_step(call, services, stop)
     if plan is None:
         prepared = call.session.prepared.get(call.tool_name)
@@ -165,7 +165,8 @@ async def _drive_on(call: Call, services: Services, plan: Plan, number: int, wai
         step = await _wait_for_phase(call, services, number, waiting)
         call.phases.append((call.tick() - call.origin) << 4 | number)
         if step is None:
-            going = _advance(call, services, plan, tuple(each for each in plan.opening if each[0] > number))
+            rest = () if number == _EXECUTE else tuple(each for each in plan.opening if each[0] > number)
+            going = _advance(call, services, plan, rest)
         else:
             going = _take_step(call, services, step)
         return going if isinstance(going, Result | Pending | Replay) else await going
@@ -187,11 +188,11 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
     try:
         step = await waiting
         if call.live is not None and call.live.cancel is not None and not is_executing:
-            step = await _stop_meanwhile(call, step)
+            step = await _stop_meanwhile(call, call.live, call.live.cancel, step)
         return step
     except asyncio.CancelledError as error:
         if call.live is not None and call.live.absorbed():
-            return stopped_by(call, call.live.cancel)
+            return stopped_by(call, call.live.cancel or BY_ITSELF)
         if _is_cancelled():
             await _leave_behind(call, services)
             raise
@@ -206,9 +207,8 @@ def _drop(waiting: Awaitable[Step]) -> None:
         waiting.close()
 
 
-def _take_up(call: Call) -> Stop | None:
+def _take_up(call: Call, live: Live) -> Stop | None:
     """Takes up a call that was in flight before it began: it may have been canceled meanwhile."""
-    live = call.live
     live.task = asyncio.current_task()
     live.stage = "opening"
     if live.cancel is None:
@@ -217,14 +217,14 @@ def _take_up(call: Call) -> Stop | None:
     return stopped_by(call, live.cancel)
 
 
-async def _stop_meanwhile(call: Call, step: Step) -> Step:
+async def _stop_meanwhile(call: Call, live: Live, cancel: Cancel, step: Step) -> Step:
     """Stops a call that somebody asked to stop while a phase was busy with what cannot be interrupted."""
     try:
         await asyncio.sleep(0)  # where the cancellation that came with it arrives
     except asyncio.CancelledError:
-        if not call.live.absorbed():
+        if not live.absorbed():
             raise
-    return step if isinstance(step, Stop | Replay) else stopped_by(call, call.live.cancel)
+    return step if isinstance(step, Stop | Replay) else stopped_by(call, cancel)
 
 
 def _is_cancelled() -> bool:
@@ -290,7 +290,7 @@ async def _in_background(call: Call, services: Services, detached: Detached) -> 
     place_of(call)
     call.is_detached = True
     services.live.spawn(_carry_on(call, services, detached.going_on))
-    if call.recorded is None:
+    if call.recorded is None and live is not None:
         with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
             await surface_call(live)
     message = without_secrets(call, services, detached.message)
@@ -322,7 +322,8 @@ async def _wait_for_surfacing(call: Call) -> None:
             await asyncio.sleep(0)  # where it arrives
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if not call.live.absorbed() and task is not None:
+            is_ours = call.live is not None and call.live.absorbed()
+            if not is_ours and task is not None:
                 task.uncancel()
                 task.cancel()
 

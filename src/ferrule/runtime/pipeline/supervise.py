@@ -63,6 +63,8 @@ async def whole_output(call: Call, services: Services, running: Awaitable[Any]) 
 def _counted(call: Call) -> Callable[[int], None] | None:
     """Tells how much of a stream is stored, now and then."""
     live, told = call.live, 0
+    if live is None:
+        return None
 
     def count(stored: int) -> None:
         nonlocal told
@@ -70,7 +72,7 @@ def _counted(call: Call) -> Callable[[int], None] | None:
             told = stored
             live.progress({"message": "storing the output", "bytes_written": stored})
 
-    return count if live is not None else None
+    return count
 
 
 async def _watched(

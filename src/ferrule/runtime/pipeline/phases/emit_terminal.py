@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.services import Services
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
     if call.surfacing is not None:
-        return _after_surfacing(call, services)
+        return _after_surfacing(call, services, call.surfacing)
     stop, output, prepared = call.stop, call.output, call.prepared
     if call.live is not None:
         call.live.hush()
@@ -41,9 +41,9 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     return None
 
 
-async def _after_surfacing(call: Call, services: Services) -> None:
+async def _after_surfacing(call: Call, services: Services, surfacing: asyncio.Future[None]) -> None:
     """A row that says the call runs is on its way to the disk; the last one comes after it."""
-    await uncancelled(asyncio.wait({call.surfacing}))
+    await uncancelled(asyncio.wait({surfacing}))
     waiting = emit_terminal(call, services)
     if waiting is not None:
         await waiting

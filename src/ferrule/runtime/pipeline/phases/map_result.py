@@ -33,6 +33,7 @@ def map_result(call: Call, services: Services) -> None:
     if call.stop is not None:
         _map_stopped(call, services)
         return
+    assert output is not None  # `execute` adds it, or stops the call
     try:
         content, structured = mapped(output)
         validator = call.prepared.validates_output
@@ -87,6 +88,7 @@ def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
         native_call_id=call.options.native_call_id,
         summary=_MISFIT if "output_mismatch" in call.notes else None,
     )
+    assert call.output is not None
     return with_references(result, call, call.output)
 
 

@@ -91,7 +91,8 @@ class _Keeper:
     @property
     def is_private(self) -> bool:
         """True when the model gets a summary and a protected reference (AT-234)."""
-        return self.keeping.is_private or self.call.output.is_private
+        output = self.call.output
+        return self.keeping.is_private or (output is not None and output.is_private)
 
     def stores(self, strategy: Strategy) -> bool:
         """True when bytes go to the payload store, which has to be waited for."""

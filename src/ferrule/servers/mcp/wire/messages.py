@@ -90,8 +90,9 @@ class Message(msgspec.Struct, gc=False):
         """What it is. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
         if self.jsonrpc != "2.0":
             raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
-        is_named = self.id is not msgspec.UNSET
-        if is_named and (type(self.id) is not str and type(self.id) is not int):
+        id_kind = type(self.id)
+        is_named = id_kind is int or id_kind is str
+        if not is_named and self.id is not msgspec.UNSET:
             raise RpcError(INVALID_REQUEST, "an id is a string or an integer")
         if type(self.method) is str:
             return "request" if is_named else "notification"
