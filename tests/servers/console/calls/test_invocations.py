@@ -303,10 +303,13 @@ async def test_many_calls_cost_little_to_look_at(tmp_path: Path) -> None:
                  "/invocations?tool=refund_order", f"/invocations/{ids[100]}", "/batches")  # fmt: skip
         for path in paths:
             await person.see(path)
-            began = time.process_time()
-            reply = await person.see(path)
-            assert reply.status == 200
-            assert time.process_time() - began < 0.5, path
+            seconds = []
+            for _ in range(3):  # work that is too much is so every time; the garbage of other tests is not
+                began = time.process_time()
+                reply = await person.see(path)
+                seconds.append(time.process_time() - began)
+                assert reply.status == 200
+            assert min(seconds) < 0.5, path
         page = await person.value("/invocations?state=failed&tool=get_book")
         assert page["rows"] and {row["tool"] for row in page["rows"]} == {"get_book"}
 

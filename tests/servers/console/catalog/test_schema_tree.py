@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from ferrule.servers.console.catalog.schema_tree import Node, schema_tree
+from tests.cpu_time import least_cpu_seconds
 
 
 def rows(nodes: list[Node], depth: int = 0) -> list[str]:
@@ -97,9 +97,8 @@ def test_small_schemas_that_mean_millions_of_fields_are_cut() -> None:
         }
         for name, after in zip(names, [*names[1:], "d39"], strict=True)
     }
-    begun = time.process_time()
-    found = rows(schema_tree({"$defs": defs, "$ref": "#/$defs/d0"}))
-    assert time.process_time() - begun < 2
+    seconds, found = least_cpu_seconds(lambda: rows(schema_tree({"$defs": defs, "$ref": "#/$defs/d0"})))
+    assert seconds < 2
     assert 10 < len(found) <= 500
 
 
