@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
+from tests.servers.stand import Served, served
 
 ROOT = Path(__file__).parents[2]
 TRACED = ROOT / "tests" / "journeys" / "traced_server.py"
@@ -58,27 +57,13 @@ def listed_modules(title: str) -> list[str]:
 
 
 @contextmanager
-def traced_server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
-    """A real server process, its port, and the file for its traces."""
+def traced_server(folder: Path) -> Iterator[tuple[Served, Path]]:
+    """A real server process, and the file for its traces."""
     (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "ferrule.toml").write_text('namespace = "path"\n[functions]\nmodules = ["functions.py"]\n')
     traces = folder / "traces.json"
-    words = [sys.executable, str(TRACED), str(traces), "serve", "--workspace", str(folder), "--port", "0", "--json"]
-    with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        assert line, (folder / "log.txt").read_text()
-        yield process, int(json.loads(line)["url"].rpartition(":")[2]), traces
-    finally:
-        process.terminate()
-        try:
-            process.wait(WAIT_SECONDS)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
+    with served(folder, program=(str(TRACED), str(traces))) as server:
+        yield server, traces
 
 
 class Client:
@@ -124,13 +109,15 @@ def trace_call(process: subprocess.Popen[str], traces: Path, client: Client, nam
 def test_a_warm_call_enters_the_modules_of_the_map_in_order(tmp_path: Path, name: str) -> None:
     listed = listed_modules("The path of one call")
     assert len(listed) <= MOST_LISTED
-    with traced_server(tmp_path) as (process, port, traces):
-        client = Client(port, (tmp_path / KEYS_FOLDER / AGENT_FILE).read_text().strip())
+    with traced_server(tmp_path) as (server, traces):
+        client = Client(int(server.url.rpartition(":")[2]), server.token(tmp_path))
         try:
             for _ in range(20):
                 client.call(name)
             # Whatever the process does beside a call is in some traces only.
-            found = min((trace_call(process, traces, client, name) for _ in range(8)), key=lambda one: len(set(one)))
+            found = min(
+                (trace_call(server.process, traces, client, name) for _ in range(8)), key=lambda one: len(set(one))
+            )
         finally:
             client.close()
     rest = iter(found)

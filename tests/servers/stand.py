@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,9 +209,11 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """`ferrule serve` on a free port, until the end of the block."""
-    words = [sys.executable, "-m", "ferrule", "serve", "--workspace", str(folder), "--port", "0", "--json", *options]
+def served(
+    folder: Path, *options: str, env: Mapping[str, str] | None = None, program: Sequence[str] = ("-m", "ferrule")
+) -> Iterator[Served]:
+    """`ferrule serve` on a free port, until the end of the block. `program`: what Python runs for `ferrule`."""
+    words = [sys.executable, *program, "serve", "--workspace", str(folder), "--port", "0", "--json", *options]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     try:
         assert process.stdout is not None

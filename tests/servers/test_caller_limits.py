@@ -8,9 +8,9 @@ from inspect import isawaitable
 
 import pytest
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import Identity
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.caller_limits import FairTurnstile
 from tests.driven import driven

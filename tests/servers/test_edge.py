@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import ferrule
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.result import Result
 from ferrule.servers import edge as edge_module
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 from tests.servers.stand import Stand, serving
 

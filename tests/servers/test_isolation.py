@@ -20,9 +20,10 @@ from ferrule.access.tokens import Limits
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import AccessError, InboxError
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import own_run
 from tests.driven import driven

@@ -16,14 +16,14 @@ import msgspec
 
 from ferrule.app.recorded_calls import Calls
 from ferrule.errors import BatchError
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay, place_of
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
-from ferrule.runtime.pipeline.drive import Outcome, drive, finish, let_go, stop_call
+from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
@@ -261,7 +261,7 @@ class BatchRun:
     async def _carried(self, number: int, refused: Stop | None) -> Outcome:
         call = self._planned[number]
         stop = refused or self._hindrance(number)
-        return await (finish(drive(call, self._services)) if stop is None else self._stopped(call, stop))
+        return await (resolve(drive(call, self._services)) if stop is None else self._stopped(call, stop))
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
@@ -270,7 +270,7 @@ class BatchRun:
             call.place = None
         call.prepared = call.session.find(call.tool_name)
         try:
-            return await uncancelled(finish(stop_call(call, self._services, stop)))
+            return await uncancelled(resolve(stop_call(call, self._services, stop)))
         finally:
             let_go(call, self._services)
 

@@ -15,6 +15,7 @@ import msgspec
 from ferrule.app.progress import Cancellation
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import Answer, is_sealed
 from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.decision import Decision, Ruling
@@ -24,7 +25,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.approval.check import expired, is_genuine, lapsed
 from ferrule.runtime.pipeline.call import Call, Park, Replay
-from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, finish, stop_call
+from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.results.packing import answer_of
 from ferrule.runtime.pipeline.resumption import Past, past_of, revived, revived_to_end
@@ -148,7 +149,7 @@ class Calls:
             call.secrets |= handed.secrets
         count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
-        return await self.settled(await finish(drive(call, self._services, RECEIVED if is_received else APPROVED)))
+        return await self.settled(await resolve(drive(call, self._services, RECEIVED if is_received else APPROVED)))
 
     def _refuse_ended(self, past: Past) -> None:
         """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
@@ -250,7 +251,7 @@ class Calls:
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
             call.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
-        outcome = await finish(stop_call(call, self._services, stop))
+        outcome = await resolve(stop_call(call, self._services, stop))
         return outcome if isinstance(outcome, Result) else None
 
     async def recover(self) -> list[str]:
@@ -302,13 +303,13 @@ class Calls:
         if place.open.state == "queued":
             message = f"{why}; its turn had not come, so nothing ran, and it can be called again"
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
-            await finish(stop_call(call, self._services, stop))
+            await resolve(stop_call(call, self._services, stop))
             return
         call.has_run = True
         if call.prepared.traits.is_read_only:
             message = f"{why}; it only read, so it can be called again"
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
-            await finish(stop_call(call, self._services, stop))
+            await resolve(stop_call(call, self._services, stop))
         else:
             await self._ask_what_happened(call, place.open, why)
 

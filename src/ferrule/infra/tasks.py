@@ -12,6 +12,7 @@ import asyncio
 import types
 from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import AbstractContextManager, nullcontext
+from inspect import isawaitable
 from math import inf
 from types import TracebackType
 from typing import Any, TypeVar
@@ -37,6 +38,11 @@ def rest_of(running: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, An
 
 
 T = TypeVar("T")
+
+
+async def resolve(value: T | Awaitable[T]) -> T:
+    """Awaits a value if it has to be awaited."""
+    return await value if isawaitable(value) else value
 
 
 async def uncancelled(awaitable: Awaitable[T]) -> T:

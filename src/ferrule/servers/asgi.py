@@ -9,7 +9,6 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from inspect import isawaitable
 from typing import Any, TypeAlias, TypeVar
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -35,11 +34,6 @@ class ClientGone(Exception):
 
 class TooLarge(Exception):
     """A body has more bytes than are taken."""
-
-
-async def resolve(value: T | Awaitable[T]) -> T:
-    """Waits for a value if it has to be waited for."""
-    return await value if isawaitable(value) else value
 
 
 class Request:

@@ -16,20 +16,9 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from ferrule.infra.tasks import resolve
 from ferrule.runtime.policy.load import RefusingPolicy
-from ferrule.servers.asgi import (
-    JSON,
-    Answer,
-    ClientGone,
-    Header,
-    Receive,
-    Request,
-    Scope,
-    Send,
-    Stream,
-    TooLarge,
-    resolve,
-)
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused, demand
 from ferrule.servers.auth.hosts import preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN

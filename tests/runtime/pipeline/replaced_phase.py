@@ -30,5 +30,5 @@ def replace_phase(monkeypatch: pytest.MonkeyPatch, phase: str, replacement: Call
         monkeypatch.setattr(drive, name, changed)
         if hasattr(recorded_calls, name):
             monkeypatch.setattr(recorded_calls, name, changed)
-    monkeypatch.setattr(drive, "_of_tools", {})
+    monkeypatch.setattr(drive, "_tool_plans", {})
     return original

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from typing import Any
 
 import pytest
 
-from ferrule.contracts.executor import ExecutionFailed
+import ferrule
+from ferrule.app.surface import CallUnderWay
+from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.hook import HookOutput
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
+from ferrule.runtime.pipeline.live import Cancel
+from ferrule.testing import memory_app
+from tests.driven import driven
 from tests.runtime.surface.parts import agent_record, view_of
 from tests.spec.scene import BERN, Scene, TestHook, made, played, scene
 
@@ -132,3 +139,50 @@ async def test_a_question_that_cannot_be_recorded_is_not_asked() -> None:
         assert result.error.error_class == "dependency_unavailable"
         store.refusal = ""
         assert not await on.app.inbox(BOB).pending()
+
+
+# Calls that were told to stop before their task began
+
+
+@ferrule.tool(read_only=True, concurrency_safe=True)
+async def watch(context: Context) -> str:
+    """Run in a task of its own."""
+    RAN.append("watch")
+    return "seen"
+
+
+@ferrule.tool(read_only=True, concurrency_safe=True)
+async def look() -> str:
+    """Run in the task of its call."""
+    RAN.append("look")
+    return "seen"
+
+
+RAN: list[str] = []
+
+
+@pytest.mark.parametrize("name", ["watch", "look"])
+@driven
+async def test_a_call_that_is_told_to_stop_before_its_task_begins_does_not_run(
+    name: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    """AT-206: a server starts calls outside of tasks; what was started so is canceled like any other, and nothing leaks."""
+    RAN.clear()
+    async with memory_app(tools=[watch, look]) as app:
+        surface = app.surface(principal="ann")
+        await surface.call(name)
+        started: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def start() -> None:
+            under_way = surface.start(name, listener=lambda said: None)
+            assert isinstance(under_way, CallUnderWay)
+            app.services.live.calls[under_way.invocation_id].ask_to_stop(Cancel(reason="not needed"))
+            started.set_result(under_way)
+
+        asyncio.get_running_loop().call_soon(start)
+        result = await (await started)
+        assert isinstance(result, Result) and result.status == "canceled"
+        assert [name] == RAN, "the second call ran"
+        assert surface.session.lane.is_idle and not app.services.live.calls
+    gc.collect()
+    assert not [str(each.message) for each in recwarn if "never awaited" in str(each.message)]

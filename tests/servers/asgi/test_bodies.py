@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.asgi import ClientGone, Request, TooLarge, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import ClientGone, Request, TooLarge
 from tests.driven import driven
 
 

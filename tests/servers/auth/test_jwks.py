@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.serving import JwtSettings
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth import jwks
 from ferrule.servers.auth.jwks import ASKED_EVERY_SECONDS, KEPT_SECONDS, Keys, KeysUnknown, client_for
 from tests.driven import driven

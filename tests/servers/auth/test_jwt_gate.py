@@ -16,9 +16,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from ferrule.access.keys import Access
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, ServeSettings
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth import jwks
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate

@@ -12,9 +12,10 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.access.last_use import COARSE_SECONDS
 from ferrule.access.tokens import Limits
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.serving import GrantSettings, ServeSettings
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import ferrule
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.table import METHODS

@@ -12,11 +12,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Coroutine, Iterable
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import uncancelled
+from ferrule.infra.tasks import resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
@@ -101,14 +101,13 @@ _JUDGED_AGAIN = _plan(range(6, 13))
 """For a call whose approval lapsed while it waited for its turn."""
 _NEVER_RAN = WHOLE.closing[2:]
 _FAILED = WHOLE.closing[1:]
-_of_tools: dict[int, Plan] = {}
+_tool_plans: dict[int, Plan] = {}
 """The plans of tools, by their idle phases."""
 
 StepTaken: TypeAlias = Stop | Park | Replay | Detached | Again
 _STEPS = (Stop, Park, Replay, Detached, Again)
 Outcome: TypeAlias = Result | Pending | Replay
 """What becomes of a call: it has ended, waits in the ledger, or is another one's duplicate."""
-T = TypeVar("T", bound=Outcome)
 _log = logging.getLogger("ferrule.pipeline")
 
 
@@ -126,14 +125,14 @@ def drive(call: Call, services: Services, plan: Plan | None = None) -> Outcome |
             plan = WHOLE
         else:
             idle = prepared.route.idle
-            plan = _of_tools.get(idle) or _plan_without(idle)
+            plan = _tool_plans.get(idle) or _plan_without(idle)
     return _advance(call, services, plan, plan.opening)
 
 
 def _plan_without(idle: int) -> Plan:
     """Makes the plan of tools for which some phases are idle."""
     numbers = (number for number in range(len(PHASES)) if not idle >> number & 1)
-    plan = _of_tools[idle] = _plan(numbers, notes_all=False)
+    plan = _tool_plans[idle] = _plan(numbers, notes_all=False)
     return plan
 
 
@@ -181,10 +180,12 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
         live = services.live.add(call, services)
     if live is not None and live.task is None:
         live.task = asyncio.current_task()
-        live.stage = live.stage if is_executing else "opening"
-        if live.cancel is not None:  # it was told to stop before its task began
-            _drop(waiting)
-            return stopped_by(call, live.cancel)
+        live.is_stopped_early = live.cancel is not None
+        if not is_executing:  # `execute` looks for itself: it has a tool to throw away
+            live.stage = "opening"
+            if live.cancel is not None:
+                _drop(waiting)
+                return stopped_by(call, live.cancel)
     try:
         step = await waiting
         if call.live is not None and call.live.cancel is not None and not is_executing:
@@ -273,16 +274,16 @@ async def _carry_on(call: Call, services: Services, running: Awaitable[Step]) ->
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
             services.breakers.ended(call.prepared.upstream, None, call.ticket)
-            await finish(_close(call, services, WHOLE.closing))
+            await resolve(_close(call, services, WHOLE.closing))
         else:
-            await finish(_take_step(call, services, step))
+            await resolve(_take_step(call, services, step))
     finally:
         call.is_detached = False
         let_go(call, services)
 
 
 async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
-    """Tell the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
+    """Tells the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
     live = call.live
     call.phases.pop()  # it has not ended
     call.enter("yielded")
@@ -314,8 +315,8 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
 
 
 async def _wait_for_surfacing(call: Call) -> None:
-    """A row that says the call runs is on its way to the disk; the one that parks it comes after it, and knows of it. A
-    cancellation that came meanwhile goes on its way, unless it was a request to stop the call."""
+    """Waits for the row that says the call runs: the one that parks it comes after it, and knows of it. A cancellation that
+    came meanwhile goes on its way, unless it was a request to stop the call."""
     while call.surfacing is not None:
         await uncancelled(asyncio.wait({call.surfacing}))
         try:
@@ -338,11 +339,6 @@ def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay | A
         call.result = stopped_result(call, services)
         closing = _FAILED if call.has_run else _NEVER_RAN
     return _close(call, services, closing)
-
-
-async def finish(outcome: T | Awaitable[T]) -> T:
-    """Awaits an outcome where it has to be."""
-    return outcome if isinstance(outcome, Result | Pending | Replay) else await outcome
 
 
 def _close(
@@ -383,7 +379,7 @@ async def _close_on(
             _mend(call, services, number, error)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
-        ended = await finish(_close(call, services, rest))
+        ended: Result | Replay = await resolve(_close(call, services, rest))
     finally:
         let_go(call, services)
     if cancelled is not None:
@@ -404,7 +400,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         await _wait_for_surfacing(call)
     live = call.live
     if live is not None and live.cancel is not None:  # whatever it would wait for, nobody wants it any more
-        return await finish(_take_step(call, services, stopped_by(call, live.cancel)))
+        return await resolve(_take_step(call, services, stopped_by(call, live.cancel)))
     if live is not None:
         live.hush()  # whoever goes on with it counts on
         live.note_refs()
@@ -412,7 +408,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
     is_input = park.waiting is not None
     used_up = None if is_input else take(call)
     if used_up is not None:
-        return await finish(stop_call(call, services, used_up))
+        return await resolve(stop_call(call, services, used_up))
     if call.state != "awaiting_approval" or is_input:
         call.enter("needs_input" if is_input else "awaiting_approval")
     condition = Condition(
@@ -425,7 +421,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         committed = await services.store.commit(parked_row(call, services, park), condition)
     except LedgerError as error:
         message = f"the ledger cannot be written, so the call cannot wait for an approval: {error}"
-        return await finish(stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable")))
+        return await resolve(stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable")))
     match committed.outcome:
         case "written":
             services.parked(park.request)
@@ -442,7 +438,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
                 round=committed.seq,
             )
         case "key_conflict":
-            return await finish(stop_call(call, services, key_conflict(committed.holder)))
+            return await resolve(stop_call(call, services, key_conflict(committed.holder)))
         case _:
             return Replay(committed.holder or call.invocation_id)
 
@@ -454,7 +450,7 @@ async def _cancel(call: Call, services: Services) -> None:
     cancel = Cancel(reason="its caller stopped waiting")
     if call.live is not None and call.live.cancel is not None:
         cancel = call.live.cancel
-    await finish(stop_call(call, services, stopped_by(call, cancel)))
+    await resolve(stop_call(call, services, stopped_by(call, cancel)))
 
 
 def _crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
@@ -479,7 +475,7 @@ def _crash(call: Call, services: Services, number: int, error: BaseException) ->
 
 
 def _mend(call: Call, services: Services, number: int, error: Exception) -> None:
-    """A closing phase failed: the call still ends, once, and says what was lost."""
+    """Ends a call all the same, once, whose closing phase failed, and says what was lost."""
     stop = _crash(call, services, number, error)
     if PHASES[number] == "map_result":
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")

@@ -92,6 +92,8 @@ class Live:
     waiter: asyncio.Future[None] | None = None
     """Done when whoever waits for the tool has something to look at."""
     cancel: Cancel | None = None
+    is_stopped_early = False
+    """True when it was told to stop before its task began: its tool has not begun either."""
     given_up: Cancel | None = None
     """Set when nobody waits for the outcome any more: it is recorded when it comes, and not delivered."""
     backgrounded: tuple[str, str] | None = None

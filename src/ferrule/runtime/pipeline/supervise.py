@@ -38,11 +38,19 @@ async def supervised(
     call: Call, services: Services, live: Live, running: Awaitable[Any], inner: Awaitable[Any] | None = None
 ) -> Stop | Park | Detached | None:
     """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
+    if live.is_stopped_early:
+        return throw_away(call, live, running, inner)
     context = contextvars.copy_context()
     context.run(RUNNING.set, call)
     live.runner = live.loop.create_task(whole_output(call, services, running), context=context)
     live.runner.add_done_callback(lambda _: _closed(running, inner))
     return await _watched(call, services, live)
+
+
+def throw_away(call: Call, live: Live, *running: Awaitable[Any] | None) -> Stop:
+    """Throws away the tool of a call that was told to stop before it began."""
+    _closed(*running)
+    return stopped_by(call, live.cancel or BY_ITSELF)
 
 
 def _closed(*awaitables: Awaitable[Any] | None) -> None:

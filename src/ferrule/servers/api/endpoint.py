@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from ferrule.errors import FerruleError
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import Identity
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.background import Background
@@ -14,7 +15,7 @@ from ferrule.servers.api.replies import Problem, Replied, Reply, not_found, prob
 from ferrule.servers.api.requests import accepted
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
-from ferrule.servers.asgi import Answer, Header, Request, Stream, resolve
+from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.auth.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint, Response, encode_refusal, request_id_of

@@ -13,10 +13,11 @@ from urllib.parse import parse_qsl
 
 from ferrule.access.keys import Access
 from ferrule.errors import FerruleError
+from ferrule.infra.tasks import resolve
 from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.api.route import Router
-from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge, resolve
+from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS

@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from ferrule.errors import FerruleError
+from ferrule.infra.tasks import resolve
 from ferrule.model.journal import StoredEntry
 from ferrule.servers.api.background import Background
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 

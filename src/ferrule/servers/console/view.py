@@ -14,8 +14,9 @@ from urllib.parse import parse_qsl, quote
 
 import msgspec
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream, resolve
+from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer

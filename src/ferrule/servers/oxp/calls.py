@@ -17,6 +17,7 @@ import msgspec
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import FerruleError, SurfaceError
+from ferrule.infra.tasks import resolve
 from ferrule.model.credentials import Handed
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
@@ -26,7 +27,7 @@ from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView
 from ferrule.schema.validation.validators import compiled_schema
-from ferrule.servers.asgi import Answer, resolve
+from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes

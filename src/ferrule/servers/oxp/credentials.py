@@ -17,9 +17,10 @@ import jwt
 
 from ferrule.access.tokens import Limits, is_token
 from ferrule.errors import SettingsError
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, holds
 from ferrule.servers.auth.jwt_gate import NotTaken
 from ferrule.servers.auth.refusals import reason_of

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge, resolve
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp.calls import Calling

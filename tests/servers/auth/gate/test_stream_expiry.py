@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.access.keys import Access
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL
 from ferrule.model.serving import JwtSettings, LimitSettings, ServeSettings
-from ferrule.servers.asgi import Request, resolve
+from ferrule.servers.asgi import Request
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, issuing

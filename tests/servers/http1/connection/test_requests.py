@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.servers.asgi import Answer, ClientGone, Request, Stream, TooLarge, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import Answer, ClientGone, Request, Stream, TooLarge
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.server import HttpServer

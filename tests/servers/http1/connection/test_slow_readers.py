@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from ferrule.servers.asgi import Answer, Request, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import Answer, Request
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.connection import Connection

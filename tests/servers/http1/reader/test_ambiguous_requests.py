@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from ferrule.servers.asgi import Answer, ClientGone, Request, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import Answer, ClientGone, Request
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.server import HttpServer
 from tests.driven import driven

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.servers.asgi import Answer, Request, TooLarge, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import Answer, Request, TooLarge
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 

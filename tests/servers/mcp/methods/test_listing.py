@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import ferrule
+from ferrule.infra.tasks import resolve
 from ferrule.model.tool import Tool
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
-from ferrule.servers.asgi import resolve
 from ferrule.servers.mcp.methods.listing import list_tools, lists_of
 from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.published import check

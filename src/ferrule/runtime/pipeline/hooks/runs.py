@@ -14,6 +14,7 @@ from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
+from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.runtime.pipeline.call import Call
@@ -110,12 +111,7 @@ async def _awaited(moment: Moment, hooks: Sequence[Hook], started: int, said: Aw
         step = _settled(moment, hook, started, answer)
     if step is not None:
         return step
-    return await finished(run_hooks(moment, hooks[1:]))
-
-
-async def finished(step: T | Awaitable[T]) -> T:
-    """What a step is in the end."""
-    return await step if isawaitable(step) else step
+    return await resolve(run_hooks(moment, hooks[1:]))
 
 
 class _Broken(NamedTuple):
@@ -226,7 +222,7 @@ async def persistence_hooks(call: Call, services: Services, persistence: dict[st
         return None
     taken = partial(_kept_back, call, services)
     moment = Moment(call, services, taken, partial(spoiled, call), {"persistence": persistence})
-    stop = await finished(run_hooks(moment, hooks))
+    stop = await resolve(run_hooks(moment, hooks))
     attach_context(call)
     return stop
 

@@ -28,6 +28,7 @@ from ferrule.runtime.pipeline.supervise import (
     supervised,
     taken,
     tell_late_output,
+    throw_away,
     whole_output,
 )
 
@@ -108,6 +109,8 @@ async def _begun_later(
     call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
 ) -> Stop | Park | Detached | None:
     """The same for a call that has no task yet: a tool may need one from its first step on."""
+    if call.live is not None and call.live.is_stopped_early:
+        return throw_away(call, call.live, running)
     said = _begun(call, services, context, running)
     return await said if isinstance(said, Awaitable) else said
 
@@ -125,6 +128,8 @@ async def _in_place(
     call: Call, services: Services, live: Live, running: Awaitable[Any]
 ) -> Stop | Park | Detached | None:
     """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
+    if live.is_stopped_early:
+        return throw_away(call, live, running)
     before = RUNNING.set(call)
     try:
         try:

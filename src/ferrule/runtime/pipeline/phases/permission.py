@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.policy import Judged
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ApprovalRequest, binding_of, sealed
 from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park
 from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
-from ferrule.runtime.pipeline.hooks.runs import chosen, finished, wants
+from ferrule.runtime.pipeline.hooks.runs import chosen, wants
 from ferrule.runtime.pipeline.rows import clean_ruling
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Prepared
@@ -50,7 +51,7 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
     except Exception as error:
         kind = type(error).__name__
         ruling = Ruling("deny", f"the policy failed to decide ({kind}), so the answer is no", "safety_check")
-    return await finished(_settle(call, ruling, services))
+    return await resolve(_settle(call, ruling, services))
 
 
 def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
@@ -63,9 +64,9 @@ def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awa
 
 async def _heard(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
     """Tell hooks of the decision, and of the question where one is asked. Either may still end the call (AT-145)."""
-    stop = await finished(decision_hooks(call, services, step))
+    stop = await resolve(decision_hooks(call, services, step))
     if stop is None and isinstance(step, Park):
-        stop = await finished(request_hooks(call, services, step.request))
+        stop = await resolve(request_hooks(call, services, step.request))
     return _gone_on(call, step if stop is None else stop)
 
 

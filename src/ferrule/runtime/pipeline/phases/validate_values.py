@@ -14,11 +14,11 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.policy import Judged
+from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.admission import held_by, scoped_key
 from ferrule.runtime.pipeline.call import Call, Replay
 from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied
-from ferrule.runtime.pipeline.hooks.runs import finished
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -48,7 +48,7 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
         if ruling is not None:
             stop = denied(call, ruling, services)
-            await finished(decision_hooks(call, services, stop))
+            await resolve(decision_hooks(call, services, stop))
             return stop
     try:
         problem: Any = prepared.preflight(_copy(call))

@@ -16,6 +16,7 @@ import msgspec
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import read_lock
 from ferrule.infra.lockfile.oxp_tools import lock_key
+from ferrule.infra.tasks import resolve
 from ferrule.ledger.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
 from ferrule.ledger.history.histogram import Histogram
 from ferrule.ledger.history.recent_activity import Lately, Verdict, Wait, Waits, verdict_of
@@ -27,7 +28,6 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import is_unseen
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.edge import Edge
 

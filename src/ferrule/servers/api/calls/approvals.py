@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ferrule.contracts.receiver import Fate
+from ferrule.infra.tasks import resolve
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.inbox import Answered, Inbox
@@ -19,7 +20,6 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import CallState, demand_recorded, owner_in, state_of
 from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
 from ferrule.servers.api.shapes import Reason, Record, says, whole
-from ferrule.servers.asgi import resolve
 
 Why = Annotated[Reason | None, says("Why; it is kept with the record.")]
 Because = Annotated[str, says("Why; it is kept with the record.", min_length=1, max_length=4000)]

@@ -10,6 +10,7 @@ import msgspec
 
 from ferrule.app.batches import Batch, BatchRun, CallRequest, Update
 from ferrule.app.surface import SurfaceHandle
+from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
 from ferrule.servers.api.ask import Ask
@@ -18,7 +19,7 @@ from ferrule.servers.api.calls.events import END, bounded, event
 from ferrule.servers.api.calls.outcomes import CallState, seen, state_of
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply
 from ferrule.servers.api.shapes import says, whole
-from ferrule.servers.asgi import EVENTS, Stream, resolve
+from ferrule.servers.asgi import EVENTS, Stream
 
 _AT_ONCE = 16
 """Calls of one batch that run at once: it takes one place of its principal's, however many calls it holds."""

@@ -10,6 +10,7 @@ import msgspec
 
 from ferrule.app.batches import BatchRun
 from ferrule.app.surface import CallUnderWay, SurfaceHandle
+from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
@@ -20,7 +21,7 @@ from ferrule.servers.api.calls.outcomes import as_seen, demand_recorded, demand_
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply, not_found
 from ferrule.servers.api.requests import UNSAID, Preference
 from ferrule.servers.api.shapes import Name, Reason, Record, says, whole
-from ferrule.servers.asgi import EVENTS, Answer, Header, Stream, resolve
+from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
 from ferrule.servers.edge import Leave
 
 _UNDECIDED = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})

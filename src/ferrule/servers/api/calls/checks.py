@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.decision import Ruling
 from ferrule.runtime.pipeline.arguments.dry_check import Checked
 from ferrule.servers.api.ask import Ask
@@ -13,7 +14,6 @@ from ferrule.servers.api.calls.calls import load
 from ferrule.servers.api.calls.outcomes import is_unseen, members_of
 from ferrule.servers.api.replies import Member, Replied, Reply, not_found
 from ferrule.servers.api.shapes import Name, says
-from ferrule.servers.asgi import resolve
 
 
 class CheckBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

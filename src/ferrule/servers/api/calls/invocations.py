@@ -14,6 +14,7 @@ import msgspec
 from ferrule.app.custody.check import RowCheck, check_rows
 from ferrule.app.custody.paths import ledger_paths
 from ferrule.app.views.past_calls import Rows, calls_holding, told_story
+from ferrule.infra.tasks import resolve
 from ferrule.ledger.history.expand import events_of
 from ferrule.ledger.history.story import Story
 from ferrule.ledger.history.summary import brief_of, membership_in, standing_of
@@ -29,7 +30,6 @@ from ferrule.servers.api.calls.call_filters import CallQuery, Row, looking, writ
 from ferrule.servers.api.calls.outcomes import as_unknown, is_unseen, owner_in, sees
 from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, Record, says
-from ferrule.servers.asgi import resolve
 from ferrule.workspace.workspace import Workspace
 
 _SHOWN_INPUT = 200

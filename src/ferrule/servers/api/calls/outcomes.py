@@ -14,6 +14,7 @@ import msgspec
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
+from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop, tool_error
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
@@ -23,7 +24,6 @@ from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, escaped, not_found
 from ferrule.servers.api.shapes import Record, ResultOrNone, says
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import Caller
 
 _MOST_MEMBERS = 50

@@ -14,13 +14,13 @@ import msgspec
 from ferrule.app.preview.reach import reached
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.policy import PolicyEngine
+from ferrule.infra.tasks import resolve
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
 from ferrule.runtime.surface.search import SHARED_INDEXES
 from ferrule.schema.internal_fields import model_schema
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, Name, Record, says, whole
-from ferrule.servers.asgi import resolve
 
 Asks = Literal["always", "depends", "never"]
 

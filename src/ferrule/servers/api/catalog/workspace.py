@@ -11,12 +11,12 @@ from typing import Annotated
 import msgspec
 
 from ferrule import __version__
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
-from ferrule.servers.asgi import resolve
 from ferrule.servers.auth.callers import holds
 from ferrule.servers.client_setup import Place, advice, snippet
 

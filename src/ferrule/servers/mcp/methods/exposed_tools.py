@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.payloads import PayloadGone
+from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceEntry
-from ferrule.servers.asgi import resolve
 from ferrule.servers.mcp.methods.client_input import Retry, asked, foreseen, gone_on, state_of
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.server import Exchange, McpServer

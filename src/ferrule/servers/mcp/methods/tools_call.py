@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.app.surface import CallUnderWay
+from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
 from ferrule.runtime.pipeline.session import Prepared
 from ferrule.schema.mirrored_headers import Mirrored, mirrored
-from ferrule.servers.asgi import resolve
 from ferrule.servers.edge import Leave
 from ferrule.servers.mcp.methods import client_input
 from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirected, target_of

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL
-from ferrule.servers.asgi import JSON, Answer, Request, Stream, resolve
+from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.session_methods import sessionless

@@ -15,7 +15,8 @@ import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.progress import level_named
 from ferrule.servers.mcp.server import Answered, Exchange, McpServer, RequestMeta

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Coroutine
 from contextvars import Context, copy_context
 from typing import Any
 
-from ferrule.servers.asgi import JSON, Answer, Request, Stream, resolve
+from ferrule.infra.tasks import resolve
+from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.servers.asgi import resolve
+from ferrule.infra.tasks import resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.server import Answered, Exchange, RequestMeta
