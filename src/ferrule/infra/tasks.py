@@ -1,26 +1,34 @@
-"""Offers asyncio primitives: the rest of a coroutine after its first step, waits that no cancellation cuts short, and cheap
-time limits.
+"""Offers asyncio primitives: tasks for what turns out to wait, waits that no cancellation cuts short, and cheap time limits.
 
-`Patience` waits for what must not be left half done, such as ending processes. `TimeLimits` has one timer for all limits:
-`asyncio.timeout_at` makes a timer for each wait and throws nearly all of them away, so with many short calls the event
-loop is busy sorting timers that never ring. Otherwise both mean the same. Nothing here knows calls.
+`EagerTasks` begins plain work as if inside of a task, and gives that task to whatever has to wait. `Patience` waits for what must
+not be left half done, such as ending processes. `TimeLimits` has one timer for all limits: `asyncio.timeout_at` makes a timer for
+each wait and throws nearly all of them away, so with many short calls the event loop is busy sorting timers that never ring.
+Otherwise both mean the same. Nothing here knows calls.
 """
 
 from __future__ import annotations
 
 import asyncio
 import types
-from collections.abc import Awaitable, Coroutine, Generator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Context
 from inspect import isawaitable
 from math import inf
 from types import TracebackType
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+# Private by their names, and documented for whoever brings tasks of another kind ("Extending" in the documentation of asyncio).
+_enter_task: Callable[[asyncio.AbstractEventLoop, asyncio.Task[Any]], None] = asyncio.tasks._enter_task
+_leave_task: Callable[[asyncio.AbstractEventLoop, asyncio.Task[Any]], None] = asyncio.tasks._leave_task
+T = TypeVar("T")
+Given = TypeVar("Given")
 
 
 @types.coroutine
 def rest_of(running: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, Any, Any]:
-    """What is left of a coroutine after its first step, which waits for `waited`. What is thrown in here is thrown into it."""
+    """Carries on a coroutine whose first step was made, and which waits for `waited`. Whatever is thrown in is passed on."""
     while True:
         try:
             sent = yield waited
@@ -37,7 +45,146 @@ def rest_of(running: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, An
             return ended.value
 
 
-T = TypeVar("T")
+class _Carrier(Coroutine[Any, Any, Any]):
+    """The coroutine of a task that may be there before what it carries. That begins even when the task was cancelled before its
+    first step: it holds places and calls, and hears of the cancellation where it first waits."""
+
+    __slots__ = ("_context", "_has_begun", "_loop", "_parked", "_running")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._parked: asyncio.Future[None] | None = None
+        self._running: Coroutine[Any, Any, Any] | None = None
+        self._context: Context | None = None
+        self._has_begun = False
+
+    def load(self, running: Coroutine[Any, Any, Any], context: Context) -> None:
+        """Takes what it carries from now on; each step is made in that context."""
+        self._running, self._context = running, context
+        if self._parked is not None and not self._parked.done():
+            self._parked.set_result(None)
+
+    def send(self, value: Any, /) -> Any:
+        if self._running is None:
+            self._parked = self._loop.create_future()
+            return next(self._parked.__await__())
+        assert self._context is not None
+        self._has_begun = True
+        return self._context.run(self._running.send, value)
+
+    def throw(self, error: Any, /, *more: Any) -> Any:
+        if self._running is None:
+            raise error
+        assert self._context is not None
+        if self._has_begun:
+            return self._context.run(self._running.throw, error)
+        waited = self.send(None)
+        if isinstance(error, asyncio.CancelledError) and isinstance(waited, asyncio.Future):
+            waited.cancel()
+            return waited
+        return self._context.run(self._running.throw, error)
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        raise TypeError("it is for a task")
+
+
+_promised: set[asyncio.Task[Any]] = set()
+"""Tasks in which nothing may begin: something else has them, or what begins is awaited in another one."""
+
+
+class EagerTasks:
+    """Begins plain work as if inside of a task, which only what has to wait gets (`go_on`): a call has one task from its first
+    step to its last, and a call that never waits costs none.
+
+    Tools need that: `asyncio.timeout` and its like cancel the task that they were entered in.
+    """
+
+    __slots__ = ("_carrier", "_loop", "_spare")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._spare: asyncio.Task[Any] | None = None
+        """The task in which work begins."""
+        self._carrier: _Carrier | None = None
+
+    def begin(self, context: Context, work: Callable[[Given], T], given: Given) -> T:
+        """Calls a function in a context, and in a task that is not of anybody. Only for callbacks of the event loop."""
+        spare = self._spare
+        if spare is None or spare.done() or spare.cancelling():
+            spare = self._new_spare()
+        _enter_task(self._loop, spare)
+        try:
+            return context.run(work, given)
+        finally:
+            _leave_task(self._loop, spare)
+            if spare in _promised:
+                _promised.discard(spare)
+
+    def has(self, task: asyncio.Task[Any]) -> bool:
+        """True for the task in which work begins now."""
+        return task is self._spare
+
+    def go_on(self, running: Coroutine[Any, Any, Any], context: Context) -> asyncio.Task[Any]:
+        """Carries on what has to wait, in a context: in the task in which it began where nothing else has that, else in a new
+        one. It begins however early that task is cancelled."""
+        task = asyncio.current_task()
+        spare, carrier = self._spare, self._carrier
+        if spare is None or carrier is None or spare.done() or not (task is None or task is spare):
+            carrier = _Carrier(self._loop)
+            carrier.load(running, context)
+            return self._loop.create_task(carrier)
+        self._spare = self._carrier = None
+        if task is spare:
+            _promised.add(spare)
+        carrier.load(running, context)
+        return spare
+
+    def _new_spare(self) -> asyncio.Task[Any]:
+        self._carrier = _Carrier(self._loop)
+        self._spare = self._loop.create_task(self._carrier)
+        return self._spare
+
+
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, EagerTasks] = WeakKeyDictionary()
+
+
+def eager_tasks() -> EagerTasks:
+    """Returns the eager tasks of the running event loop."""
+    loop = asyncio.get_running_loop()
+    found = _of_loops.get(loop)
+    if found is None:
+        found = _of_loops[loop] = EagerTasks(loop)
+    return found
+
+
+def go_on(running: Coroutine[Any, Any, Any], context: Context) -> asyncio.Task[Any]:
+    """Carries on what has to wait (`EagerTasks.go_on`)."""
+    return eager_tasks().go_on(running, context)
+
+
+def own_task() -> asyncio.Task[Any] | None:
+    """Returns the task that will await whatever begins here; None when that is another one, or none yet."""
+    task = asyncio.current_task()
+    return None if task in _promised else task
+
+
+@contextmanager
+def begin_elsewhere(*, unless_eager: bool = False) -> Iterator[None]:
+    """Within, nothing takes the current task for its own: another one awaits what begins. `unless_eager`: but one that `go_on`
+    gives away."""
+    task = asyncio.current_task()
+    if task is None or task in _promised or (unless_eager and eager_tasks().has(task)):
+        yield
+        return
+    _promised.add(task)
+    try:
+        yield
+    finally:
+        _promised.discard(task)
 
 
 async def resolve(value: T | Awaitable[T]) -> T:

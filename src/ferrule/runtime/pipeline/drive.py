@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import resolve, uncancelled
+from ferrule.infra.tasks import own_task, resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
@@ -210,7 +210,7 @@ def _drop(waiting: Awaitable[Step]) -> None:
 
 def _take_up(call: Call, live: Live) -> Stop | None:
     """Takes up a call that was in flight before it began: it may have been canceled meanwhile."""
-    live.task = asyncio.current_task()
+    live.task = own_task()
     live.stage = "opening"
     if live.cancel is None:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
 from typing import Any, Protocol, TypeAlias
 
+from ferrule.infra.tasks import EagerTasks
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.reader import Reader, Unreadable
@@ -38,6 +39,7 @@ class Host(Protocol):
     """The server, as its connections see it."""
 
     respond: Respond
+    tasks: EagerTasks
     loop: asyncio.AbstractEventLoop
     buffer: memoryview
     """What was just read of whichever connection."""
@@ -66,8 +68,6 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[Http1Request] = deque()
         self._current: Http1Request | None = None
         self._task: asyncio.Task[None] | None = None
-        self._unstarted: Response | None = None
-        """The response that a task is about to deliver; None once that task has made its first step."""
         self._answers = bytearray()
         """What was answered in this turn and is not written yet."""
         self._is_body_wanted = self._is_body_held = False
@@ -212,13 +212,13 @@ class Connection(asyncio.BufferedProtocol):
     def answer(self) -> None:
         """Answers requests as long as they are answered at once, and their client takes the answers; one that has to wait
         becomes a task, in the context in which it began. After a few it is the others' turn, however many were sent."""
-        respond = self._server.respond
+        respond, tasks = self._server.respond, self._server.tasks
         for _ in range(_IN_A_ROW):
             if not self._waiting or self._current is not None or self._task is not None or self._drained is not None:
                 break
             request = self._current = self._waiting.popleft()
             context = copy_context()
-            response = context.run(respond, request)
+            response = tasks.begin(context, respond, request)
             if isinstance(response, Answer) and self._goes_on_after(request):
                 self._keep(request, response)
             else:
@@ -234,23 +234,17 @@ class Connection(asyncio.BufferedProtocol):
         if self._answers:
             self.write(b"")
 
-    def _start(self, request: Http1Request, response: Response, context: Context, *, is_canceled: bool = False) -> None:
-        self._unstarted = response
-        task = self._loop.create_task(self._deliver(request, response, is_canceled=is_canceled), context=context)
-        self._task = task
-        task.add_done_callback(lambda task: self._ended(task, request, context))
+    def _start(self, request: Http1Request, response: Response, context: Context) -> None:
+        self._task = self._server.tasks.go_on(self._deliver(request, response), context)
+        self._task.add_done_callback(self._ended)
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
         """The task that answers a request, if it is this one's turn and it had to wait for something."""
         return self._task if request is self._current else None
 
-    def _ended(self, task: asyncio.Task[None], request: Http1Request, context: Context) -> None:
-        self._task, response = None, self._unstarted
-        if response is not None:
-            # A task that is canceled before its first step never runs its coroutine. The response may hold places and calls,
-            # which it lets go of only if it begins: so it begins, and hears of the cancellation where it first waits.
-            self._start(request, response, context, is_canceled=True)
-        elif not task.cancelled() and task.exception() is not None:
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
         elif self._waiting and not self._transport.is_closing():
@@ -273,11 +267,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.reader.incoming is None and not self._waiting and self._left_bytes is None:
             self._until = self._loop.time() + _IDLE_SECONDS
 
-    async def _deliver(self, request: Http1Request, response: Response, *, is_canceled: bool) -> None:
+    async def _deliver(self, request: Http1Request, response: Response) -> None:
         """Waits for the answer to a request, and writes it."""
-        self._unstarted = None
-        if is_canceled and self._task is not None:
-            self._task.cancel()
         try:
             answer = response if isinstance(response, Answer) else await response
             if answer is None or self._transport.is_closing():

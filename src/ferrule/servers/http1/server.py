@@ -7,6 +7,7 @@ import logging
 import resource
 from typing import Any
 
+from ferrule.infra.tasks import eager_tasks
 from ferrule.servers.http1.connection import Connection, Respond
 
 _MOST_CONNECTIONS = 10_000
@@ -29,6 +30,7 @@ class HttpServer:
     ) -> None:
         """`respond` is called in a context of its own for each request."""
         self.respond = respond
+        self.tasks = eager_tasks()
         self.loop = loop
         self.connections: dict[Connection, None] = {}
         """The oldest first."""

@@ -14,7 +14,7 @@ from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
-from ferrule.infra.tasks import resolve
+from ferrule.infra.tasks import own_task, resolve
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.runtime.pipeline.call import Call
@@ -188,7 +188,7 @@ def hook_progress(call: Call, services: Services, hook_id: str, facts: dict[str,
     live = call.live
     if live is None:
         live = services.live.add(call, services)  # the runner lets go of it when the call has ended or waits
-        live.task = asyncio.current_task()
+        live.task = own_task()
         live.stage = "closing" if call.has_run else "opening"
     live.progress({**facts, "hook_id": hook_id})
 

@@ -15,7 +15,7 @@ from types import CoroutineType, NoneType
 from typing import Any, cast
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
-from ferrule.infra.tasks import rest_of
+from ferrule.infra.tasks import own_task, rest_of
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.runtime.pipeline.attempts import again, attempted
@@ -69,7 +69,7 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if kind is CoroutineType or (kind not in _VALUES and isawaitable(output)):
         in_place = prepared.route.in_place
         if in_place == "from_first_step" and call.deadline is None and kind is CoroutineType:
-            if asyncio.current_task() is None:
+            if own_task() is None:
                 return _begun_later(call, services, context, output)
             return _begun(call, services, context, output)
         live = _live(call, services, context)
@@ -163,7 +163,7 @@ def _live(call: Call, services: Services, context: Context) -> Live:
     live = call.live
     if live is None:
         live = services.live.add(call, services)
-        live.task = asyncio.current_task()
+        live.task = own_task()
     live.stage = "running"
     live.support = call.prepared.support
     live.context = context if context is not NO_CONTEXT else None

@@ -7,12 +7,13 @@ client, a person) goes on in one coroutine, which ends with the same encoding.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ferrule.app.surface import CallUnderWay
-from ferrule.infra.tasks import resolve
+from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
@@ -40,6 +41,7 @@ from ferrule.servers.mcp.wire.results import (
 )
 
 METHOD = "tools/call"
+_HERE = nullcontext()
 _CALLEES = "mcp callees"
 """The tools that were called on a surface, in the `views` of its session, by the names that clients know them under."""
 
@@ -150,9 +152,14 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
         use = use_of(exchange, callee.prepared)
         is_told = exchange.progress_token is not None or exchange.log_level is not None
         teller = Teller(exchange) if is_told else None
-        started = exchange.surface.start(
-            callee.name, call.arguments, _choose_options(call, use), listener=None if teller is None else teller.hear
-        )
+        # What may become a task is awaited in one of its own.
+        with begin_elsewhere() if use != "never" and knows_tasks(exchange) else _HERE:
+            started = exchange.surface.start(
+                callee.name,
+                call.arguments,
+                _choose_options(call, use),
+                listener=None if teller is None else teller.hear,
+            )
         if isinstance(started, Result) and teller is None and not (use == "required" and knows_tasks(exchange)):
             result = encode_result(call, started)
             leave()

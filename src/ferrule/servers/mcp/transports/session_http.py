@@ -7,11 +7,11 @@ has: progress, a log message, a question to the client, or that it takes a while
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
-from contextvars import Context, copy_context
+from collections.abc import Awaitable
+from contextvars import copy_context
 from typing import Any
 
-from ferrule.infra.tasks import resolve
+from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.changes import hub_of
@@ -137,21 +137,18 @@ class SessionEndpoint:
             error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
             return _refused(None if is_batch else messages[0].id, error)
         texts: list[bytes] = []
-        waiting: list[tuple[Exchange, Coroutine[Any, Any, Answered], Context]] = []
-        for message, exchange in zip(messages, exchanges, strict=True):
-            context = copy_context()  # one request of a batch leaves nothing in the context of the next
-            answer = context.run(self.server.answer, exchange, message)
-            if isinstance(answer, Answered):
-                texts.append(answer.text)
-            else:
-                waiting.append((exchange, answer, context))
-        if not waiting:
-            return encode_whole(texts, accepted, is_batch=is_batch)
-        post = Post(session, self.server.edge.settings, accepted, texts, is_batch=is_batch)
-        for exchange, work, context in waiting:
-            exchange.back = post
-            post.start(exchange.request_id, work, context)
-        return self._wait_for(request, post)
+        post: Post | None = None
+        with begin_elsewhere(unless_eager=True):
+            for message, exchange in zip(messages, exchanges, strict=True):
+                context = copy_context()  # one request of a batch leaves nothing in the context of the next
+                answer = context.run(self.server.answer, exchange, message)
+                if isinstance(answer, Answered):
+                    texts.append(answer.text)
+                    continue
+                post = post or Post(session, self.server.edge.settings, accepted, texts, is_batch=is_batch)
+                exchange.back = post
+                post.start(exchange.request_id, answer, context)
+        return encode_whole(texts, accepted, is_batch=is_batch) if post is None else self._wait_for(request, post)
 
     async def _wait_for(self, request: Request, post: Post) -> Answer | Stream:
         """Waits until it is known what the answer will be."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.infra.tasks import resolve
+from ferrule.infra.tasks import go_on, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.server import Answered, Exchange, RequestMeta
@@ -56,9 +56,9 @@ class Underway:
     def start(
         self, request_id: RequestId, work: Coroutine[Any, Any, Answered], context: Context, finish: Finish
     ) -> asyncio.Task[Answered]:
-        """Answers a request that has to wait for something, in a task of its own. `finish` gets the text of the response, empty
-        for one that its client does not want any more."""
-        task = asyncio.get_running_loop().create_task(work, context=context)
+        """Carries on with a request that has to wait for something. `finish` gets the text of the response, empty for one that
+        its client does not want any more."""
+        task = go_on(work, context)
         self._answering[request_id] = task
         task.add_done_callback(partial(self._end, request_id, finish))
         return task
@@ -74,8 +74,7 @@ class Underway:
         task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
         if task is not None and task not in self._dropped:
             self._dropped.add(task)
-            # Not before its first step, which has its turn first: work that never began could not clean up after itself.
-            task.get_loop().call_soon(task.cancel)
+            task.cancel()
 
     async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
         """Ask the client, and wait for its result. When it takes too long, or nobody needs it any more, the client is told

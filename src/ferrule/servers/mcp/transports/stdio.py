@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.infra.tasks import resolve
+from ferrule.infra.tasks import eager_tasks, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
@@ -50,6 +50,7 @@ class StdioConversation:
         self._new_run = new_run
         self._run_id = new_run()
         self._loop = asyncio.get_running_loop()
+        self._tasks = eager_tasks()
         self._depth = server.edge.settings.limits.depth
         self._within = server.edge.settings.limits.request_seconds
         self.underway = Underway()
@@ -132,7 +133,7 @@ class StdioConversation:
     def _start(self, message: Message, finish: Finish) -> None:
         """Answers a request in a context of its own: now, or in a task when it has to wait."""
         context = copy_context()
-        answered = context.run(self._answer, message)
+        answered = self._tasks.begin(context, self._answer, message)
         if isinstance(answered, Answered):
             finish(answered.text)
         elif message.method == "initialize":  # the one request that cannot be cancelled (MCP-94)

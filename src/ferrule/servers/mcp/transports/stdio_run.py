@@ -139,10 +139,6 @@ class NoGate:
         """Nobody comes by HTTP."""
         raise Refused(403, "there is no port")
 
-    def known(self, request: Request) -> Caller | None:
-        """Nobody comes by HTTP."""
-        raise Refused(403, "there is no port")
-
     async def caller(self, request: Request) -> Caller:
         """Nobody comes by HTTP."""
         raise Refused(403, "there is no port")

@@ -57,7 +57,27 @@ def long() -> str:
     return "x" * 5_000
 
 
-TOOLS = (add, add_later, fail, leave, long)
+@ferrule.tool(**FACTS)
+async def add_at_once(a: int, b: int) -> int:
+    """Add two whole numbers, in an async function that waits for nothing."""
+    return a + b
+
+
+@ferrule.tool(**FACTS)
+async def give_up(seconds: float) -> str:
+    """Wait within a time limit, and beside a task; both belong to the task in which this function began."""
+    began_in = asyncio.current_task()
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(asyncio.sleep(0, "beside"))
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.Event().wait()
+    except TimeoutError:
+        return f"gave up, {beside.result()}, {began_in is asyncio.current_task()}"
+    return "did not give up"
+
+
+TOOLS = (add, add_later, fail, leave, long, add_at_once, give_up)
 CALLS: tuple[tuple[str, Any], ...] = (
     ("add", {"a": 1, "b": 2}),
     ("add", {"a": "1", "b": 2}),
@@ -176,6 +196,41 @@ async def test_calls_of_functions_that_wait_are_answered_in_a_task(tmp_path: Pat
         client.given = 0
         _, body = await client.call("add_later", {"a": 1, "b": 2}, 2)
         assert json.loads(body)["result"]["structuredContent"] == 3 and client.given == 0
+
+
+@in_loop
+async def test_async_functions_that_do_not_wait_are_answered_without_a_task(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand)
+        await client.call("add_at_once", {"a": 1, "b": 2}, 1)
+        client.given = 0
+        for number in range(3):
+            _, body = await client.call("add_at_once", {"a": number, "b": 2}, number)
+            assert json.loads(body)["result"]["structuredContent"] == number + 2
+        assert client.given == 3
+
+
+@in_loop
+async def test_time_limits_of_tools_end_their_own_calls_alone(tmp_path: Path) -> None:
+    """Several calls begin in one turn of the server; each goes on in the task in which its function began."""
+    start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        clients = [Client(stand) for _ in range(4)]
+        session: dict[str, str] = {}
+        head, _ = await clients[0].ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
+        found = re.search(rb"mcp-session-id: (\S+)", head)
+        assert found is not None
+        session = {"Mcp_Session_Id": found[1].decode(), "MCP_Protocol_Version": "2025-11-25"}
+        await clients[0].ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
+        params = {"name": "give_up", "arguments": {"seconds": 0.05}}
+        for _ in range(3):  # the first one of each era finds the tool
+            told = await asyncio.gather(
+                clients[0].ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, **session),
+                clients[1].ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, **session),
+                *(client.call("give_up", {"seconds": 0.05}, 3) for client in clients[2:]),
+            )
+            texts = [json.loads(body)["result"]["content"][0]["text"] for _, body in told]
+            assert texts == ["gave up, beside, True"] * 4
 
 
 @in_loop
