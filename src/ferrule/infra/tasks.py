@@ -113,15 +113,13 @@ class EagerTasks:
 
     def begin(self, context: Context, work: Callable[[Given], T], given: Given) -> T:
         """Calls a function in a context, and in a task that is not of anybody. Only for callbacks of the event loop."""
-        spare = self._spare
-        if spare is None or spare.done() or spare.cancelling():
-            spare = self._new_spare()
+        spare = self._spare or self._new_spare()
         _enter_task(self._loop, spare)
         try:
             return context.run(work, given)
         finally:
             _leave_task(self._loop, spare)
-            if spare in _promised:
+            if _promised:
                 _promised.discard(spare)
 
     def has(self, task: asyncio.Task[Any]) -> bool:
@@ -133,7 +131,7 @@ class EagerTasks:
         one. It begins however early that task is cancelled."""
         task = asyncio.current_task()
         spare, carrier = self._spare, self._carrier
-        if spare is None or carrier is None or spare.done() or not (task is None or task is spare):
+        if spare is None or carrier is None or spare.cancelling() or not (task is None or task is spare):
             carrier = _Carrier(self._loop)
             carrier.load(running, context)
             return self._loop.create_task(carrier)
@@ -146,7 +144,13 @@ class EagerTasks:
     def _new_spare(self) -> asyncio.Task[Any]:
         self._carrier = _Carrier(self._loop)
         self._spare = self._loop.create_task(self._carrier)
+        self._spare.add_done_callback(self._forget)
         return self._spare
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        """A tool that never waited may have kept the task, and cancelled it later."""
+        if task is self._spare:
+            self._spare = self._carrier = None
 
 
 _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, EagerTasks] = WeakKeyDictionary()

@@ -74,18 +74,12 @@ class FairTurnstile:
         line = self._lines.get(key) or self._new(key)
         if self._per_minute:
             self._demand_rate(line)
-        if self._take_place(line):
-            return line.leave
-        self._demand_room(line)
-        return self._wait(line)
-
-    def _take_place(self, line: _Line) -> bool:
-        """Takes a place, if there is one for a line that nobody waits in."""
         if line.running < self.at_once and self.running < self._in_all and not line.waiting:
             line.running += 1
             self.running += 1
-            return True
-        return False
+            return line.leave
+        self._demand_room(line)
+        return self._wait(line)
 
     def call_up(self) -> None:
         """Let in as many as there is room for, a line at a time."""

@@ -101,7 +101,8 @@ class Root:
         except Exception as error:
             response = self._explain(request, error)
         if isinstance(response, Answer):
-            response.headers.extend(for_browsers)
+            if for_browsers:
+                response.headers.extend(for_browsers)
             return response
         return self._finish(request, response, for_browsers)
 

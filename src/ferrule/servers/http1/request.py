@@ -161,7 +161,7 @@ class Http1Request(Request):
 
     def of_known_head(self, body: bytes) -> None:
         """The body is whole, and came with its head."""
-        self._chunks, self._size = [body], len(body)
+        self._body, self._size = body, len(body)
         self.is_complete = True
 
     @property

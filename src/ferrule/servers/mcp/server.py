@@ -21,12 +21,10 @@ from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
     META_SERVER,
     METHOD_NOT_FOUND,
     MODERN,
-    OWN,
     TOO_MANY,
     Message,
     Params,
@@ -37,36 +35,10 @@ from ferrule.servers.mcp.wire.messages import (
     refuse_doubled_params,
     result_text,
 )
+from ferrule.servers.mcp.wire.params import RequestMeta, RequestParams
 
-RUN = OWN + "run"
-"""In `_meta`: the piece of agent work that a call belongs to."""
-IDEMPOTENCY_KEY = OWN + "idempotency-key"
-"""In `_meta`: calls with the same one are one call."""
-
-_LONGEST_RUN = 200
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
 _NO_TRACE = "0" * 32
-
-
-class RequestMeta(msgspec.Struct, gc=False):
-    """Members of a request's `_meta` that every revision knows. What makes no sense is as good as unsaid."""
-
-    progress_token: Any = msgspec.field(default=None, name="progressToken")
-    run: Any = msgspec.field(default="", name=RUN)
-    """The run that the request belongs to; empty for none."""
-    idempotency_key: Any = msgspec.field(default=None, name=IDEMPOTENCY_KEY)
-    traceparent: Any = None
-
-    def __post_init__(self) -> None:
-        """Forgets what makes no sense."""
-        if self.progress_token is not None and type(self.progress_token) not in (str, int):
-            self.progress_token = None
-        if type(self.run) is not str or len(self.run) > _LONGEST_RUN:
-            self.run = ""
-        if self.idempotency_key is not None and (type(self.idempotency_key) is not str or not self.idempotency_key):
-            self.idempotency_key = None
-        if self.traceparent is not None and type(self.traceparent) is not str:
-            self.traceparent = None
 
 
 class Back(Protocol):
@@ -114,9 +86,10 @@ class Exchange(msgspec.Struct, eq=False):
     """A transport that has one puts it here before anything awaits."""
     client: frozenset[str] = frozenset()
     """What the client declared: for this request (modern), or for its session. Also names of extensions."""
-    progress_token: RequestId | None = None
-    idempotency_key: str | None = None
-    traceparent: str | None = None
+    meta: RequestMeta = msgspec.field(default_factory=RequestMeta)
+    """What the request says about itself."""
+    params: RequestParams | None = None
+    """Its parameters, where its transport has read all of them."""
     log_level: str | None = None
     """The least level of log messages to be sent; None for none at all."""
     headers: Mapping[bytes, bytes] | None = None
@@ -132,7 +105,8 @@ class Exchange(msgspec.Struct, eq=False):
     @property
     def trace_id(self) -> str | None:
         """The trace that the client counts this request among; None when it names none that can be one (MCP-104)."""
-        found = _TRACEPARENT.fullmatch(self.traceparent) if self.traceparent is not None else None
+        said = self.meta.traceparent
+        found = _TRACEPARENT.fullmatch(said) if said is not None else None
         return found[1] if found is not None and found[1] != _NO_TRACE else None
 
 
@@ -236,13 +210,3 @@ def failure(request_id: RequestId, method: str, error: Exception) -> Answered:
     else:  # a mistake of ours: the client learns that there was one, the log what it was
         _log.error("%s could not be answered", method, exc_info=error)
     return Answered(error_text(request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))
-
-
-def params_of(params: bytes, kind: type[Any]) -> Any:
-    """The parameters as a record. Raises RpcError (-32602), which names the member that does not fit."""
-    try:
-        return msgspec.json.decode(params, type=kind)
-    except msgspec.ValidationError as error:
-        raise RpcError(INVALID_PARAMS, f"params: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RpcError(INVALID_PARAMS, "params cannot be read") from None

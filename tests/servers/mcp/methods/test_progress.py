@@ -27,7 +27,7 @@ class Back:
 
 def teller(token: str | None = "t", level: str | None = None) -> tuple[Teller, list[Any]]:
     back = Back()
-    exchange: Any = SimpleNamespace(progress_token=token, log_level=level, back=back)
+    exchange: Any = SimpleNamespace(meta=SimpleNamespace(progress_token=token), log_level=level, back=back)
     tell = Teller(exchange)
     tell.begin()
     return tell, back.told
@@ -117,7 +117,7 @@ async def test_log_messages_that_come_too_fast_are_counted_and_that_is_told() ->
 @driven
 async def test_nothing_is_sent_before_the_way_back_is_known() -> None:
     back = Back()
-    exchange: Any = SimpleNamespace(progress_token="t", log_level=None, back=Back())
+    exchange: Any = SimpleNamespace(meta=SimpleNamespace(progress_token="t"), log_level=None, back=Back())
     tell = Teller(exchange)
     tell.hear(said(percent=1.0))
     await asyncio.sleep(0)

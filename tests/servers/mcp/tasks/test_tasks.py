@@ -176,7 +176,7 @@ async def call(client: Client, name: str, **arguments: Any) -> Any:
 async def call_telling(client: Client, name: str, **arguments: Any) -> Any:
     """A call with a token for progress, and what is left of the tasks of 2025."""
     exchange = await client.exchange()
-    exchange.progress_token = "p"
+    exchange.meta.progress_token = "p"
     params = {"name": name, "arguments": arguments, "task": {"ttl": 5}}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return json.loads((await client.answer(exchange, asked)).text)["result"]
@@ -714,7 +714,7 @@ def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) ->
 
     async def keyed(client: Client) -> Any:
         exchange = await client.exchange()
-        exchange.idempotency_key = "k"
+        exchange.meta.idempotency_key = "k"
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                  "params": {"name": "write", "arguments": {"what": "b"}}}  # fmt: skip
         return json.loads((await client.answer(exchange, asked)).text)["result"]

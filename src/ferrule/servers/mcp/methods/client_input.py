@@ -22,6 +22,7 @@ from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.tasks.inputs import problem_with
 from ferrule.servers.mcp.tasks.tasks import knows_tasks, waited
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
+from ferrule.servers.mcp.wire.params import Retry
 from ferrule.servers.mcp.wire.results import lacking
 
 UNUSABLE = "requestState cannot be used: it was changed, used before, made for something else, or is too old"
@@ -29,22 +30,6 @@ UNUSABLE = "requestState cannot be used: it was changed, used before, made for s
 _STATE_SECONDS = 3600
 _MOST_ROUNDS = 32
 _URL_MODES = ("2025-11-25",)
-
-
-class Retry(msgspec.Struct, gc=False):
-    """What a request brings along that goes on with an earlier one."""
-
-    input_responses: Any = msgspec.field(default=msgspec.UNSET, name="inputResponses")
-    request_state: Any = msgspec.field(default=None, name="requestState")
-
-    def responses(self) -> dict[str, Any]:
-        """What the client gave. Raises RpcError for what is no object of objects (MCP-222)."""
-        given = self.input_responses
-        if given is msgspec.UNSET:
-            return {}
-        if not isinstance(given, dict):
-            raise RpcError(INVALID_PARAMS, "params.inputResponses is an object")
-        return given
 
 
 def seal_of(server: McpServer) -> Seal:

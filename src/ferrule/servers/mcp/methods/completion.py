@@ -10,13 +10,13 @@ import msgspec
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure, ResourceExposure
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.client_input import Retry
 from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
 from ferrule.servers.mcp.methods.resources import TEMPLATE
 from ferrule.servers.mcp.methods.views import View
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
+from ferrule.servers.mcp.wire.params import Retry, params_of
 
 _MOST = 100
 _LONGEST = 1000

@@ -14,11 +14,12 @@ from ferrule.contracts.payloads import PayloadGone
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceEntry
-from ferrule.servers.mcp.methods.client_input import Retry, asked, foreseen, gone_on, state_of
+from ferrule.servers.mcp.methods.client_input import asked, foreseen, gone_on, state_of
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.blocks import STORED
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode
+from ferrule.servers.mcp.wire.params import Retry
 from ferrule.servers.mcp.wire.results import refuse_lacking
 
 MOST_BYTES = 16 * 1024**2

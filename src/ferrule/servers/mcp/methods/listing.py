@@ -22,9 +22,10 @@ from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.deferred import call_tool_shown
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, lookup_shown
 from ferrule.servers.mcp.methods.views import View, lists_all
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.cursors import Cursors, Position, mark
 from ferrule.servers.mcp.wire.messages import encode
+from ferrule.servers.mcp.wire.params import params_of
 from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, projected
 
 Item = tuple[str, bytes]

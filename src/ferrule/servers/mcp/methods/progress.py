@@ -70,7 +70,7 @@ class Teller:
         log = said.extra.get("log")
         if isinstance(log, dict):
             self._take_log(log)
-        elif self._exchange.progress_token is not None and said.status not in _ENDED:
+        elif self._exchange.meta.progress_token is not None and said.status not in _ENDED:
             if self._has_room() and self._progress.take(self._loop.time()):
                 self._held = None
                 self._put_progress(said)
@@ -142,7 +142,7 @@ class Teller:
         if progress <= self._last:  # it has to grow, also when only the words changed (MCP-170)
             progress = nextafter(self._last, inf)
         self._last, self._total = progress, total
-        params: dict[str, Any] = {"progressToken": self._exchange.progress_token, "progress": _short(progress)}
+        params: dict[str, Any] = {"progressToken": self._exchange.meta.progress_token, "progress": _short(progress)}
         if total is not None:
             params["total"] = _short(total)
         if said.message:

@@ -12,14 +12,14 @@ from ferrule.definitions.formats.mcp_words import icons_of
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.client_input import Retry
 from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
 from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
 from ferrule.servers.mcp.methods.views import AgentPrompt
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.blocks import projected
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode
+from ferrule.servers.mcp.wire.params import Retry, params_of
 from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
 
 PROMPTS = Kind("prompts/list", "prompts")

@@ -23,11 +23,11 @@ from ferrule.model.tool import ResourceExposure
 from ferrule.runtime.functions.uri_template import is_address
 from ferrule.runtime.pipeline.results.payload_access import find_payload
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.client_input import Retry
 from ferrule.servers.mcp.methods.exposed_tools import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
 from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, OWN, RESOURCE_NOT_FOUND, RpcError, encode
+from ferrule.servers.mcp.wire.params import Retry, params_of
 from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
 
 TEMPLATE = SCHEME + "{invocation}/{number}{?offset,limit}"

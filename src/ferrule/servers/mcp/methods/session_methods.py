@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.servers.mcp.methods.discovery import capabilities_of, instructions_of
 from ferrule.servers.mcp.methods.progress import level_named
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import (
     SESSIONED,
     SUPPORTED,
@@ -19,6 +19,7 @@ from ferrule.servers.mcp.wire.messages import (
     features_of,
     refuse_doubled_params,
 )
+from ferrule.servers.mcp.wire.params import params_of
 
 _TITLE_SINCE, _ALL_SINCE = "2025-06-18", "2025-11-25"
 

@@ -16,7 +16,7 @@ from ferrule.errors import FerruleError
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
 from ferrule.servers.mcp.methods.resources import is_readable, not_found
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
@@ -27,6 +27,7 @@ from ferrule.servers.mcp.wire.messages import (
     RpcError,
     notification_text,
 )
+from ferrule.servers.mcp.wire.params import params_of
 
 _log = logging.getLogger("ferrule.mcp")
 _LAG_SECONDS = 30.0

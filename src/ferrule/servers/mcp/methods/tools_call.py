@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ferrule.app.surface import CallUnderWay
 from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
-from ferrule.runtime.pipeline.call import NO_OPTIONS, CallOptions
+from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.runtime.pipeline.session import Prepared
 from ferrule.schema.mirrored_headers import Mirrored, mirrored
 from ferrule.servers.edge import Leave
@@ -25,11 +25,12 @@ from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirecte
 from ferrule.servers.mcp.methods.progress import Teller
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, how_to_look_up, look_up
-from ferrule.servers.mcp.server import Exchange, McpServer, RpcResult, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer, RpcResult
 from ferrule.servers.mcp.tasks.tasks import handle, knows_tasks, use_of, waited
 from ferrule.servers.mcp.transports.time_limits import limits_of
 from ferrule.servers.mcp.wire.headers import agree_on_parameters
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
+from ferrule.servers.mcp.wire.params import CallParams, params_of
 from ferrule.servers.mcp.wire.results import (
     Shape,
     call_result,
@@ -41,19 +42,8 @@ from ferrule.servers.mcp.wire.results import (
 )
 
 METHOD = "tools/call"
-_HERE = nullcontext()
 _CALLEES = "mcp callees"
 """The tools that were called on a surface, in the `views` of its session, by the names that clients know them under."""
-
-
-class CallParams(client_input.Retry, gc=False):
-    """Parameters of `tools/call`; others are ignored (MCP-25, MCP-140)."""
-
-    name: str = ""
-    arguments: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-_decode = msgspec.json.Decoder(CallParams).decode
 
 
 class Callee(msgspec.Struct, frozen=True):
@@ -69,7 +59,7 @@ class Callee(msgspec.Struct, frozen=True):
     """The name that `call_tool` was given for it; empty where it is called itself."""
 
 
-class ToolCall(NamedTuple):
+class ToolCall(msgspec.Struct, eq=False):
     """One call of a client: who makes it, and of which tool."""
 
     server: McpServer
@@ -85,10 +75,9 @@ Outcome = Result | Pending | dict[str, Any]
 
 def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> RpcResult | Awaitable[RpcResult]:
     """Answers `tools/call` (MCP-140); returns something to await when the call has to wait for anything."""
-    try:
-        asked = _decode(params)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        asked = params_of(params, CallParams)  # says what is wrong
+    asked: CallParams | None = exchange.params
+    if asked is None or type(asked.name) is not str:
+        asked = params_of(params, CallParams)
     arguments = bytes(asked.arguments)
     if arguments[:1] != b"{":
         arguments = _take_no_object(arguments)
@@ -144,23 +133,21 @@ async def _wait_for_turn(call: ToolCall, turn: Awaitable[Leave]) -> RpcResult:
 
 def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
     """Starts a call, or goes on with the one that a retry belongs to. `leave` is called when it is over."""
-    exchange, asked, callee = call.exchange, call.asked, call.callee
+    exchange, asked = call.exchange, call.asked
     try:
-        if asked.request_state is not None and exchange.is_modern:
-            return _retry(call, leave)
-        given = asked.responses() if exchange.is_modern else {}  # without a state it is a first call (MCP-227)
-        use = use_of(exchange, callee.prepared)
-        is_told = exchange.progress_token is not None or exchange.log_level is not None
-        teller = Teller(exchange) if is_told else None
-        # What may become a task is awaited in one of its own.
-        with begin_elsewhere() if use != "never" and knows_tasks(exchange) else _HERE:
-            started = exchange.surface.start(
-                callee.name,
-                call.arguments,
-                _choose_options(call, use),
-                listener=None if teller is None else teller.hear,
-            )
-        if isinstance(started, Result) and teller is None and not (use == "required" and knows_tasks(exchange)):
+        given = {}
+        if exchange.is_modern:
+            if asked.request_state is not None:
+                return _retry(call, leave)
+            given = asked.responses()  # without a state it is a first call (MCP-227)
+        use = call.callee.prepared.traits.task
+        if use != "never":
+            use = use_of(exchange, use)
+        teller = None
+        if exchange.meta.progress_token is not None or exchange.log_level is not None:
+            teller = Teller(exchange)
+        started = _begin(call, use, teller)
+        if isinstance(started, Result) and teller is None and use != "required":
             result = encode_result(call, started)
             leave()
             return result
@@ -170,18 +157,17 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
     return _finish(call, started, teller, given, use, leave)
 
 
-def _choose_options(call: ToolCall, use: TaskUse) -> CallOptions:
-    """Says what there is to say of a call. Of one that may become a task that is what its client knows: it has to be on record
-    while it only waits for its turn."""
-    exchange = call.exchange
-    if (
-        call.callee.prepared.wants_context
-        or exchange.idempotency_key is not None
-        or exchange.traceparent is not None
-        or (use != "never" and knows_tasks(exchange))
-    ):
-        return CallOptions(idempotency_key=exchange.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
-    return NO_OPTIONS
+def _begin(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | CallUnderWay:
+    """Begins a call. One that may become a task of the protocol is awaited in a task of its own."""
+    exchange, callee = call.exchange, call.callee
+    start, hear = exchange.surface.start, None if teller is None else teller.hear
+    meta, is_task = exchange.meta, use != "never"
+    if is_task or callee.prepared.wants_context or meta.idempotency_key is not None or meta.traceparent is not None:
+        # Of what may become a task its client's features are on record while it only waits for its turn.
+        options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
+        with begin_elsewhere() if is_task else nullcontext():
+            return start(callee.name, call.arguments, options, listener=hear)
+    return start(callee.name, call.arguments, listener=hear)
 
 
 async def _finish(
@@ -198,7 +184,7 @@ async def _finish(
     limits.add(call_id)
     try:
         outcome: Outcome
-        if use != "never" and knows_tasks(exchange):
+        if use != "never":
             outcome = await waited(server, exchange, call_id, _follow(started, teller), use)
         else:
             outcome = await _follow(started, teller)

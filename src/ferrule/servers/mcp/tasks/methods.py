@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.tasks.inputs import asked_in, given_so_far, go_on, keep, problem_with
 from ferrule.servers.mcp.tasks.state import shown
 from ferrule.servers.mcp.tasks.tasks import NEEDED, TaskRef, knows_tasks, secret_of, task_named
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, MISSING_CAPABILITY, RpcError
+from ferrule.servers.mcp.wire.params import params_of
 
 _UNKNOWN = "there is no such task"
 

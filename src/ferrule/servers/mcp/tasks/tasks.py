@@ -21,7 +21,6 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.pulse import surface_call
-from ferrule.runtime.pipeline.session import Prepared
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, MISSING_CAPABILITY, TASKS, Params, RpcError
@@ -94,13 +93,17 @@ def knows_tasks(exchange: Exchange) -> bool:
     return exchange.is_modern and TASKS in exchange.client
 
 
-def use_of(exchange: Exchange, prepared: Prepared) -> TaskUse:
-    """Returns what a tool says about tasks. Raises RpcError for a client that could declare tasks, did not, and so cannot take
-    the one that the tool demands (MCP-243); in a session there are none, and its calls are waited for (MCP-261)."""
-    use = prepared.traits.task
-    if use == "required" and exchange.is_modern and TASKS not in exchange.client:
+def use_of(exchange: Exchange, use: TaskUse) -> TaskUse:
+    """Returns whether a call may, or has to, become a task: its tool says `use`, to a client that knows them. Raises RpcError
+    for one that could declare tasks, did not, and so cannot take the one that the tool demands (MCP-243); in a session there are
+    none, and its calls are waited for (MCP-261)."""
+    if not exchange.is_modern:
+        return "never"
+    if TASKS in exchange.client:
+        return use
+    if use == "required":
         raise RpcError(MISSING_CAPABILITY, "this tool gives its results as tasks only", NEEDED)
-    return use
+    return "never"
 
 
 async def waited(

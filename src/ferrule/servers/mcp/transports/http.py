@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,8 +16,8 @@ from ferrule.servers.mcp.methods.table import METHODS
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.transports.modern import answer_modern
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
-from ferrule.servers.mcp.wire.answer_forms import Accepted, accepted_by, is_json
-from ferrule.servers.mcp.wire.headers import VERSION, doubled, mismatch
+from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
+from ferrule.servers.mcp.wire.headers import VERSION, Head, doubled, mismatch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -90,12 +89,12 @@ class McpEndpoint:
         return self._wait_for_body(request, caller, head, body)
 
     async def _wait_for_body(
-        self, request: Request, caller: Caller, head: _Head, body: Awaitable[bytes]
+        self, request: Request, caller: Caller, head: Head, body: Awaitable[bytes]
     ) -> Answer | Stream:
         return await resolve(self._respond_to_post(request, caller, head, await body))
 
     def _respond_to_post(
-        self, request: Request, caller: Caller, head: _Head, body: bytes
+        self, request: Request, caller: Caller, head: Head, body: bytes
     ) -> Answer | Awaitable[Answer | Stream]:
         """Decides the era of a message, and hands it over (MCP-2)."""
         if head.twice is not None:
@@ -110,7 +109,7 @@ class McpEndpoint:
                     mismatch("the header MCP-Protocol-Version and params._meta name different versions"), body
                 )
         if is_modern:
-            return answer_modern(self.server, request, head.headers, caller, body, head.accepted)
+            return answer_modern(self.server, request, caller, body, head)
         if self.sessions is None:
             return _unserved(head.version, body)
         return self.sessions.post(request, caller, body, head.accepted)
@@ -129,30 +128,17 @@ class McpEndpoint:
         return self.sessions.open_stream(request, caller)
 
 
-class _Head(NamedTuple):
-    """What the headers of a request say about its message."""
-
-    headers: dict[bytes, bytes]
-    version: bytes | None
-    is_modern: bool
-    accepted: Accepted
-    twice: bytes | None
-    """A header that may be sent once only, and was sent again."""
-    is_json: bool
-    """True for a body that says that it is JSON."""
-
-
-def _head_of(request: Request) -> _Head:
+def _head_of(request: Request) -> Head:
     seen = request.seen
     if seen is not None and "mcp" in seen:
-        known: _Head = seen["mcp"]
+        known: Head = seen["mcp"]
         return known
     headers = dict(request.headers)
     version = headers.get(VERSION)
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = doubled(request.headers) if len(headers) != len(request.headers) else None
     accepted = accepted_by(headers.get(b"accept"))
-    head = _Head(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
+    head = Head(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
     if seen is not None:
         seen["mcp"] = head
     return head

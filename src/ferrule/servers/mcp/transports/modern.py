@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -19,16 +19,15 @@ from ferrule.infra.tasks import resolve
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.progress import level_named
-from ferrule.servers.mcp.server import Answered, Exchange, McpServer, RequestMeta
+from ferrule.servers.mcp.server import SILENT, Answered, Exchange, McpServer
 from ferrule.servers.mcp.transports.http_back import HttpBack, encode_answered, patience_of
 from ferrule.servers.mcp.wire.answer_forms import Accepted
-from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, agree_on, plain_text_of
+from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, Head, agree_on, plain_text_of
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     META_CAPABILITIES,
-    META_LOG_LEVEL,
     META_VERSION,
     MODERN,
     SUPPORTED,
@@ -40,35 +39,19 @@ from ferrule.servers.mcp.wire.messages import (
     error_text,
     id_of,
     read_message,
-    refuse_doubled_params,
 )
+from ferrule.servers.mcp.wire.params import RequestMeta, RequestParams, RoutedParams, read_params, refuse_doubles
 
 _log = logging.getLogger("ferrule.mcp")
 _WITHOUT_META = f"params._meta has to say {META_VERSION} and {META_CAPABILITIES}"
 
 
-class _Meta(RequestMeta, gc=False):
-    version: Any = msgspec.field(default=None, name=META_VERSION)
-    capabilities: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"null"), name=META_CAPABILITIES)
-    log_level: Any = msgspec.field(default=None, name=META_LOG_LEVEL)
-
-
-class _Params(msgspec.Struct, gc=False):
-    meta: _Meta | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name="_meta")
-    name: Any = None
-    uri: Any = None
-    task_id: Any = msgspec.field(default=None, name="taskId")
-
-
-_decode_params = msgspec.json.Decoder(_Params).decode
-
-
-class ModernRequest(NamedTuple):
+class ModernRequest(msgspec.Struct, gc=False):
     """A request with what it says about itself and its client."""
 
     message: Message
-    params: _Params
-    meta: _Meta
+    params: RequestParams | RoutedParams
+    meta: RequestMeta
     client: frozenset[str]
 
     @property
@@ -87,55 +70,37 @@ class ModernRequest(NamedTuple):
         self, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
     ) -> Exchange:
         """Makes the exchange of it. Raises RpcError for a log level that is none (MCP-184)."""
-        meta = self.meta
+        meta, params = self.meta, self.params
         return Exchange(
             caller,
             surface,
             MODERN,
             self.message.id,
-            client=self.client,
-            progress_token=meta.progress_token,
-            idempotency_key=meta.idempotency_key,
-            traceparent=meta.traceparent,
-            log_level=None if meta.log_level is None else level_named(meta.log_level),
-            headers=headers,
+            SILENT,
+            self.client,
+            meta,
+            params if isinstance(params, RequestParams) else None,
+            None if meta.log_level is None else level_named(meta.log_level),
+            headers,
         )
 
 
-def read_request(message: Message) -> ModernRequest:
+def read_request(message: Message, params: RequestParams | RoutedParams | None) -> ModernRequest:
     """Reads what a request says about itself and its client in `_meta` (MCP-99, MCP-101). Raises RpcError."""
-    try:
-        params = _decode_params(message.params) if isinstance(message.params, msgspec.Raw) else _Params()
-        meta = params.meta
-        if isinstance(meta, _Meta) and type(meta.version) is str and bytes(meta.capabilities)[:1] == b"{":
+    meta = None if params is None else params.meta
+    if isinstance(meta, RequestMeta) and type(meta.version) is str and bytes(meta.capabilities)[:1] == b"{":
+        assert params is not None
+        try:
             return ModernRequest(message, params, meta, client_of(bytes(meta.capabilities)))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # also numbers that nobody can hold
-        pass
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # numbers that nobody can hold
+            pass
     raise RpcError(INVALID_PARAMS, _WITHOUT_META, status=400)
 
 
-class _Version(msgspec.Struct, gc=False):
-    version: msgspec.Raw | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name=META_VERSION)
-
-
-class _VersionedParams(msgspec.Struct, gc=False):
-    meta: _Version | None = msgspec.field(default=None, name="_meta")
-
-
-_decode_version = msgspec.json.Decoder(_VersionedParams).decode
-_MARK = META_VERSION.encode()
-
-
-def names_version(message: Message) -> bool:
+def names_version(params: RequestParams | RoutedParams | None) -> bool:
     """True for a request that names its revision itself, on a wire without headers (MCP-10)."""
-    params = message.params
-    if isinstance(params, msgspec.UnsetType) or _MARK not in bytes(params):
-        return False
-    try:
-        meta = _decode_version(params).meta
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return meta is not None and meta.version is not msgspec.UNSET
+    meta = None if params is None else params.meta
+    return isinstance(meta, RequestMeta) and meta.version is not msgspec.UNSET
 
 
 def refuse_unserved(version: str) -> None:
@@ -145,33 +110,33 @@ def refuse_unserved(version: str) -> None:
         raise RpcError(UNSUPPORTED_VERSION, f"version {version[:200]!r} is not served here", data)
 
 
-def check_request(message: Message) -> ModernRequest:
+def check_request(message: Message, params: RequestParams | RoutedParams | None) -> ModernRequest:
     """Reads a request and checks what a wire without headers can check (MCP-35). Raises RpcError."""
-    asked = read_request(message)
+    asked = read_request(message, params)
     refuse_unserved(asked.meta.version)
-    refuse_doubled_params(message)
+    refuse_doubles(message, params)
     return asked
 
 
-def _check_headers(server: McpServer, headers: Mapping[bytes, bytes], accepted: Accepted, asked: ModernRequest) -> None:
+def _check_headers(server: McpServer, head: Head, asked: ModernRequest) -> None:
     """Raises RpcError for a request that is not what its headers say, or cannot be served, in the order of MCP-55."""
-    message, version, name = asked.message, asked.meta.version, asked.name
-    if name is asked.params.task_id and NAME not in headers and not server.settings.task_names:
-        name = None  # what is there still has to agree
-    agree_on(headers, version, message.method, name)
-    refuse_unserved(version)
-    refuse_doubled_params(message)
-    if not accepted.events and message.method == "subscriptions/listen":
+    message, params, version = asked.message, asked.params, asked.meta.version
+    said = (version, message.method, params.name, params.uri, params.task_id)
+    if said != head.agreed:
+        name = asked.name
+        if name is params.task_id and NAME not in head.headers and not server.settings.task_names:
+            name = None  # what is there still has to agree
+        agree_on(head.headers, version, message.method, name)
+        refuse_unserved(version)
+        if params.uri is None and params.task_id is None and type(params.name) is str:  # nothing large is kept
+            head.agreed = said
+    refuse_doubles(message, params)
+    if not head.accepted.events and message.method == "subscriptions/listen":
         raise RpcError(INVALID_REQUEST, "its answer is a stream of events, which Accept excludes", status=406)
 
 
 def answer_modern(
-    server: McpServer,
-    request: Request,
-    headers: Mapping[bytes, bytes],
-    caller: Caller,
-    body: bytes,
-    accepted: Accepted,
+    server: McpServer, request: Request, caller: Caller, body: bytes, head: Head
 ) -> Answer | Awaitable[Answer]:
     """Answers one POST by the rules of 2026-07-28; returns something to await when it has to wait."""
     message: Message | None = None
@@ -179,13 +144,13 @@ def answer_modern(
         message = read_message(body, server.edge.settings.limits.depth)
         kind = message.kind
         if kind != "request":
-            return _unasked(headers, kind)
-        asked = read_request(message)
-        _check_headers(server, headers, accepted, asked)
+            return _unasked(head.headers, kind)
+        asked = read_request(message, read_params(message))
+        _check_headers(server, head, asked)
         surface = server.edge.surface(caller, asked.meta.run, "mcp")
         if not isinstance(surface, SurfaceHandle):
-            return _answer_on(server, request, headers, caller, accepted, asked, surface)
-        return _answer(server, request, accepted, message, asked.make_exchange(caller, surface, headers))
+            return _answer_on(server, request, caller, head, asked, surface)
+        return _answer(server, request, head.accepted, message, asked.make_exchange(caller, surface, head.headers))
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
@@ -195,21 +160,20 @@ def answer_modern(
 async def _answer_on(
     server: McpServer,
     request: Request,
-    headers: Mapping[bytes, bytes],
     caller: Caller,
-    accepted: Accepted,
+    head: Head,
     asked: ModernRequest,
     surface: Awaitable[SurfaceHandle],
 ) -> Answer:
     """Answers a request whose surface has to be waited for."""
     message = asked.message
     try:
-        exchange = asked.make_exchange(caller, await surface, headers)
+        exchange = asked.make_exchange(caller, await surface, head.headers)
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
         return _nothing(message.id, error)
-    return await resolve(_answer(server, request, accepted, message, exchange))
+    return await resolve(_answer(server, request, head.accepted, message, exchange))
 
 
 def _answer(

@@ -36,6 +36,7 @@ from ferrule.servers.mcp.wire.messages import (
     read_message,
     result_text,
 )
+from ferrule.servers.mcp.wire.params import read_params
 
 SESSION = b"mcp-session-id"
 _COMES_BACK_SECONDS = 10.0
@@ -103,7 +104,9 @@ class SessionEndpoint:
         is_batch: bool = False,
     ) -> Answer | Awaitable[Answer | Stream]:
         """Answers requests, by JSON or by a stream. Raises Refused."""
-        opened = [session.open_exchange(self.server.edge, caller, message) for message in messages]
+        opened = [
+            session.open_exchange(self.server.edge, caller, message, read_params(message)) for message in messages
+        ]
         exchanges = [one for one in opened if isinstance(one, Exchange)]
         if len(exchanges) == len(opened):
             return self._run(request, session, messages, exchanges, accepted, is_batch=is_batch)

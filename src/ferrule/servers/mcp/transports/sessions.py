@@ -17,7 +17,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import go_on, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.server import Answered, Exchange, RequestMeta
+from ferrule.servers.mcp.server import Answered, Exchange
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -30,6 +30,7 @@ from ferrule.servers.mcp.wire.messages import (
     refuse_doubles,
     request_text,
 )
+from ferrule.servers.mcp.wire.params import NO_META, RequestMeta, RequestParams, RoutedParams
 
 Put = Callable[[bytes], None]
 """Sends one message to the client, on the stream of the request it belongs to."""
@@ -131,25 +132,6 @@ def _error_of(raw: Any) -> RpcError:
     )
 
 
-class _Params(msgspec.Struct, gc=False):
-    meta: RequestMeta | None = msgspec.field(default=None, name="_meta")
-
-
-_read_params = msgspec.json.Decoder(_Params).decode
-_NO_META = RequestMeta()
-
-
-def _read_meta(message: Message) -> RequestMeta:
-    """Reads what a request says about itself. Whoever reads the parameters says what is wrong with them."""
-    params = message.params
-    if isinstance(params, msgspec.UnsetType) or b'"_meta"' not in bytes(params):
-        return _NO_META
-    try:
-        return _read_params(params).meta or _NO_META
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NO_META
-
-
 async def _refresh(handle: SurfaceHandle) -> SurfaceHandle:
     await handle.refresh()
     return handle
@@ -206,21 +188,35 @@ class Session:
         self.closing.append(partial(edge.forget, caller, self.run_id, "mcp"))
         return handle
 
-    def open_exchange(self, edge: Edge, caller: Caller, message: Message) -> Exchange | Awaitable[Exchange]:
+    def open_exchange(
+        self, edge: Edge, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
+    ) -> Exchange | Awaitable[Exchange]:
         """Returns the exchange of one of its requests; something to await when its surface has to be made. Raises Refused."""
-        meta = _read_meta(message)
+        said = None if params is None else params.meta
+        meta = said if isinstance(said, RequestMeta) else NO_META
+        whole = params if isinstance(params, RequestParams) else None
         surface = self.surface(edge, caller, meta.run)
         if isinstance(surface, SurfaceHandle):
-            return self._make_exchange(caller, surface, message.id, meta)
-        return self._wait_for_exchange(caller, surface, message.id, meta)
+            return self._make_exchange(caller, surface, message.id, meta, whole)
+        return self._wait_for_exchange(caller, surface, message.id, meta, whole)
 
     async def _wait_for_exchange(
-        self, caller: Caller, surface: Awaitable[SurfaceHandle], request_id: RequestId, meta: RequestMeta
+        self,
+        caller: Caller,
+        surface: Awaitable[SurfaceHandle],
+        request_id: RequestId,
+        meta: RequestMeta,
+        params: RequestParams | None,
     ) -> Exchange:
-        return self._make_exchange(caller, await surface, request_id, meta)
+        return self._make_exchange(caller, await surface, request_id, meta, params)
 
     def _make_exchange(
-        self, caller: Caller, surface: SurfaceHandle, request_id: RequestId, meta: RequestMeta = _NO_META
+        self,
+        caller: Caller,
+        surface: SurfaceHandle,
+        request_id: RequestId,
+        meta: RequestMeta,
+        params: RequestParams | None,
     ) -> Exchange:
         return Exchange(
             caller,
@@ -228,9 +224,8 @@ class Session:
             self.revision,
             request_id,
             client=self.client,
-            progress_token=meta.progress_token,
-            idempotency_key=meta.idempotency_key,
-            traceparent=meta.traceparent,
+            meta=meta,
+            params=params,
             log_level=self.log_level,
             session=self,
         )

@@ -36,6 +36,7 @@ from ferrule.servers.mcp.wire.messages import (
     read_message,
     result_text,
 )
+from ferrule.servers.mcp.wire.params import read_params
 
 
 class StdioConversation:
@@ -150,14 +151,15 @@ class StdioConversation:
     def _answer(self, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
         """Answers a request by the rules that it goes by (MCP-10), whatever goes wrong with it."""
         try:
-            if message.method == "server/discover" or names_version(message):
-                return self._run(message, self._open_modern(check_request(message)), self._told_only)
+            params = read_params(message)
+            if message.method == "server/discover" or names_version(params):
+                return self._run(message, self._open_modern(check_request(message, params)), self._told_only)
             if message.method == "initialize":
                 if not self._server.settings.sessions:
                     raise sessionless(message)
                 return self._initialize(message)
             if self._session is not None:
-                opened = self._session.open_exchange(self._server.edge, self._caller, message)
+                opened = self._session.open_exchange(self._server.edge, self._caller, message, params)
                 return self._run(message, opened, self)
             if message.method == "ping":
                 return Answered(result_text(message.id, b"{}"))

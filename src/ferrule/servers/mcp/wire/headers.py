@@ -11,8 +11,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ferrule.schema.mirrored_headers import PREFIX, Mirrored
 from ferrule.servers.asgi import Header
+from ferrule.servers.mcp.wire.answer_forms import Accepted
 from ferrule.servers.mcp.wire.messages import HEADER_MISMATCH, RpcError
 
 VERSION, METHOD, NAME = b"mcp-protocol-version", b"mcp-method", b"mcp-name"
@@ -32,6 +35,21 @@ _PREFIX, _SUFFIX = b"=?base64?", b"?="
 _VISIBLE = re.compile(rb"[\t\x20-\x7e]*")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
 _SAFE_INTEGER = 2**53 - 1
+
+
+class Head(msgspec.Struct, gc=False):
+    """What the headers of a request say about its message. Requests with the very same headers may share one."""
+
+    headers: dict[bytes, bytes]
+    version: bytes | None
+    is_modern: bool
+    accepted: Accepted
+    twice: bytes | None
+    """A header that may be sent once only, and was sent again."""
+    is_json: bool
+    """True for a body that says that it is JSON."""
+    agreed: Any = None
+    """What the last body said that agreed with them, of all that they repeat."""
 
 
 def mismatch(message: str) -> RpcError:
