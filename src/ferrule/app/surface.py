@@ -67,6 +67,11 @@ class SurfaceHandle:
         return self._session.surface
 
     @property
+    def is_current(self) -> bool:
+        """True when nothing that it depends on has changed since it was made."""
+        return self._session.generation == self._app.generation()
+
+    @property
     def session(self) -> Session:
         """The surface in use."""
         return self._session
@@ -117,11 +122,13 @@ class SurfaceHandle:
         *,
         wait: float | None = None,
         listener: Callable[[Progress], None] | None = None,
+        is_current: bool = False,
     ) -> Result | CallUnderWay:
-        """Start a call. Returns its result where nothing has to be waited for, else the call under way, to await once in a task.
+        """Start a call. Returns its result where nothing has to be waited for, else the call under way, to await once, in this
+        task (or, within `begin_elsewhere`, in another one).
 
-        `listener`: called with each progress record of the call, in order, in the event loop. Never raises for what a call
-        can go wrong with.
+        `listener`: called with each progress record of the call, in order, in the event loop. `is_current`: the caller has made
+        sure of that in this step of the event loop, so nobody looks again. Never raises for what a call can go wrong with.
         """
         app, session = self._app, self._session
         try:
@@ -133,7 +140,7 @@ class SurfaceHandle:
         call = self._planned(session, name, written, options)
         if listener is not None:
             app.services.live.add(call, app.services).listener = listener
-        if session.generation != app.generation():
+        if not is_current and session.generation != app.generation():
             return CallUnderWay(call.invocation_id, self._start_on_new_surface(call, wait))
         if app.services.live.is_closing:
             return CallUnderWay(call.invocation_id, self._stopped(call, stopped_by(call, Cancel("runtime_shutdown"))))

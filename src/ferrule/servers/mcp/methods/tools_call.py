@@ -67,6 +67,8 @@ class ToolCall(msgspec.Struct, eq=False):
     asked: CallParams
     callee: Callee
     arguments: bytes
+    is_current: bool = False
+    """True while nothing was waited for since its surface was looked at."""
 
 
 Outcome = Result | Pending | dict[str, Any]
@@ -85,7 +87,7 @@ def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> RpcResult
     callee = known.get(asked.name) if known is not None else None
     if callee is None:
         return _find_and_call(server, exchange, asked, arguments)
-    return _enter(ToolCall(server, exchange, asked, callee, arguments))
+    return _enter(ToolCall(server, exchange, asked, callee, arguments, is_current=True))
 
 
 async def _find_and_call(server: McpServer, exchange: Exchange, asked: CallParams, arguments: bytes) -> RpcResult:
@@ -128,7 +130,9 @@ def _enter(call: ToolCall) -> RpcResult | Awaitable[RpcResult]:
 
 
 async def _wait_for_turn(call: ToolCall, turn: Awaitable[Leave]) -> RpcResult:
-    return await resolve(_start(call, await turn))
+    leave = await turn
+    call.is_current = False
+    return await resolve(_start(call, leave))
 
 
 def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
@@ -167,7 +171,7 @@ def _begin(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | Call
         options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
         with begin_elsewhere() if is_task else nullcontext():
             return start(callee.name, call.arguments, options, listener=hear)
-    return start(callee.name, call.arguments, listener=hear)
+    return start(callee.name, call.arguments, listener=hear, is_current=call.is_current)
 
 
 async def _finish(

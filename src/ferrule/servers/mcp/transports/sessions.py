@@ -178,7 +178,7 @@ class Session:
         if run_id:
             return edge.surface(caller, run_id, "mcp")
         handle = self.current if caller is self.caller or caller == self.caller else None
-        if handle is not None and handle.session.generation == edge.app.generation():
+        if handle is not None and handle.is_current:
             return handle
         return self._make_surface(edge, caller) if handle is None else _refresh(handle)
 
