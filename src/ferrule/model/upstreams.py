@@ -21,7 +21,7 @@ class RestUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     max_attachment_bytes: Positive = 16 * 1024**2
     """A larger file is not sent, whether it came inside the arguments or by its address."""
     max_connections_per_host: Positive = 100
-    """Calls beyond that wait for one; HTTP/2 carries many calls over one connection."""
+    """Calls beyond that wait for one."""
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

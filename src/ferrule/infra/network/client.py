@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ferrule.infra.network.connection import Connection
 from ferrule.infra.network.guard import Guard
@@ -26,9 +26,6 @@ from ferrule.infra.network.request import (
 )
 from ferrule.infra.network.response import Response
 from ferrule.infra.network.urls import Target, parse_url
-
-if TYPE_CHECKING:
-    from ferrule.infra.network.http2 import Http2Connection
 
 DEFAULT_BYTES = 4 * 1024**2
 _TRIES = (2, 1, 0)
@@ -51,15 +48,13 @@ class Client:
         guard: Guard,
         *,
         tls: ssl.SSLContext | None = None,
-        http2: bool = True,
         per_host: int = 100,
         idle_seconds: float = 30.0,
         connect_seconds: float = 10.0,
     ) -> None:
-        """`tls` is told which versions of HTTP to offer; `connect_seconds` bounds looking up and dialling all addresses."""
+        """`tls` is told to offer HTTP/1.1; `connect_seconds` bounds looking up and dialling all addresses."""
         self.guard = guard
         self._tls = tls
-        self._http2 = http2
         self._is_offered = False
         self._per_host = per_host
         self._idle_seconds = idle_seconds
@@ -139,7 +134,7 @@ class Client:
             connection = self._kept(request, host) if tries_left else None
             is_kept = connection is not None
             if connection is None:
-                connection = await self._fresh(request, host)
+                connection = await self._dial(request.target)
             try:
                 return await connection.exchange(request, host)
             except Unreachable as error:
@@ -149,7 +144,7 @@ class Client:
                     raise
         raise AssertionError("unreachable: the last try raises")
 
-    def _kept(self, request: Request, host: Host) -> Connection | Http2Connection | None:
+    def _kept(self, request: Request, host: Host) -> Connection | None:
         """An idle connection that still stands."""
         idle = host.idle
         while idle:
@@ -158,44 +153,9 @@ class Client:
             if connection.is_usable(self._idle_seconds) and (request.is_safe or connection.is_silent()):
                 return connection
             connection.close()
-        if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
-            return host.http2
         return None
 
-    async def _fresh(self, request: Request, host: Host) -> Connection | Http2Connection:
-        """A new connection. Where HTTP/2 may be spoken the first one is made for all who wait."""
-        while True:
-            if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
-                return host.http2
-            if host.opening is None:
-                break
-            await asyncio.shield(host.opening)
-        if not request.target.is_secure or not self._http2 or host.is_http1:
-            return self._entered(host, await self._dial(request.target))
-        opening = host.opening = asyncio.get_running_loop().create_future()
-        try:
-            connection = self._entered(host, await self._dial(request.target))
-        except Exception as error:
-            opening.set_exception(error)
-            opening.exception()  # nobody may be waiting for it
-            raise
-        finally:
-            host.opening = None
-            if not opening.done():
-                opening.set_result(None)
-        return connection
-
-    def _entered(self, host: Host, connection: Connection | Http2Connection) -> Connection | Http2Connection:
-        if isinstance(connection, Connection):
-            host.is_http1 = True
-        else:
-            host.is_http1 = False
-            if host.http2 is not None:
-                host.http2.drain()
-            host.http2 = connection
-        return connection
-
-    async def _dial(self, target: Target) -> Connection | Http2Connection:
+    async def _dial(self, target: Target) -> Connection:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._connect_seconds
         try:
@@ -220,7 +180,7 @@ class Client:
         if self._tls is None:
             self._tls = ssl.create_default_context()
         if not self._is_offered:
-            self._tls.set_alpn_protocols(["h2", "http/1.1"] if self._http2 else ["http/1.1"])
+            self._tls.set_alpn_protocols(["http/1.1"])
             self._is_offered = True
         return self._tls
 

@@ -1,46 +1,35 @@
 """Makes connections to a host and keeps them between requests: idle ones, and the places of those that use one now.
 
-`dial` tries checked addresses in turn and finds out which version of HTTP is spoken. The client stands above; the two kinds
-of connections below. Nothing here resolves a name.
+`dial` tries checked addresses in turn. The client stands above, the connection below. Nothing here resolves a name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import ssl
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
 
 from ferrule.infra.network.connection import Connection
 from ferrule.infra.network.request import Unreachable
 from ferrule.infra.network.urls import Target
 
-if TYPE_CHECKING:
-    from ferrule.infra.network.http2 import Http2Connection
-
 
 class Host:
     """One scheme, host and port. A place is taken before a connection is, and given back when the answer was read."""
 
-    __slots__ = ("_is_closed", "_waiting", "free", "http2", "idle", "is_http1", "opening", "places")
+    __slots__ = ("_is_closed", "_waiting", "free", "idle", "places")
 
     def __init__(self, places: int) -> None:
         self.places = self.free = places
         self.idle: deque[Connection] = deque()
-        self.http2: Http2Connection | None = None
-        self.is_http1 = False
-        """True once it turned out that it does not speak HTTP/2."""
-        self.opening: asyncio.Future[None] | None = None
-        """Set while the first connection is made; whether others are needed is known then."""
         self._is_closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def is_unused(self) -> bool:
         """True when nothing would be lost with it."""
-        return self.free == self.places and not self.idle and self.http2 is None
+        return self.free == self.places and not self.idle
 
     async def take(self) -> None:
         """Wait for a place; who came first gets the first."""
@@ -84,9 +73,6 @@ class Host:
             else:
                 connection.close()
         self.idle = deque(kept)
-        if self.http2 is not None and not self.http2.is_usable(idle_seconds):
-            self.http2.drain()
-            self.http2 = None
 
     def close(self) -> None:
         """Close what is idle, and everything else as soon as it is."""
@@ -94,14 +80,9 @@ class Host:
         for connection in self.idle:
             connection.close()
         self.idle.clear()
-        if self.http2 is not None:
-            self.http2.drain()
-            self.http2 = None
 
 
-async def dial(
-    target: Target, addresses: Sequence[str], tls: ssl.SSLContext | None, seconds: float
-) -> Connection | Http2Connection:
+async def dial(target: Target, addresses: Sequence[str], tls: ssl.SSLContext | None, seconds: float) -> Connection:
     """Try the addresses in their order, each for its share of the time that is left. Raises Unreachable."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
@@ -121,32 +102,11 @@ async def dial(
     raise refused
 
 
-async def _one(target: Target, address: str, tls: ssl.SSLContext | None) -> Connection | Http2Connection:
+async def _one(target: Target, address: str, tls: ssl.SSLContext | None) -> Connection:
+    # An address, not a name: nothing is resolved again. TLS goes by the name.
+    name = target.host if tls is not None else None
     loop = asyncio.get_running_loop()
-    # An address, not a name: nothing is resolved again.
-    if tls is None:
-        return (await loop.create_connection(Connection, address, target.port))[1]
-    greeting = (await loop.create_connection(_Greeting, address, target.port, ssl=tls, server_hostname=target.host))[1]
-    if greeting.made is None:
-        raise ConnectionAbortedError
-    return greeting.made
-
-
-class _Greeting(asyncio.Protocol):
-    """Stands at a connection with TLS until the two sides have agreed on a version of HTTP."""
-
-    def __init__(self) -> None:
-        self.made: Connection | Http2Connection | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast(asyncio.Transport, transport)  # other loops' are not of this class
-        if stream.get_extra_info("ssl_object").selected_alpn_protocol() == "h2":
-            # Loaded when somebody speaks it: most of what is called does not, and it takes a while.
-            self.made = importlib.import_module("ferrule.infra.network.http2").Http2Connection()
-        else:
-            self.made = Connection()
-        stream.set_protocol(self.made)
-        self.made.connection_made(transport)
+    return (await loop.create_connection(Connection, address, target.port, ssl=tls, server_hostname=name))[1]
 
 
 def _reason(error: OSError, target: Target, seconds: float) -> str:

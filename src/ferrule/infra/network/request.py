@@ -60,13 +60,11 @@ class Request(NamedTuple):
 
     method: str
     target: Target
-    pairs: list[tuple[str, str]]
-    """Headers as they were given, without those that say how the message is framed."""
     body: Body
     length: int | None
     """Of the body; None: nobody knows yet."""
     head: bytes
-    """As HTTP/1.1 has it, with the empty line."""
+    """With the empty line at its end."""
     is_single: bool = False
     """It does something, whatever its method says."""
 
@@ -74,17 +72,6 @@ class Request(NamedTuple):
     def is_safe(self) -> bool:
         """True when sending it twice does nothing twice."""
         return self.method in _SAFE and not self.is_single and isinstance(self.body, bytes)
-
-    def fields(self) -> list[tuple[str, str]]:
-        """The head as HTTP/2 has it."""
-        target = self.target
-        fields = [
-            (":method", self.method), (":scheme", target.scheme), (":authority", target.authority), (":path", target.path),
-            *((name.lower(), value) for name, value in self.pairs if name.lower() != "connection"),
-        ]  # fmt: skip
-        if self.length or (self.length == 0 and self.method in _WITH_LENGTH):
-            fields.append(("content-length", str(self.length)))
-        return fields
 
 
 def write_request(
@@ -120,7 +107,7 @@ def write_request(
         pairs.append(pair)
     if accepts:
         pairs.append(("Accept-Encoding", accepts))
-    return Request(method, target, pairs, body, length, _head(method, target, pairs, length), is_single)
+    return Request(method, target, body, length, _head(method, target, pairs, length), is_single)
 
 
 def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int | None) -> bytes:

@@ -1,4 +1,4 @@
-"""Gives an answer to its reader, whichever version of HTTP brought it.
+"""Gives an answer to its reader, as its connection brings it.
 
 Unpacks bodies as they come, a bounded piece at a time, so that a small body cannot become a large one in memory.
 """

@@ -41,6 +41,23 @@ def test_names_and_addresses_are_proven_and_connections_kept(authority: Authorit
     run(story())
 
 
+def test_a_server_that_prefers_another_version_is_spoken_to_in_http1(authority: Authority) -> None:
+    async def story() -> None:
+        agreed: list[str | None] = []
+
+        async def answer(there: Site, peer: Peer) -> None:
+            agreed.append(peer.writer.get_extra_info("ssl_object").selected_alpn_protocol())
+            while await peer.read() is not None:
+                await peer.write(ok())
+
+        tls = authority.server("files.test", protocols=("h2", "http/1.1"))
+        async with site(answer, tls) as there, trusting(authority.tls()) as http:
+            assert (await http.fetch("GET", f"https://files.test:{there.port}/")).body == b"hello"
+        assert agreed == ["http/1.1"]
+
+    run(story())
+
+
 @pytest.mark.parametrize(
     ("names", "days", "is_trusted", "words"),
     [(("files.test",), 1, True, r"other\.test did not prove who it is: .*not valid for 'other\.test'"),
