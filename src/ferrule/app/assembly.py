@@ -82,6 +82,7 @@ from ferrule.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from ferrule.app.blocking import SyncApp
     from ferrule.app.follower import Follower
+    from ferrule.infra.network.client import Client
 
 LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
@@ -94,6 +95,7 @@ _follower: Callable[..., Follower] = late("ferrule.app.follower:Follower")
 _guardrails_of: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:guardrails_of")
 _around: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:around")
 _sync_app: Callable[..., SyncApp] = late("ferrule.app.blocking:SyncApp")
+_client_of: Callable[..., Client] = late("ferrule.app.network:client_of")
 _surroundings_of: Callable[..., Any] = late("ferrule.app.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.app.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
@@ -263,15 +265,30 @@ def _parts(
         isolate=settings.functions.isolate,
     )
     fired = FiredRuns()
-    allowed = settings.network.allow
-    around_calls = (*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks)
+    key = key or ApprovalKey.load(workspace.root / KEY_FILE)
+    surroundings = partial(
+        _surroundings_of,
+        settings=settings,
+        env=env,
+        root=workspace.root,
+        learn=redactor.add,
+        tick=clock.seconds,
+        now=clock.now,
+        key=key,
+        redactor=redactor,
+    )
+    outside = Outside(partial(_client_of, settings), surroundings, settings, clock.seconds)
+    around_calls = (*hooks_of(settings.hooks, workspace.root, env, outside.client), *hooks)
     agents = agents_in(catalog)
     if settings.guardrails or agents:
-        rails = _guardrails_of(settings.guardrails, agents, workspace.root, env, allowed, fired)
+        rails = _guardrails_of(settings.guardrails, agents, workspace.root, env, outside.client, fired)
         around_calls = _around(around_calls, rails)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
-    key = key or ApprovalKey.load(workspace.root / KEY_FILE)
-    notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
+    notices = Notices(
+        _recipients(workspace, env, outside.client),
+        workspace.namespace,
+        input_of=lambda call: _shown_input(store, call),
+    )
     services = _services(
         settings,
         store,
@@ -284,21 +301,9 @@ def _parts(
         _payloads(workspace, clock),
         _ended_keys(workspace),
     )
-    surroundings = partial(
-        _surroundings_of,
-        settings,
-        env,
-        workspace.root,
-        redactor.add,
-        tick=clock.seconds,
-        now=clock.now,
-        key=key,
-        redactor=redactor,
-    )
-    outside = Outside(surroundings, settings, clock.seconds)
     functions.delegation = lambda: delegation_of(outside.surroundings)
     fixed = partial(fixed_files, workspace)
-    builtins = _builtins(workspace, env, fixed)
+    builtins = _builtins(workspace, env, outside.client, fixed)
     shell = ShellExecutor(
         workspace.root,
         sandbox=settings.builtins.sandbox,
@@ -410,12 +415,14 @@ def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
     return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
 
 
-def _builtins(workspace: Workspace, env: Mapping[str, str], fixed: Callable[[], Iterable[Path]]) -> BuiltinExecutor:
+def _builtins(
+    workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client], fixed: Callable[[], Iterable[Path]]
+) -> BuiltinExecutor:
     settings = workspace.settings
     return BuiltinExecutor(
         workspace.root,
         env,
-        network_allow=settings.network.allow,
+        client,
         protected=protected_files(workspace, env),
         fixed=fixed,
         sandbox=settings.builtins.sandbox,
@@ -512,7 +519,7 @@ async def _shown_input(store: Store, call: str) -> Any:
     return None if shown is None else msgspec.json.decode(shown)
 
 
-def _recipients(workspace: Workspace, env: Mapping[str, str]) -> list[Recipient]:
+def _recipients(workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client]) -> list[Recipient]:
     made = []
     for settings in workspace.settings.approval.notify:
         secret = env.get(settings.secret_env, "") if settings.secret_env else ""
@@ -526,6 +533,6 @@ def _recipients(workspace: Workspace, env: Mapping[str, str]) -> list[Recipient]
             )
             continue
         make = _notifiers.get(settings.kind)
-        notifier = make(url=settings.url, secret=secret, allowed_hosts=workspace.settings.network.allow)
+        notifier = make(client=client(), url=settings.url, secret=secret)
         made.append(Recipient(notifier, settings.include_input))
     return made

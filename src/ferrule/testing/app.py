@@ -17,6 +17,7 @@ import msgspec
 
 from ferrule.app.app import App, Parts
 from ferrule.app.follower import Follower
+from ferrule.app.network import client_of
 from ferrule.app.resources import Here, Outside
 from ferrule.app.surroundings import missing_secrets, surroundings_of
 from ferrule.contracts.executor import Executor
@@ -154,11 +155,11 @@ def _parts(
         isolate=settings.functions.isolate,
     )
     around = surroundings_of(
-        settings, env, Path(tempfile.gettempdir()), redactor.add, tick=clock.seconds, now=clock.now,
+        client_of(settings), settings, env, Path(tempfile.gettempdir()), redactor.add, tick=clock.seconds, now=clock.now,
         key=key, redactor=redactor,
     )  # fmt: skip
     kept = Path(tempfile.gettempdir()) / f"ferrule-{os.urandom(8).hex()}"
-    outside = Outside(lambda: around, settings, clock.seconds, kept)
+    outside = Outside(lambda: around.client, lambda client: around, settings, clock.seconds, kept)
     functions.delegation = lambda: delegation_of(outside.surroundings)
     runs = (
         SearchExecutor(new_id, SurfaceSettings()),

@@ -114,6 +114,12 @@ class Client:
             response = await self.send(method, target, headers, body, length=length, listed_only=listed_only)
             return Fetched(response.status, response.headers, await response.read(max_bytes))
 
+    async def knock(self, target: Target, *, listed_only: bool = False) -> None:
+        """Connect, say nothing, and hang up. Raises Forbidden, Unreachable."""
+        if listed_only:
+            self.guard.demand_listed(target)
+        (await self._dial(target)).close()
+
     def in_use(self, target: Target) -> int:
         """How many requests to the target's host are under way."""
         host = self._hosts.get(target[:3])

@@ -1,8 +1,8 @@
 """Decides which hosts may be dialled: resolves a name once, checks every address, and lets only such an address be used.
 
 A host that resolves to loopback, private, link-local, metadata or other special ranges, however an address is wrapped in
-another, needs its name in `[network] allow`. `parse_target` and `checked_addresses` say the same about addresses in
-settings: https, unless the host is listed.
+another, needs its name in `[network] allow`. `parse_target` says the same about addresses in settings: https, unless the
+host is listed.
 """
 
 from __future__ import annotations
@@ -156,22 +156,14 @@ def _entry(text: str) -> tuple[str, int | None] | None:
     return target.host, target.port if bare.rpartition("]")[2].count(":") else None
 
 
-def parse_target(url: str, allowed: Collection[str], what: str = "webhook") -> Target:
+def parse_target(url: str, guard: Guard, what: str = "webhook") -> Target:
     """The parts of a URL. Raises SettingsError for one that nothing should be sent to; `what` it is for stands in the message."""
     try:
         target = parse_url(url)
     except BadUrl as error:
         raise SettingsError(f"the {what} address cannot be used: {error}") from None
-    if not target.is_secure and not Guard(allowed).lists(target):
+    if not target.is_secure and not guard.lists(target):
         raise SettingsError(
             f"the {what} to {target.host} must use https, or {target.host} must stand in [network] allow"
         )
     return target
-
-
-def checked_addresses(target: Target, allowed: Collection[str], resolver: Resolve = resolve) -> list[str]:
-    """The addresses to connect to, in order. Raises PermissionError when one of them is not public, OSError otherwise."""
-    try:
-        return Guard(allowed, resolver).addresses(target)
-    except Forbidden as error:
-        raise PermissionError(str(error)) from None

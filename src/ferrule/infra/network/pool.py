@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.request import Unreachable
+from ferrule.infra.network.request import Unreachable, Untrusted
 from ferrule.infra.network.urls import Target
 
 
@@ -93,7 +93,7 @@ async def dial(target: Target, addresses: Sequence[str], tls: ssl.SSLContext | N
             async with asyncio.timeout(share):
                 return await _one(target, address, tls)
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(
+            raise Untrusted(
                 f"{target.host} did not prove who it is: {error.verify_message}; if its certificate is right, trust its"
                 " issuer with the variable SSL_CERT_FILE"
             ) from None

@@ -23,6 +23,10 @@ class Unreachable(OSError):
         """True when the request may have arrived, and may have been acted upon. False: certainly nothing happened."""
 
 
+class Untrusted(Unreachable):
+    """It did not prove who it is. Nothing was sent."""
+
+
 class BrokenAnswer(Exception):
     """What came back is no HTTP, cannot be unpacked, or ended too early."""
 
