@@ -108,7 +108,8 @@ class LedgerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ".ferrule/ledger.db"
     """The ledger's file, relative to the workspace."""
     witness: str = ""
-    """Where signed heads are written besides: a file elsewhere, or an `https` address. Without one a rollback is not seen."""
+    """Where signed heads are written besides: a file elsewhere, or an `https` address (`http` to a host in
+    `[network] allow`). Without one a rollback is not seen."""
     read_only: Literal["behind", "durable"] = "behind"
     """Whether read-only calls are recorded behind the answer (within a second) or before it."""
     behind_seconds: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.25

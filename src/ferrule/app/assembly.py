@@ -36,7 +36,7 @@ from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
 from ferrule.infra.lockfile.tools import imported_tools
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from ferrule.ledger.stores.witness import FileWitness, WebhookWitness
+from ferrule.ledger.stores.witness import FileWitness
 from ferrule.model.approval import Identity
 from ferrule.model.persistence import RedactionSettings
 from ferrule.model.timestamps import MICROSECONDS, iso
@@ -96,6 +96,7 @@ _guardrails_of: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.gu
 _around: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:around")
 _sync_app: Callable[..., SyncApp] = late("ferrule.app.blocking:SyncApp")
 _client_of: Callable[..., Client] = late("ferrule.app.network:client_of")
+_webhook_witness: Callable[..., Witness] = late("ferrule.ledger.stores.web_witness:WebhookWitness")
 _surroundings_of: Callable[..., Any] = late("ferrule.app.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.app.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
@@ -228,7 +229,7 @@ def _witness(workspace: Workspace, where: str) -> Witness | None:
     if not where:
         return None
     if "://" in where:
-        return WebhookWitness(where)
+        return _webhook_witness(partial(_client_of, workspace.settings), where)
     return FileWitness(workspace.root / Path(where).expanduser())
 
 
