@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,6 +82,7 @@ from ferrule.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from ferrule.app.blocking import SyncApp
     from ferrule.app.follower import Follower
+    from ferrule.app.network import Network
     from ferrule.infra.network.client import Client
 
 LEDGER_KEY = ".ferrule/keys/ledger.key"
@@ -95,12 +96,14 @@ _follower: Callable[..., Follower] = late("ferrule.app.follower:Follower")
 _guardrails_of: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:guardrails_of")
 _around: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:around")
 _sync_app: Callable[..., SyncApp] = late("ferrule.app.blocking:SyncApp")
-_client_of: Callable[..., Client] = late("ferrule.app.network:client_of")
+_network: Callable[..., Network] = late("ferrule.app.network:Network")
 _webhook_witness: Callable[..., Witness] = late("ferrule.ledger.stores.web_witness:WebhookWitness")
 _surroundings_of: Callable[..., Any] = late("ferrule.app.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.app.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
+
+_PROXY_VARIABLES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY")
 
 Build = Literal["missing", "always", "never"]
 """When the catalog is built from the definitions: if there is none, every time, or not at all."""
@@ -229,7 +232,8 @@ def _witness(workspace: Workspace, where: str) -> Witness | None:
     if not where:
         return None
     if "://" in where:
-        return _webhook_witness(partial(_client_of, workspace.settings), where)
+        network = _network(workspace.settings, os.environ, workspace.root)
+        return _webhook_witness(network.client, where)
     return FileWitness(workspace.root / Path(where).expanduser())
 
 
@@ -278,7 +282,11 @@ def _parts(
         key=key,
         redactor=redactor,
     )
-    outside = Outside(partial(_client_of, settings), surroundings, settings, clock.seconds)
+    network: Callable[[], Network] = cache(partial(_network, settings, env, workspace.root, redactor.add))
+    said = settings.network
+    if said.proxy or said.ca or said.tls or any(map(env.get, _PROXY_VARIABLES)):
+        network()  # what cannot be used is told now and not by the first call, and logins are known before anything is said
+    outside = Outside(lambda: network().client(), surroundings, settings, clock.seconds)
     around_calls = (*hooks_of(settings.hooks, workspace.root, env, outside.client), *hooks)
     agents = agents_in(catalog)
     if settings.guardrails or agents:

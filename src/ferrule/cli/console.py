@@ -101,7 +101,7 @@ def is_served(address: str) -> bool:
 
 async def _ask_health(target: Target) -> int:
     # The person, or a note of the server itself, names the address: it may be any.
-    client = Client(Guard([target.authority]))
+    client = Client(Guard([target.place]))
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS), await client.send("GET", target) as response:
             return response.status

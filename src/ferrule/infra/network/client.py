@@ -7,28 +7,33 @@ are not followed here (`redirects.py` does): whoever follows one asks the guard 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.guard import Guard
-from ferrule.infra.network.pool import Host, dial
+from ferrule.infra.network.guard import Guard, is_public
+from ferrule.infra.network.pool import Host, Route, dial
+from ferrule.infra.network.proxies import Proxies, is_inside
 from ferrule.infra.network.request import (
     BadRequest,
     Body,
     BrokenAnswer,
     Headers,
+    ProxyRefused,
     Request,
     TooLong,
     Unreachable,
     write_request,
 )
 from ferrule.infra.network.response import Response
+from ferrule.infra.network.tls import TlsContexts
 from ferrule.infra.network.urls import Target, parse_url
 
 DEFAULT_BYTES = 4 * 1024**2
 _TRIES = (2, 1, 0)
+_LOOK_UP_SECONDS = 2.0
+"""How long a name is looked up that a proxy is for: behind many of them the names of the internet are unknown."""
+_NO_PROXIES = Proxies()
 
 
 class Fetched(NamedTuple):
@@ -47,15 +52,16 @@ class Client:
         self,
         guard: Guard,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: TlsContexts | None = None,
+        proxies: Proxies = _NO_PROXIES,
         per_host: int = 100,
         idle_seconds: float = 30.0,
         connect_seconds: float = 10.0,
     ) -> None:
-        """`tls` is told to offer HTTP/1.1; `connect_seconds` bounds looking up and dialling all addresses."""
+        """`connect_seconds` bounds looking up and dialling all addresses."""
         self.guard = guard
-        self._tls = tls
-        self._is_offered = False
+        self._tls = tls or TlsContexts()
+        self._proxies = proxies
         self._per_host = per_host
         self._idle_seconds = idle_seconds
         self._connect_seconds = connect_seconds
@@ -143,6 +149,8 @@ class Client:
                 connection = await self._dial(request.target)
             try:
                 return await connection.exchange(request, host)
+            except ProxyRefused:
+                raise
             except Unreachable as error:
                 # Sent again if nothing was done, or if it was closed while it lay idle and nothing can be done twice.
                 is_harmless = not error.is_sent or (is_kept and request.is_safe)
@@ -166,29 +174,39 @@ class Client:
         end = loop.time() + self._connect_seconds
         try:
             async with asyncio.timeout_at(end):
-                addresses = await self._addresses(target)
+                route = await self._route(target)
         except TimeoutError:
             raise Unreachable(f"{target.host} was not found within {self._connect_seconds:g} seconds") from None
-        tls = self._context() if target.is_secure else None
-        return await dial(target, addresses, tls, end - loop.time())
+        return await dial(route, end - loop.time())
 
-    async def _addresses(self, target: Target) -> list[str]:
+    async def _route(self, target: Target) -> Route:
+        """Where to dial for a target: judged addresses of its own, or a proxy. Raises Forbidden, Unreachable."""
+        tls = self._tls.find(target) if target.is_secure else None
+        proxy = self._proxies.find(target)
+        if proxy is not None and not is_inside(target):
+            known = await self._known(target)
+            if known is None or all(map(is_public, known)):
+                place = proxy.target
+                proxy_tls = self._tls.find(place) if place.is_secure else None
+                return Route(target, await self._look(self.guard.find, place), tls, proxy, proxy_tls)
+            return Route(target, known, tls)  # listed, and inside: nothing for a proxy
+        return Route(target, await self._look(self.guard.addresses, target), tls)
+
+    async def _known(self, target: Target) -> list[str] | None:
+        """The judged addresses of a target that a proxy is for; None when its name is known to the proxy alone."""
         try:
-            if target.is_literal:
-                return self.guard.addresses(target)
-            return await asyncio.to_thread(self.guard.addresses, target)
+            async with asyncio.timeout(_LOOK_UP_SECONDS):
+                return await self._look(self.guard.addresses, target)
+        except (Unreachable, TimeoutError):
+            return None
+
+    async def _look(self, find: Callable[[Target], list[str]], target: Target) -> list[str]:
+        try:
+            return find(target) if target.is_literal else await asyncio.to_thread(find, target)
         except TimeoutError:
             raise
         except OSError:
             raise Unreachable(f"{target.host} has no address") from None
-
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        if not self._is_offered:
-            self._tls.set_alpn_protocols(["http/1.1"])
-            self._is_offered = True
-        return self._tls
 
     def _watch(self) -> None:
         """Look after idle connections, as long as there are hosts."""

@@ -105,7 +105,7 @@ class Guard:
 
     def __init__(self, allowed: Collection[str] = (), resolver: Resolve = resolve) -> None:
         """`allowed`: hosts, or `host:port`. An entry that is neither allows nothing."""
-        self._allowed = frozenset(filter(None, map(_entry, allowed)))
+        self._allowed = frozenset(filter(None, map(parse_entry, allowed)))
         self._resolver = resolver
 
     def lists(self, target: Target) -> bool:
@@ -125,10 +125,15 @@ class Guard:
 
         Raises Forbidden when one of them is not public and the host is not listed, OSError when there is none.
         """
+        found = self.find(target)
+        self.judge(target, found)
+        return found
+
+    def find(self, target: Target) -> list[str]:
+        """The addresses of a target, unjudged. Blocks while the name is resolved. Raises OSError when there is none."""
         found = [target.host] if target.is_literal else self._resolver(target.host, target.port)
         if not found:
             raise Unresolved(f"{target.host} has no address")
-        self.judge(target, found)
         return found
 
     def judge(self, target: Target, addresses: Collection[str]) -> None:
@@ -143,7 +148,8 @@ class Guard:
             )
 
 
-def _entry(text: str) -> tuple[str, int | None] | None:
+def parse_entry(text: str) -> tuple[str, int | None] | None:
+    """`host` or `host:port` in one spelling; None for what is neither."""
     bare = text.strip()
     if bare.count(":") > 1 and not bare.startswith("["):
         bare = f"[{bare}]"

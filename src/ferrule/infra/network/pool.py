@@ -1,6 +1,7 @@
 """Makes connections to a host and keeps them between requests: idle ones, and the places of those that use one now.
 
-`dial` tries checked addresses in turn. The client stands above, the connection below. Nothing here resolves a name.
+`dial` tries checked addresses in turn, those of the target or of the proxy on the way to it. The client stands above, the
+connection below. Nothing here resolves a name.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.request import Unreachable, Untrusted
+from ferrule.infra.network.proxies import Proxy
+from ferrule.infra.network.request import ProxyRefused, Unreachable, Untrusted
+from ferrule.infra.network.tunnel import open_tunnel
 from ferrule.infra.network.urls import Target
 
 
@@ -82,31 +86,55 @@ class Host:
         self.idle.clear()
 
 
-async def dial(target: Target, addresses: Sequence[str], tls: ssl.SSLContext | None, seconds: float) -> Connection:
+class Route(NamedTuple):
+    """How a target is reached."""
+
+    target: Target
+    addresses: Sequence[str]
+    """To dial in their order: those of the target that were judged, or those of the proxy."""
+    tls: ssl.SSLContext | None = None
+    """For the target."""
+    proxy: Proxy | None = None
+    proxy_tls: ssl.SSLContext | None = None
+
+
+async def dial(route: Route, seconds: float) -> Connection:
     """Try the addresses in their order, each for its share of the time that is left. Raises Unreachable."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    refused = Unreachable(f"{target.host} has no address")
-    for number, address in enumerate(addresses):
-        share = (end - loop.time()) / (len(addresses) - number)
+    far = route.target if route.proxy is None else route.proxy.target
+    who = far.host if route.proxy is None else f"the proxy {far.host}"
+    refused = Unreachable(f"{who} has no address")
+    for number, address in enumerate(route.addresses):
+        share = (end - loop.time()) / (len(route.addresses) - number)
         try:
             async with asyncio.timeout(share):
-                return await _one(target, address, tls)
+                return await _one(route, address)
+        except ProxyRefused:  # its other addresses would say the same
+            raise
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(
-                f"{target.host} did not prove who it is: {error.verify_message}; if its certificate is right, trust its"
-                " issuer with the variable SSL_CERT_FILE"
+                f"{route.target.host if route.proxy is None else f'{route.target.host}, or the proxy on the way,'} did not prove"
+                f" who it is: {error.verify_message}; if its certificate is right, trust its issuer with ca in [network] or"
+                " [network.tls], or with the variable SSL_CERT_FILE"
             ) from None
         except OSError as error:  # TLS failures and TimeoutError are such too
-            refused = Unreachable(f"{target.host} could not be reached: {_reason(error, target, seconds)}")
+            refused = Unreachable(f"{who} could not be reached: {_reason(error, far, seconds)}")
     raise refused
 
 
-async def _one(target: Target, address: str, tls: ssl.SSLContext | None) -> Connection:
+async def _one(route: Route, address: str) -> Connection:
     # An address, not a name: nothing is resolved again. TLS goes by the name.
+    target, tls = route.target, route.tls
+    if route.proxy is not None and tls is not None:
+        return await open_tunnel(route.proxy, address, target, tls, route.proxy_tls)
+    if route.proxy is not None:
+        target, tls = route.proxy.target, route.proxy_tls
     name = target.host if tls is not None else None
     loop = asyncio.get_running_loop()
-    return (await loop.create_connection(Connection, address, target.port, ssl=tls, server_hostname=name))[1]
+    connection = (await loop.create_connection(Connection, address, target.port, ssl=tls, server_hostname=name))[1]
+    connection.proxy = route.proxy
+    return connection
 
 
 def _reason(error: OSError, target: Target, seconds: float) -> str:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule.infra.network.urls import Target
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.proxies import Proxy
 
 
 class Unreachable(OSError):
@@ -25,6 +28,10 @@ class Unreachable(OSError):
 
 class Untrusted(Unreachable):
     """It did not prove who it is. Nothing was sent."""
+
+
+class ProxyRefused(Unreachable):
+    """The proxy on the way wants a login, or gives no way. Trying again at once would change nothing."""
 
 
 class BrokenAnswer(Exception):
@@ -54,7 +61,17 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "range"})
 _NEVER = frozenset(
-    {"transfer-encoding", "keep-alive", "proxy-connection", "upgrade", "te", "trailer", "expect", "http2-settings"}
+    {
+        "transfer-encoding",
+        "keep-alive",
+        "proxy-connection",
+        "proxy-authorization",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+        "http2-settings",
+    }
 )
 _CODINGS = "gzip, deflate"
 
@@ -71,6 +88,12 @@ class Request(NamedTuple):
     """With the empty line at its end."""
     is_single: bool = False
     """It does something, whatever its method says."""
+
+    def head_for(self, proxy: Proxy) -> bytes:
+        """The head as a proxy wants it: with the whole address, and what the proxy is shown."""
+        method, _, rest = self.head.partition(b" ")
+        path, _, lines = rest.partition(b"\r\n")
+        return b"%b http://%b%b\r\n%b%b" % (method, self.target.authority.encode(), path, proxy.header, lines)
 
     @property
     def is_safe(self) -> bool:
@@ -138,7 +161,7 @@ def _key(name: str) -> str:
         raise BadRequest("the name of a header has characters that no header has")
     key = name.lower()
     if key in _NEVER:
-        raise BadRequest(f"the header {name} is not for a tool to send: it says how messages are framed")
+        raise BadRequest(f"the header {name} is not for a tool to send: it belongs to the connection")
     return key
 
 

@@ -12,6 +12,7 @@ import pytest
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.request import Unreachable
+from ferrule.infra.network.tls import TlsContexts
 from tests.infra.network.authority import Authority
 from tests.infra.network.servers import Peer, Site, ok, run, site
 
@@ -20,7 +21,7 @@ HOSTS = ["files.test", "other.test", "127.0.0.1"]
 
 @asynccontextmanager
 async def trusting(tls: ssl.SSLContext | None) -> AsyncIterator[Client]:
-    http = Client(Guard(HOSTS, lambda host, port: ["127.0.0.1"]), tls=tls)
+    http = Client(Guard(HOSTS, lambda host, port: ["127.0.0.1"]), tls=TlsContexts(tls))
     try:
         yield http
     finally:
@@ -100,7 +101,7 @@ def test_a_handshake_that_does_not_end_is_given_up(authority: Authority) -> None
             await peer.reader.read()
 
         async with site(silent) as there:
-            http = Client(Guard(["127.0.0.1"]), tls=authority.tls(), connect_seconds=0.2)
+            http = Client(Guard(["127.0.0.1"]), tls=TlsContexts(authority.tls()), connect_seconds=0.2)
             url = f"https://127.0.0.1:{there.port}/"
             with pytest.raises(Unreachable, match="no answer within"):
                 await http.fetch("GET", url, timeout_seconds=None)

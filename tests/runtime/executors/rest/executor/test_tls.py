@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.tls import TlsContexts
 from ferrule.infra.network.urls import Target, parse_url
 from ferrule.runtime.executors.rest.executor import RestExecutor
 from ferrule.testing import memory_app
@@ -53,7 +54,7 @@ async def echoing(authority: Authority) -> AsyncIterator[Target]:
 
 @asynccontextmanager
 async def trusting(authority: Authority) -> AsyncIterator[Client]:
-    http = Client(Guard([HOST], lambda host, port: ["127.0.0.1"]), tls=authority.tls())
+    http = Client(Guard([HOST], lambda host, port: ["127.0.0.1"]), tls=TlsContexts(authority.tls()))
     try:
         yield http
     finally:
@@ -125,7 +126,7 @@ def test_a_call_that_is_canceled_leaves_the_others_alone(authority: Authority) -
 def test_a_host_that_is_not_who_it_says_gets_nothing(authority: Authority, tmp_path: Path) -> None:
     async def main() -> None:
         stranger = Authority(tmp_path)
-        client = Client(Guard([HOST], lambda host, port: ["127.0.0.1"]), tls=stranger.tls())
+        client = Client(Guard([HOST], lambda host, port: ["127.0.0.1"]), tls=TlsContexts(stranger.tls()))
         async with (
             asyncio.timeout(BOUND),
             echoing(authority) as target,
