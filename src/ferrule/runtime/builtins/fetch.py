@@ -19,6 +19,7 @@ from ferrule.infra.network.client import Response
 from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Untrusted
 from ferrule.infra.network.urls import Target
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.builtins.bodies import Saving, as_text
 from ferrule.runtime.builtins.config import FetchConfig, Place
@@ -186,7 +187,7 @@ class FetchTool:
                 await saving.write(piece)
             written = await saving.commit()
         finally:
-            await asyncio.shield(saving.close())
+            await uncancelled(saving.close())
         return {"saved_to": os.path.normpath(where), "bytes_written": written, "truncated": body.is_cut}
 
 
