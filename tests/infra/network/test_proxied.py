@@ -209,6 +209,23 @@ def test_a_look_up_that_does_not_end_is_the_proxys(monkeypatch: pytest.MonkeyPat
     run(story())
 
 
+def test_a_name_that_is_not_known_is_not_looked_up_for_every_connection() -> None:
+    async def story() -> None:
+        looked: list[str] = []
+
+        def look_up(host: str, port: int) -> list[str]:
+            looked.append(host)
+            return nothing(host, port)
+
+        async with relaying() as relay, site(ok(b"", "Connection: close")) as there:
+            async with over(relay, resolver=look_up, idle_seconds=0.0) as http:
+                for _ in range(3):
+                    await http.fetch("GET", f"http://far.test:{there.port}/")
+            assert looked.count("far.test") == 1 and len(there.asked) == 3
+
+    run(story())
+
+
 def test_a_redirect_is_judged_again_before_it_goes_to_the_proxy() -> None:
     async def story() -> None:
         async def answer(there: Site, peer: Peer) -> None:

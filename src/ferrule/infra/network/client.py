@@ -33,6 +33,8 @@ DEFAULT_BYTES = 4 * 1024**2
 _TRIES = (2, 1, 0)
 _LOOK_UP_SECONDS = 2.0
 """How long a name is looked up that a proxy is for: behind many of them the names of the internet are unknown."""
+_UNKNOWN_SECONDS = 30.0
+"""How long it is remembered that a name is not known."""
 _NO_PROXIES = Proxies()
 
 
@@ -66,6 +68,8 @@ class Client:
         self._idle_seconds = idle_seconds
         self._connect_seconds = connect_seconds
         self._hosts: dict[tuple[str, str, int], Host] = {}
+        self._unknown: dict[str, float] = {}
+        """Names that are for a proxy to resolve, until when."""
         self._sweep: asyncio.TimerHandle | None = None
 
     async def send(
@@ -194,10 +198,15 @@ class Client:
 
     async def _known(self, target: Target) -> list[str] | None:
         """The judged addresses of a target that a proxy is for; None when its name is known to the proxy alone."""
+        now = asyncio.get_running_loop().time()
+        if self._unknown.get(target.host, 0.0) > now:
+            return None
         try:
             async with asyncio.timeout(_LOOK_UP_SECONDS):
                 return await self._look(self.guard.addresses, target)
         except (Unreachable, TimeoutError):
+            # Look-ups that do not end keep threads, of which there are few.
+            self._unknown[target.host] = now + _UNKNOWN_SECONDS
             return None
 
     async def _look(self, find: Callable[[Target], list[str]], target: Target) -> list[str]:
@@ -215,6 +224,8 @@ class Client:
 
     def _swept(self) -> None:
         self._sweep = None
+        now = asyncio.get_running_loop().time()
+        self._unknown = {name: until for name, until in self._unknown.items() if until > now}
         for key, host in list(self._hosts.items()):
             host.close_idle(self._idle_seconds)
             if host.is_unused:
