@@ -31,6 +31,7 @@ TABLES = {
     "`[ledger]`": settings.LedgerSettings,
     "`[[sinks]]`": settings.SinkSettings,
     "`[network]`": settings.NetworkSettings,
+    '`[network.tls."HOST"]`': upstreams.HostTls,
     "`[secrets]`": settings.SecretSettings,
     "`[oauth.PROVIDER]`": OAuthProvider,
     "`[rest]`": upstreams.RestUpstreams,

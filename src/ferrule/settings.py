@@ -23,6 +23,7 @@ from ferrule.model.surface import SurfaceSettings
 from ferrule.model.upstreams import (
     CacheUpstreams,
     DatabaseUpstreams,
+    HostTls,
     HumanUpstreams,
     McpServer,
     McpUpstreams,
@@ -79,6 +80,18 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow: tuple[str, ...] = ()
     """Hosts that may be reached although they have private addresses, or without TLS: `host` or `host:port`. Webhooks, hooks
     and the built-in fetch obey it."""
+    proxy: str = ""
+    """The proxy that public hosts are reached through: `http://host:port`, or `https://` when the proxy speaks TLS itself. Empty:
+    as the variables HTTPS_PROXY and HTTP_PROXY say. `none`: no proxy."""
+    proxy_login_env: str = ""
+    """The environment variable with the proxy's login, as `user:password`."""
+    no_proxy: tuple[str, ...] = ()
+    """Hosts that are reached without the proxy, beside those in the variable NO_PROXY: `host` (and all below it), `host:port`,
+    an address, a network such as `10.0.0.0/8`, or `*`."""
+    ca: str = ""
+    """A file of certificates (PEM), relative to the workspace: authorities that count for every host, beside the system's."""
+    tls: dict[str, HostTls] = {}
+    """Authorities and client certificates of single hosts, by `host` or `host:port`."""
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,7 +121,8 @@ class LedgerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ".ferrule/ledger.db"
     """The ledger's file, relative to the workspace."""
     witness: str = ""
-    """Where signed heads are written besides: a file elsewhere, or an `https` address. Without one a rollback is not seen."""
+    """Where signed heads are written besides: a file elsewhere, or an `https` address (`http` to a host in
+    `[network] allow`). Without one a rollback is not seen."""
     read_only: Literal["behind", "durable"] = "behind"
     """Whether read-only calls are recorded behind the answer (within a second) or before it."""
     behind_seconds: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.25
@@ -297,6 +311,7 @@ def _advice(message: str) -> str:
         SinkSettings,
         AmlSettings,
         NetworkSettings,
+        HostTls,
         ApprovalSettings,
         NotifySettings,
         LedgerSettings,

@@ -14,10 +14,10 @@ from tests.runtime.surface.parts import a_tool
 
 @driven
 async def test_what_nobody_asks_for_is_never_made_and_letting_go_of_it_is_nothing() -> None:
-    def refuse() -> Any:
+    def refuse(*given: Any) -> Any:
         raise AssertionError("nobody asked")
 
-    outside = Outside(refuse, Settings(), lambda: 0.0)
+    outside = Outside(refuse, refuse, Settings(), lambda: 0.0)
     await outside.aclose()
 
 

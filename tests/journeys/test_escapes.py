@@ -435,12 +435,12 @@ async def test_a_name_that_changes_its_address_is_dialled_where_it_was_judged(
     def resolve(host: str, *given: Any, **named: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in next(answers)]
 
-    async def connect(host: str, *given: Any, **named: Any) -> Any:
+    async def connect(protocol: Any, host: str, *given: Any, **named: Any) -> Any:
         dialled.append(host)
         raise ConnectionRefusedError
 
     monkeypatch.setattr("ferrule.infra.network.guard.socket.getaddrinfo", resolve)
-    monkeypatch.setattr("ferrule.infra.network.http.asyncio.open_connection", connect)
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", connect)
     async with shop(workspace) as app:
         first = (await tried(app, "fetch", url="http://rebind.example/")).result
         assert first.error is not None and first.error.error_class == "dependency_unavailable"

@@ -43,7 +43,7 @@ def _resolver(host: str, port: int) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ferrule.app.surroundings.Guard", partial(Guard, resolver=_resolver))
+    monkeypatch.setattr("ferrule.app.network.Guard", partial(Guard, resolver=_resolver))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +36,7 @@ from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
 from ferrule.infra.lockfile.tools import imported_tools
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from ferrule.ledger.stores.witness import FileWitness, WebhookWitness
+from ferrule.ledger.stores.witness import FileWitness
 from ferrule.model.approval import Identity
 from ferrule.model.persistence import RedactionSettings
 from ferrule.model.timestamps import MICROSECONDS, iso
@@ -82,6 +82,8 @@ from ferrule.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from ferrule.app.blocking import SyncApp
     from ferrule.app.follower import Follower
+    from ferrule.app.network import Network
+    from ferrule.infra.network.client import Client
 
 LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
@@ -94,10 +96,14 @@ _follower: Callable[..., Follower] = late("ferrule.app.follower:Follower")
 _guardrails_of: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:guardrails_of")
 _around: Callable[..., tuple[Hook, ...]] = late("ferrule.runtime.hooks.guardrail_set:around")
 _sync_app: Callable[..., SyncApp] = late("ferrule.app.blocking:SyncApp")
+_network: Callable[..., Network] = late("ferrule.app.network:Network")
+_webhook_witness: Callable[..., Witness] = late("ferrule.ledger.stores.web_witness:WebhookWitness")
 _surroundings_of: Callable[..., Any] = late("ferrule.app.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.app.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
+
+_PROXY_VARIABLES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY")
 
 Build = Literal["missing", "always", "never"]
 """When the catalog is built from the definitions: if there is none, every time, or not at all."""
@@ -226,7 +232,8 @@ def _witness(workspace: Workspace, where: str) -> Witness | None:
     if not where:
         return None
     if "://" in where:
-        return WebhookWitness(where)
+        network = _network(workspace.settings, os.environ, workspace.root)
+        return _webhook_witness(network.client, where)
     return FileWitness(workspace.root / Path(where).expanduser())
 
 
@@ -263,15 +270,34 @@ def _parts(
         isolate=settings.functions.isolate,
     )
     fired = FiredRuns()
-    allowed = settings.network.allow
-    around_calls = (*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks)
+    key = key or ApprovalKey.load(workspace.root / KEY_FILE)
+    surroundings = partial(
+        _surroundings_of,
+        settings=settings,
+        env=env,
+        root=workspace.root,
+        learn=redactor.add,
+        tick=clock.seconds,
+        now=clock.now,
+        key=key,
+        redactor=redactor,
+    )
+    network: Callable[[], Network] = cache(partial(_network, settings, env, workspace.root, redactor.add))
+    said = settings.network
+    if said.proxy or said.ca or said.tls or any(map(env.get, _PROXY_VARIABLES)):
+        network()  # what cannot be used is told now and not by the first call, and logins are known before anything is said
+    outside = Outside(lambda: network().client(), surroundings, settings, clock.seconds)
+    around_calls = (*hooks_of(settings.hooks, workspace.root, env, outside.client), *hooks)
     agents = agents_in(catalog)
     if settings.guardrails or agents:
-        rails = _guardrails_of(settings.guardrails, agents, workspace.root, env, allowed, fired)
+        rails = _guardrails_of(settings.guardrails, agents, workspace.root, env, outside.client, fired)
         around_calls = _around(around_calls, rails)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
-    key = key or ApprovalKey.load(workspace.root / KEY_FILE)
-    notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
+    notices = Notices(
+        _recipients(workspace, env, outside.client),
+        workspace.namespace,
+        input_of=lambda call: _shown_input(store, call),
+    )
     services = _services(
         settings,
         store,
@@ -284,21 +310,9 @@ def _parts(
         _payloads(workspace, clock),
         _ended_keys(workspace),
     )
-    surroundings = partial(
-        _surroundings_of,
-        settings,
-        env,
-        workspace.root,
-        redactor.add,
-        tick=clock.seconds,
-        now=clock.now,
-        key=key,
-        redactor=redactor,
-    )
-    outside = Outside(surroundings, settings, clock.seconds)
     functions.delegation = lambda: delegation_of(outside.surroundings)
     fixed = partial(fixed_files, workspace)
-    builtins = _builtins(workspace, env, fixed)
+    builtins = _builtins(workspace, env, outside.client, fixed)
     shell = ShellExecutor(
         workspace.root,
         sandbox=settings.builtins.sandbox,
@@ -410,12 +424,14 @@ def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
     return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
 
 
-def _builtins(workspace: Workspace, env: Mapping[str, str], fixed: Callable[[], Iterable[Path]]) -> BuiltinExecutor:
+def _builtins(
+    workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client], fixed: Callable[[], Iterable[Path]]
+) -> BuiltinExecutor:
     settings = workspace.settings
     return BuiltinExecutor(
         workspace.root,
         env,
-        network_allow=settings.network.allow,
+        client,
         protected=protected_files(workspace, env),
         fixed=fixed,
         sandbox=settings.builtins.sandbox,
@@ -512,7 +528,7 @@ async def _shown_input(store: Store, call: str) -> Any:
     return None if shown is None else msgspec.json.decode(shown)
 
 
-def _recipients(workspace: Workspace, env: Mapping[str, str]) -> list[Recipient]:
+def _recipients(workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client]) -> list[Recipient]:
     made = []
     for settings in workspace.settings.approval.notify:
         secret = env.get(settings.secret_env, "") if settings.secret_env else ""
@@ -526,6 +542,6 @@ def _recipients(workspace: Workspace, env: Mapping[str, str]) -> list[Recipient]
             )
             continue
         make = _notifiers.get(settings.kind)
-        notifier = make(url=settings.url, secret=secret, allowed_hosts=workspace.settings.network.allow)
+        notifier = make(client=client(), url=settings.url, secret=secret)
         made.append(Recipient(notifier, settings.include_input))
     return made

@@ -14,6 +14,7 @@ from ferrule.app.app import App
 from ferrule.app.batches import Batch, Given, Update
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
+from ferrule.infra.tasks import hear_failure
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SearchResult, SurfaceRequest
@@ -138,8 +139,7 @@ class _Work(Generic[T]):
         self._task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[T]) -> None:
-        if not task.cancelled():
-            task.exception()  # whoever was interrupted does not ask for it, and asyncio would complain
+        hear_failure(task)  # whoever was interrupted does not ask for it
         self._is_done.set()
 
     def result(self) -> T:

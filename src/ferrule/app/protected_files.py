@@ -24,6 +24,7 @@ def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
         root / LOCK_FILE,
         root / settings.results.path,
         *([root / settings.secrets.env_file] if settings.secrets.env_file else ()),
+        *(root / Path(file).expanduser() for file in _tls_files(settings)),
         *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
         *(root / path for path in settings.functions.paths if _is_below(root / path, root)),
     ]
@@ -43,6 +44,13 @@ def fixed_files(workspace: Workspace) -> list[Path]:
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
     return [Path(task.path) for task in workspace.select().everything] + code
+
+
+def _tls_files(settings: Settings) -> list[str]:
+    """Whom the network trusts, and the keys that are shown there."""
+    said = settings.network
+    named = [said.ca, *(file for host in said.tls.values() for file in (host.ca, host.certificate, host.key))]
+    return [file for file in named if file]
 
 
 def _functions_named(settings: Settings) -> list[str]:

@@ -21,6 +21,7 @@ from ferrule.settings import Settings
 if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
+    from ferrule.infra.network.client import Client
     from ferrule.runtime.executors.surroundings import Surroundings
 
 
@@ -33,17 +34,27 @@ class Outside:
 
     def __init__(
         self,
-        surroundings: Callable[[], Surroundings],
+        client: Callable[[], Client],
+        surroundings: Callable[[Client], Surroundings],
         settings: Settings,
         tick: Callable[[], float],
         folder: Path | None = None,
     ) -> None:
-        """`surroundings`: makes what transports are given. `folder`: where authorizations are kept, if not in the workspace."""
+        """`client` and `surroundings` make the HTTP client, and what transports are given. `folder`: where authorizations are
+        kept, if not in the workspace."""
+        self._make_client = client
         self._make = surroundings
         self._settings = settings
         self._tick = tick
         self._folder = folder
+        self._client: Client | None = None
         self._made: _Made | None = None
+
+    def client(self) -> Client:
+        """The HTTP client that everything goes through."""
+        if self._client is None:
+            self._client = self._make_client()
+        return self._client
 
     @property
     def surroundings(self) -> Surroundings:
@@ -66,11 +77,13 @@ class Outside:
         if made is not None:
             await made.user_tokens.aclose()
             await made.authorizations.aclose()
-            await made.surroundings.client.aclose()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
     def _all(self) -> _Made:
         if self._made is None:
-            around = self._make()
+            around = self._make(self.client())
             authorizations = _authorizations_of(self._settings, around, tick=self._tick, folder=self._folder)
             tokens = _user_tokens(authorizations, around.learn)
             around = msgspec.structs.replace(around, users=tokens, bindings=self._settings.secrets.bindings)

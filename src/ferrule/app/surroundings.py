@@ -20,7 +20,6 @@ from ferrule.infra.credentials.oauth import FOLDER, Authorizations
 from ferrule.infra.credentials.sealed import KEY_FILE, key_in
 from ferrule.infra.credentials.vault import CachedVault
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.guard import Guard
 from ferrule.infra.secrets.builtin import SOURCES
 from ferrule.infra.secrets.env import EnvFile
 from ferrule.model.credentials import BadCredentials, Credentials, Requirements, read_credentials, read_requirements
@@ -37,6 +36,7 @@ _DEFAULTS = Settings()
 
 
 def surroundings_of(
+    client: Client,
     settings: Settings,
     env: Mapping[str, str],
     root: Path,
@@ -48,8 +48,6 @@ def surroundings_of(
     redactor: Redactor | None = None,
 ) -> Surroundings:
     """`learn` tells the redactor a secret; `tick` gives seconds and never goes back, `now` microseconds since 1970."""
-    guard = Guard(settings.network.allow)
-    client = Client(guard, per_host=settings.rest.max_connections_per_host)
     secret_env = EnvFile(env, root / settings.secrets.env_file) if settings.secrets.env_file else env
     clouds = Clouds(client, secret_env, learn, lambda: now() / MICROSECONDS)
     made: dict[str, SecretSource] = {}
@@ -63,7 +61,7 @@ def surroundings_of(
     vault = CachedVault(source_of, learn, tick, cache_seconds=settings.secrets.cache_seconds, broker=broker)
     return Surroundings(
         client=client,
-        guard=guard,
+        guard=client.guard,
         vault=vault,
         clouds=clouds,
         env=secret_env,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import webbrowser
@@ -9,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, build_opener
 
 import click
 
@@ -17,6 +17,10 @@ from ferrule.access.keys import Access
 from ferrule.cli.options import workspace_option
 from ferrule.cli.workspace_choice import existing_workspace, noted_addresses, serve_settings
 from ferrule.errors import SettingsError
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.request import BrokenAnswer
+from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.serving import ServeSettings
 
 _PATIENCE_SECONDS = 3.0
@@ -90,7 +94,16 @@ def _host(settings: ServeSettings) -> str:
 def is_served(address: str) -> bool:
     """True when a server answers at an address. No proxy is asked: it would look from another place."""
     try:
-        with build_opener(ProxyHandler({})).open(f"{address}/health", timeout=_PATIENCE_SECONDS) as answer:
-            return bool(answer.status == 200)
-    except (OSError, ValueError):
+        return asyncio.run(_ask_health(parse_url(f"{address}/health"))) == 200
+    except (BadUrl, BrokenAnswer, OSError):
         return False
+
+
+async def _ask_health(target: Target) -> int:
+    # The person, or a note of the server itself, names the address: it may be any.
+    client = Client(Guard([target.place]))
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), await client.send("GET", target) as response:
+            return response.status
+    finally:
+        await client.aclose()

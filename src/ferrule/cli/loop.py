@@ -8,6 +8,8 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from ferrule.infra.tasks import give_up
+
 T = TypeVar("T")
 _TERMINATED = 143
 """The exit code of whoever was told to end, as shells give it."""
@@ -58,4 +60,4 @@ def _close(runner: asyncio.Runner) -> None:
     if not left:
         runner.close()
     for task in left:
-        task._log_destroy_pending = False  # type: ignore[attr-defined]  # what became of its call is told already
+        give_up(task)  # what became of its call is told already

@@ -196,48 +196,64 @@ async def resolve(value: T | Awaitable[T]) -> T:
     return await value if isawaitable(value) else value
 
 
+class Certain(asyncio.Future[T]):
+    """A future that cannot be cancelled. asyncio keeps a cancellation of whoever waits for it until it is done: the one way here
+    to wait for what must not be left half done."""
+
+    def cancel(self, msg: object = None) -> bool:
+        """No."""
+        return False
+
+
 async def uncancelled(awaitable: Awaitable[T]) -> T:
-    """The result, however often the waiting task is cancelled meanwhile; the cancellation is delivered afterwards."""
+    """Returns the result, however often the waiting task is cancelled meanwhile; the cancellation comes with its next wait."""
     waited: asyncio.Future[T] = asyncio.ensure_future(awaitable)
-    cancellations = 0
-    while not waited.done():
-        try:
-            await asyncio.shield(waited)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or waited.cancelled():
-                raise
-            task.uncancel()
-            cancellations += 1
-        except Exception:
-            break  # `result` below raises it again
+    was_asked = await _outlast(waited)
     task = asyncio.current_task()
-    for _ in range(cancellations):
-        if task is not None:
-            task.cancel()
+    if was_asked and task is not None and not waited.cancelled():
+        task.uncancel()
+        task.cancel()
     return waited.result()
 
 
-class Patience:
-    """Waits, and remembers whether somebody asked to cancel meanwhile. Whoever used it raises the cancellation at the end.
+async def _outlast(waited: asyncio.Future[Any], seconds: float | None = None) -> bool:
+    """Waits until a future is done, or for so long; True when somebody asked to cancel meanwhile.
 
-    Everything happens in the task that waits: a task of its own would be cancelled by itself when the loop is closed.
+    No task is made: a task of its own would be cancelled by itself when the loop is closed.
     """
+    if waited.done():
+        return False
+    loop = asyncio.get_running_loop()
+    end: Certain[None] = Certain(loop=loop)
+
+    def ring(done: object = None) -> None:
+        if not end.done():
+            end.set_result(None)
+
+    waited.add_done_callback(ring)
+    timer = None if seconds is None else loop.call_later(seconds, ring)
+    try:
+        await end
+    except asyncio.CancelledError:
+        if not end.done():
+            raise
+        return True
+    finally:
+        waited.remove_done_callback(ring)
+        if timer is not None:
+            timer.cancel()
+    return False
+
+
+class Patience:
+    """Waits several times, and remembers whether somebody asked to cancel meanwhile. Whoever used it raises the cancellation at
+    the end."""
 
     is_cancelled = False
 
     async def wait(self, future: asyncio.Future[Any], seconds: float | None = None) -> None:
         """Until it is done, or for so long."""
-        loop = asyncio.get_running_loop()
-        until = None if seconds is None else loop.time() + seconds
-        while not future.done():
-            left = None if until is None else until - loop.time()
-            if left is not None and left <= 0:
-                return
-            try:
-                await asyncio.wait({future}, timeout=left)
-            except asyncio.CancelledError:
-                self.is_cancelled = True
+        self.is_cancelled = await _outlast(future, seconds) or self.is_cancelled
 
     async def sleep(self, seconds: float) -> None:
         """For so long."""
@@ -247,6 +263,30 @@ class Patience:
         """Raises CancelledError when somebody asked for it."""
         if self.is_cancelled:
             raise asyncio.CancelledError
+
+
+def hear_failure(task: asyncio.Future[Any]) -> None:
+    """To be called when a task is done: nobody may be left to hear of its failure, and asyncio would complain about that."""
+    if not task.cancelled():
+        task.exception()
+
+
+def give_up(task: asyncio.Task[Any]) -> None:
+    """Leaves a task behind that does not end with its loop, without a complaint of asyncio."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """True in the thread that runs the loop."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+def close_process(process: asyncio.subprocess.Process) -> None:
+    """Closes the pipes of a program that has ended, also those that something it started still holds open."""
+    process._transport.close()  # type: ignore[attr-defined]
 
 
 _NO_LIMIT = nullcontext()

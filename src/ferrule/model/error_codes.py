@@ -281,7 +281,6 @@ TOOL_CODES: dict[ErrorClass, dict[str, str]] = {
         "conflict": "another transaction came in between; a new attempt may succeed",
         "database_failed": "the database refused the statement, and says no more",
         "disk_full": "there is no room on the disk, and nothing was changed",
-        "encoded_answer": "the answer is compressed, although nobody asked for that",
         "endpoint_not_found": "nothing speaks MCP at the address",
         "exit_code": "the program ended with a code that its definition does not list as success",
         "file_changed": "somebody else changed the file meanwhile, so nothing was written",

@@ -13,6 +13,19 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
+class HostTls(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one host proves who it is, and what it is shown: `[network.tls."HOST"]`, or `"HOST:PORT"`."""
+
+    ca: str = ""
+    """A file of certificates (PEM), relative to the workspace: the only authorities that count for this host."""
+    certificate: str = ""
+    """A file with the client's certificate and those between it and its authority (PEM); it may hold the key too."""
+    key: str = ""
+    """A file with the key of the certificate (PEM)."""
+    key_password_env: str = ""
+    """The environment variable with the password of the key."""
+
+
 class RestUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[rest]`"""
 
@@ -21,7 +34,7 @@ class RestUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     max_attachment_bytes: Positive = 16 * 1024**2
     """A larger file is not sent, whether it came inside the arguments or by its address."""
     max_connections_per_host: Positive = 100
-    """Calls beyond that wait for one; HTTP/2 carries many calls over one connection."""
+    """Calls beyond that wait for one."""
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 import socket
 from collections import Counter
@@ -19,6 +20,7 @@ from pathlib import Path
 from ferrule.access.keys import Access
 from ferrule.app.app import App
 from ferrule.app.assembly import open_app
+from ferrule.app.network import Network
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
 from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
@@ -90,7 +92,7 @@ async def serve_http(
     root = Workspace.open(path).root
     access = Access(root)
     access.prepare()
-    gate = gate_of(settings, access, load_settings(root).network.allow)
+    gate = gate_of(settings, access, lambda also: Network(load_settings(root), os.environ, root).client(also))
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(path))
         edge = Edge(app, settings, gate, FairTurnstile(settings.limits))

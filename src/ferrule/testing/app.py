@@ -17,6 +17,7 @@ import msgspec
 
 from ferrule.app.app import App, Parts
 from ferrule.app.follower import Follower
+from ferrule.app.network import Network
 from ferrule.app.resources import Here, Outside
 from ferrule.app.surroundings import missing_secrets, surroundings_of
 from ferrule.contracts.executor import Executor
@@ -153,12 +154,14 @@ def _parts(
         processes=settings.functions.processes,
         isolate=settings.functions.isolate,
     )
+    elsewhere = Path(tempfile.gettempdir())
+    client = Network(settings, env, elsewhere, redactor.add).client()
     around = surroundings_of(
-        settings, env, Path(tempfile.gettempdir()), redactor.add, tick=clock.seconds, now=clock.now,
+        client, settings, env, elsewhere, redactor.add, tick=clock.seconds, now=clock.now,
         key=key, redactor=redactor,
     )  # fmt: skip
     kept = Path(tempfile.gettempdir()) / f"ferrule-{os.urandom(8).hex()}"
-    outside = Outside(lambda: around, settings, clock.seconds, kept)
+    outside = Outside(lambda: client, lambda client: around, settings, clock.seconds, kept)
     functions.delegation = lambda: delegation_of(outside.surroundings)
     runs = (
         SearchExecutor(new_id, SurfaceSettings()),

@@ -43,6 +43,7 @@ _check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.
 _function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:names_in")
 _imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
 _demand_engine: Callable[..., None] = late("ferrule.runtime.policy.check:demand_engine")
+_demand_network: Callable[..., None] = late("ferrule.workspace.network_check:demand_network")
 _policy_files: Callable[..., dict[str, Path]] = late("ferrule.runtime.policy.check:policy_files")
 
 Progress = Callable[[int, int], None]
@@ -131,10 +132,14 @@ class Workspace:
         """Check the workspace, or only some of its files and folders (references still resolve against all of it).
 
         `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
+        Raises SettingsError for a proxy or a certificate of `[network]` that could never be used.
         """
         if jobs is not None and jobs < 1:
             raise SettingsError(f"jobs must be at least 1, not {jobs}")
         chosen = (paths,) if isinstance(paths, str | Path) else paths
+        network = self.settings.network
+        if network.proxy or network.no_proxy or network.ca or network.tls:
+            _demand_network(network, self.root)
         with _without_collector():
             return self._check(chosen, self.rule_settings(now, compat), select, ignore, use_cache, jobs, progress)
 

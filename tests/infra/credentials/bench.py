@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from ferrule.app.network import Network
 from ferrule.app.surroundings import authorizations_of, surroundings_of
 from ferrule.infra.credentials.oauth import Authorizations
 from ferrule.infra.credentials.oauth_records import OAuthProvider
@@ -45,7 +46,13 @@ async def bench(
     time, learned = clock or FakeClock(START), list[str]()
     settings = Settings(network=NetworkSettings(allow=("127.0.0.1",)), oauth=dict(providers))
     around = surroundings_of(
-        settings, SECRETS, root, lambda name, value: learned.append(value), tick=time.seconds, now=time.now
+        Network(settings, {}, root).client(),
+        settings,
+        SECRETS,
+        root,
+        lambda name, value: learned.append(value),
+        tick=time.seconds,
+        now=time.now,
     )
     authorizations = authorizations_of(settings, around, tick=time.seconds)
     tokens = UserTokens(authorizations, around.learn)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable
 
-from .authority import Authority
-from .http2_servers import HOST, h2_client
 from .servers import Peer, Site, client, run, site
 
 FRAGMENTS = st.sampled_from(
@@ -57,37 +54,6 @@ def test_any_bytes_end_as_an_answer_or_a_failure(
                 except TimeoutError:
                     assert not hangs_up  # the other side has the time, and the caller sets the limit
                 assert http.in_use(there.target()) == 0
-
-    run(story())
-
-
-HEAD_FRAMES = st.builds(
-    lambda kind, flags, stream, body: len(body).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + body,
-    st.integers(0, 12), st.integers(0, 255), st.sampled_from([0, 0, 1, 1, 1, 2, 3, 2**31 - 1]),
-    st.one_of(
-        st.binary(max_size=40),
-        st.sampled_from([b"\x88", b"\x88\x5c\x015", b"\0" * 4, b"\0" * 8, b"\0\0\0\1\0\0\0\0", b"\0\3\0\0\0\1"]),
-    ),
-)  # fmt: skip
-
-
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.one_of(HEAD_FRAMES, st.binary(max_size=30)), max_size=8))
-def test_any_frames_end_as_an_answer_or_a_failure(authority: Authority, frames: list[bytes]) -> None:
-    async def answer(there: Site, peer: Peer) -> None:
-        await peer.write(b"\0\0\0\4\0\0\0\0\0")  # settings, so that it is HTTP/2 at first
-        await peer.reader.read(100)
-        for frame in frames:
-            await peer.write(frame)
-        peer.writer.close()
-
-    async def story() -> None:
-        tls = authority.server(HOST, protocols=("h2",))
-        async with site(answer, tls) as there, h2_client(authority) as http:
-            target = there.target()._replace(scheme="https", host=HOST)
-            with suppress(Unreachable, BrokenAnswer, TooLong):
-                await http.fetch("POST", target, body=b"hello", max_bytes=1000, timeout_seconds=5)
-            assert http.in_use(target) == 0
 
     run(story())
 

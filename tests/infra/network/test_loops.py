@@ -6,10 +6,10 @@ import uvloop
 
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.tls import TlsContexts
 from tests.infra.clouds.far import Reply, far
 from tests.infra.network.authority import Authority
-from tests.infra.network.http2_answers import app
-from tests.infra.network.http2_servers import h2_client, hypercorn_site
+from tests.infra.network.servers import client, ok, site
 
 
 def test_requests_go_out_and_connections_are_kept() -> None:
@@ -25,8 +25,11 @@ def test_requests_go_out_and_connections_are_kept() -> None:
 
 
 def test_encrypted_ones_too(authority: Authority) -> None:
-    async def story() -> int:
-        async with hypercorn_site(app, authority) as target, h2_client(authority) as client:
-            return (await client.fetch("GET", target)).status
+    async def story() -> list[int]:
+        async with site(ok(), authority.server("127.0.0.1")) as there, client(tls=TlsContexts(authority.tls())) as http:
+            url = f"https://127.0.0.1:{there.port}/"
+            found = [(await http.fetch("POST", url, body=b"x" * 100_000)).status for _ in range(2)]
+            assert there.connections == 1
+            return found
 
-    assert uvloop.run(story()) == 200
+    assert uvloop.run(story()) == [200, 200]

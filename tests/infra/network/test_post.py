@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ferrule.errors import SettingsError
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.post import (
     DELIVERY_HEADER,
     SIGNATURE_HEADER,
@@ -14,7 +18,7 @@ from ferrule.infra.network.post import (
     is_authentic,
     signature,
 )
-from tests.infra.network.servers import ok, run, site
+from tests.infra.network.servers import client, ok, run, site
 
 SECRET = "a secret of some length"
 NOW = 1_767_268_800
@@ -24,8 +28,8 @@ def posted(answer: bytes, *, limit: int = 100, delivery: str = "") -> tuple[Repl
     """What came back, and what the other side saw."""
 
     async def story() -> tuple[Reply, dict[str, str], bytes]:
-        async with site(answer) as there:
-            poster = Poster(there.url("/hook"), SECRET, ["127.0.0.1"], max_reply_bytes=limit, clock=lambda: NOW)
+        async with site(answer) as there, client() as http:
+            poster = Poster(http, there.url("/hook"), SECRET, max_reply_bytes=limit, clock=lambda: NOW)
             reply = await poster.post(b'{"a": 1}', delivery)
             (asked,) = there.asked
             assert asked.line == "POST /hook HTTP/1.1"
@@ -61,18 +65,50 @@ def test_answers_of_every_shape_are_read(answer: bytes, reply: Reply) -> None:
     ("answer", "said", "is_final"),
     [
         (ok(b"x" * 101), "longer than 100 bytes", True),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFF\r\n", "longer than 100 bytes", True),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "could not be reached", False),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1e3\r\n\r\n", "could not be reached", False),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", "could not be reached", False),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20, "could not be reached", False),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFF\r\n" + b"x" * 101,
+            "longer than 100 bytes",
+            True,
+        ),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "no answer from 127.0.0.1", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1e3\r\n\r\n", "no answer from 127.0.0.1", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!", "no answer from 127.0.0.1", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "nobody asked for", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\nok", "nobody asked for", False),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "no answer from 127.0.0.1", False),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20, "no answer from 127.0.0.1", False),
     ],
-    ids=["long", "long in chunks", "no chunk", "no length", "no HTTP", "interim without end"],
+    ids=[
+        "long",
+        "long in chunks",
+        "no chunk",
+        "no length",
+        "two lengths",
+        "unknown coding",
+        "packed oddly",
+        "no HTTP",
+        "interim without end",
+    ],
 )
 def test_an_answer_that_is_too_long_or_none_is_a_failure(answer: bytes, said: str, is_final: bool) -> None:
     with pytest.raises(PostFailed, match=said) as failed:
         posted(answer)
     assert failed.value.is_final is is_final
+
+
+def test_connections_are_kept_between_posts_and_a_lost_one_is_replaced() -> None:
+    async def story() -> None:
+        async with site(ok(b"thanks")) as there, client() as http:
+            poster = Poster(http, there.url(), SECRET, max_reply_bytes=100)
+            for _ in range(3):
+                await poster.post(b"{}")
+            assert there.connections == 1
+            there.peers[0].abort()
+            await asyncio.sleep(0.01)
+            assert await poster.post(b"{}") == Reply(200, b"thanks")
+            assert there.connections == 2 and len(there.asked) == 4
+
+    run(story())
 
 
 def test_a_body_that_nobody_wants_is_not_read() -> None:
@@ -90,10 +126,11 @@ def test_a_signature_ends_with_its_window_and_several_may_be_given() -> None:
 
 
 def test_a_private_address_that_is_not_listed_gets_nothing_and_a_short_secret_is_refused() -> None:
-    poster = Poster("https://hook.example/", SECRET, resolver=lambda host, port: ["10.0.0.1"])
+    http = Client(Guard(resolver=lambda host, port: ["10.0.0.1"]))
+    poster = Poster(http, "https://hook.example/", SECRET)
     with pytest.raises(PostFailed) as failed:
         run(poster.post(b""))
     assert failed.value.is_final
     with pytest.raises(SettingsError, match="16 bytes") as refused:
-        Poster("https://hook.example/", "short-canary")
+        Poster(http, "https://hook.example/", "short-canary")
     assert "canary" not in str(refused.value)

@@ -17,7 +17,7 @@ from .authority import Authority
 from .servers import Peer, Site, client, ok, run, site
 
 SECRETS = (
-    ("Authorization", "Bearer s"), ("Cookie", "a=b"), ("X-Api-Key", "s"), ("X-Our-Own-Token", "s"), ("Proxy-Authorization", "s"),
+    ("Authorization", "Bearer s"), ("Cookie", "a=b"), ("X-Api-Key", "s"), ("X-Our-Own-Token", "s"), ("X-Authorization", "s"),
     ("Idempotency-Key", "k"),
 )  # fmt: skip
 PLAIN = (("Accept", "text/plain"), ("User-Agent", "x"), ("Content-Type", "application/json"))

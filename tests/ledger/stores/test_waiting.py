@@ -1,46 +1,13 @@
-"""Waiting for a certain outcome, which a cancellation cannot take away, and for a bell that any thread rings."""
+"""Waiting for a bell that any thread rings."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 
-import pytest
-
-from ferrule.ledger.stores.waiting import Certain, Watchers, certainly
+from ferrule.infra.tasks import give_up
+from ferrule.ledger.stores.waiting import Watchers
 from tests.driven import driven
-
-
-@driven
-async def test_who_is_cancelled_meanwhile_learns_the_outcome_first() -> None:
-    future: Certain[str] = Certain()
-    learned: list[str] = []
-
-    async def waits() -> None:
-        learned.append(await certainly(future))
-        await asyncio.sleep(0)
-        learned.append("went on")
-
-    task = asyncio.create_task(waits())
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.sleep(0)
-    assert not task.done() and not future.cancelled()
-    future.set_result("written")
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert learned == ["written"]
-
-
-@driven
-async def test_a_failure_comes_through_and_without_a_cancellation_nothing_else() -> None:
-    future: Certain[str] = Certain()
-    future.set_exception(ValueError("no"))
-    with pytest.raises(ValueError, match="no"):
-        await certainly(future)
-    done: Certain[int] = Certain()
-    done.set_result(7)
-    assert await certainly(done) == 7
 
 
 @driven
@@ -68,4 +35,4 @@ def test_a_loop_that_was_closed_keeps_nobody_from_being_woken() -> None:
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     watchers.wake()
-    task._log_destroy_pending = False  # type: ignore[attr-defined]  # left behind on purpose
+    give_up(task)

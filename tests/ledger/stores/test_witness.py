@@ -5,19 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import Witness
-from ferrule.errors import SettingsError
 from ferrule.ledger.chain import head_text
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from ferrule.ledger.stores.witness import FileWitness, Head, WebhookWitness, WitnessThread
+from ferrule.ledger.stores.witness import FileWitness, Head, WitnessThread
 from tests.ledger.stores.making import entry
 
 KEY = Ed25519PrivateKey.generate()
@@ -81,47 +77,3 @@ def test_a_head_is_told_after_enough_rows_and_not_for_each() -> None:
     thread.close()
     assert told[-1] == 1500
     assert len(told) <= 3
-
-
-@pytest.fixture
-def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An address that keeps what is posted; it fails the first time."""
-    heads: list[dict[str, Any]] = []
-    answers = iter([500])
-
-    class Keeper(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            code = next(answers, 204)
-            if code == 204:
-                heads.append(json.loads(body))
-            self.send_response(code)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the name is given by the base class
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Keeper) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.server_port}/heads", heads
-        listening.shutdown()
-
-
-def test_a_web_witness_is_told_again_when_it_fails(server: tuple[str, list[dict[str, Any]]]) -> None:
-    url, heads = server
-    problems: list[str] = []
-    thread = WitnessThread(WebhookWitness(url), problems.append, every_seconds=0.01)
-    signature = KEY.sign(head_text("ldg_1", 3, bytes(32), 5))
-    thread.offer(Head("ldg_1", 3, bytes(32), 5, signature))
-    for _ in range(500):
-        if heads:
-            break
-        threading.Event().wait(0.01)
-    thread.close()
-    check_last(heads, 3)
-    assert "500" in problems[0]
-
-
-def test_a_witness_that_is_no_web_address_is_refused() -> None:
-    with pytest.raises(SettingsError, match="http"):
-        WebhookWitness("file:///etc/passwd")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.contracts.executor import Context
+from ferrule.infra.network.guard import Guard
 from tests.runtime.builtins.scene import run
 
 LOCAL = ("127.0.0.1", "a.test", "b.test")
@@ -20,5 +21,4 @@ def here(host: str, port: int) -> list[str]:
 def fetch(root: Path, url: str, config: dict[str, Any] | None = None, /, *, allow: tuple[str, ...] = LOCAL,
           resolver: Callable[[str, int], list[str]] = here, context: Context | None = None, **arguments: Any) -> Any:  # fmt: skip
     """What one call of `fetch` gives."""
-    options = {"network_allow": allow, "resolver": resolver}
-    return run(root, "fetch", config or {}, context=context, options=options, url=url, **arguments)
+    return run(root, "fetch", config or {}, context=context, guard=Guard(allow, resolver), url=url, **arguments)

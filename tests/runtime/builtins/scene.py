@@ -13,6 +13,8 @@ import pytest
 
 from ferrule.app.app import App
 from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool, raw
@@ -33,19 +35,27 @@ def tool(builtin_id: str, **config: Any) -> Tool:
 
 
 def run(root: Path, builtin_id: str, config: dict[str, Any] | None = None, /, *, context: Context | None = None,
+        guard: Guard | None = None,
         environment: dict[str, str] | None = None, options: dict[str, Any] | None = None, **arguments: Any) -> Any:  # fmt: skip
     """What one call of a built-in tool gives, preflight and all. Raises ExecutionFailed."""
 
     async def story() -> Any:
-        executor = BuiltinExecutor(root, environment or {}, **(options or {}))
+        client = Client(guard or Guard())
+        executor = BuiltinExecutor(root, environment or {}, lambda: client, **(options or {}))
         try:
             prepared: Any = executor.prepare(tool(builtin_id, **(config or {})))
             prepared.preflight(dict(arguments))
             return await prepared(arguments, context or Context("inv_1", "ann", None, "default"))
         finally:
             await executor.aclose()
+            await client.aclose()
 
     return asyncio.run(story())
+
+
+def no_client() -> Client:
+    """What tools are given that do not reach the network."""
+    raise AssertionError("nobody asks")
 
 
 @contextmanager
@@ -80,6 +90,8 @@ def manifest(**tools: dict[str, Any]) -> str:
 async def shop(root: Path, environment: dict[str, str] | None = None, /, *, network_allow: tuple[str, ...] = (),
                policy: str = ALLOW_ALL, **tools: dict[str, Any]) -> AsyncIterator[App]:  # fmt: skip
     """An app whose agent `shop` has these built-in tools."""
-    executor = BuiltinExecutor(root, environment or {}, network_allow=network_allow)
+    client = Client(Guard(network_allow))
+    executor = BuiltinExecutor(root, environment or {}, lambda: client)
     async with memory_app(definitions={"agent.yaml": manifest(**tools)}, policy=policy, executors=[executor]) as app:
         yield app
+    await client.aclose()

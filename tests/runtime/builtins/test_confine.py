@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.runtime.builtins.executor import BuiltinExecutor
-from tests.runtime.builtins.scene import refused, run, tool
+from tests.runtime.builtins.scene import no_client, refused, run, tool
 
 SECRET = "the secret outside"
 
@@ -367,7 +367,7 @@ def run_after(ground: Path, change: Callable[[], None], config: dict[str, Any], 
     """A call of `read` that was prepared before something changed."""
 
     async def story() -> Any:
-        executor = BuiltinExecutor(ground, {})
+        executor = BuiltinExecutor(ground, {}, no_client)
         prepared: Any = executor.prepare(tool("read", **config))
         change()
         try:

@@ -11,7 +11,7 @@ import pytest
 
 from ferrule.model.result import Result
 from ferrule.runtime.builtins.executor import BuiltinExecutor
-from tests.runtime.builtins.scene import refused, shop, tool
+from tests.runtime.builtins.scene import no_client, refused, shop, tool
 from tests.runtime.builtins.web import answer, web
 
 ON: dict[str, Any] = {"enabled": True}
@@ -19,7 +19,7 @@ ON: dict[str, Any] = {"enabled": True}
 
 def test_the_five_are_run_and_nothing_else(tmp_path: Path) -> None:
     """ADL-17: case counts, and only tools of agent files are meant."""
-    executor = BuiltinExecutor(tmp_path, {})
+    executor = BuiltinExecutor(tmp_path, {}, no_client)
     assert all(executor.can_run(tool(name)) for name in ("read", "write", "edit", "bash", "fetch"))
     read = tool("read")
     assert not executor.can_run(_named(read, "Read", "adl"))

@@ -9,6 +9,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
+
+
+def local_client() -> Client:
+    """A client for one loop that may reach this machine."""
+    return Client(Guard(("127.0.0.1",)))
+
 
 class Asked(NamedTuple):
     """One question that arrived."""
@@ -46,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in self.server.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Connection", "close")  # a client of one test has no time to close what it keeps
         self.end_headers()
         self.wfile.write(answer)
 

@@ -13,7 +13,7 @@ import msgspec
 from ferrule.contracts.hook import Hook, HookInput, HookOutput
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings
 from ferrule.runtime.hooks.guardrail_set import guardrails_of
-from tests.runtime.hooks.answering import Answering, answering
+from tests.runtime.hooks.answering import Answering, answering, local_client
 
 SECRET = "a secret that signs questions"
 ENV = {"PATH": "/usr/bin:/bin", "GUARD_SECRET": SECRET}
@@ -32,7 +32,7 @@ def hooks_of(
     env: Mapping[str, str] = ENV,
 ) -> tuple[Hook, ...]:
     files = {agent: {"guardrails": block} for agent, block in (agents or {}).items()}
-    return guardrails_of(said, files, root, env, ("127.0.0.1",), fired)
+    return guardrails_of(said, files, root, env, local_client, fired)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ferrule.runtime.hooks.guardrail_agents import agents_in
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.hooks.guardrail_set import around, guardrails_of
 from ferrule.testing import ScriptedApprover, memory_app
-from tests.runtime.hooks.answering import answering
+from tests.runtime.hooks.answering import answering, local_client
 from tests.runtime.hooks.guarding import ENV, hooks_of, program, settings
 from tests.spec.scene import BERN, TRUSTED, Scene, Spy, TestHook, made, played, scene
 from tests.spec.test_dialect_calls import CITY, shop
@@ -290,7 +290,7 @@ async def desk(
         catalog = app.catalog
     with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
         guardrails = (settings(kind="http", url=server.url, secret_env="GUARD_SECRET"), *said)
-        hooks = guardrails_of(guardrails, agents_in(catalog), Path(), ENV, ("127.0.0.1",), fired)
+        hooks = guardrails_of(guardrails, agents_in(catalog), Path(), ENV, local_client, fired)
         async with memory_app(catalog=catalog, executors=[Spy(default={})], policy=TRUSTED, hooks=hooks) as app:
             yield app
 

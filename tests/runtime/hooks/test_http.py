@@ -9,16 +9,22 @@ import pytest
 
 from ferrule.contracts.hook import HookFailed
 from ferrule.errors import SettingsError
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.post import is_authentic
 from ferrule.runtime.hooks.http import MAX_ANSWER_BYTES, HttpReach
+from tests.infra.network.servers import client
 from tests.runtime.hooks.answering import answering, saying
 
 SECRET = "a secret of some length"
-LOCAL = ("127.0.0.1",)
 
 
 def ask(url: str, message: bytes = b"{}", timeout_seconds: float = 10.0) -> bytes:
-    return asyncio.run(HttpReach(url, SECRET, timeout_seconds, LOCAL).ask(message))
+    async def story() -> bytes:
+        async with client() as http:
+            return await HttpReach(http, url, SECRET, timeout_seconds).ask(message)
+
+    return asyncio.run(story())
 
 
 def test_a_question_arrives_signed_and_its_answer_comes_back() -> None:
@@ -66,6 +72,11 @@ def test_an_answer_may_end_with_its_connection() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: a\r\n folded\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}xx",
         b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n{}",
@@ -86,7 +97,8 @@ def test_an_address_has_a_deadline() -> None:
 
 def test_a_private_address_that_is_not_listed_gets_nothing() -> None:
     async def story(port: int) -> None:
-        reach = HttpReach(f"https://hooks.example.com:{port}/", SECRET, 5.0, resolver=lambda host, port: ["127.0.0.1"])
+        guard = Guard(resolver=lambda host, port: ["127.0.0.1"])
+        reach = HttpReach(Client(guard), f"https://hooks.example.com:{port}/", SECRET, 5.0)
         with pytest.raises(HookFailed, match="not a public address"):
             await reach.ask(b"{}")
 
@@ -106,5 +118,5 @@ def test_a_private_address_that_is_not_listed_gets_nothing() -> None:
 )
 def test_an_address_that_cannot_be_used_is_a_settings_error(url: str, secret: str, says: str) -> None:
     with pytest.raises(SettingsError, match=says) as refused:
-        HttpReach(url, secret)
+        HttpReach(Client(Guard()), url, secret)
     assert "s3cret" not in str(refused.value)

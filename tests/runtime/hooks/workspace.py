@@ -13,6 +13,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.hooks.builtin import hooks_of
 from ferrule.settings import HookSettings
 from ferrule.testing import memory_app
+from tests.runtime.hooks.answering import local_client
 
 ENV = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "HOOK_SECRET": "a secret of some length", "OTHER": "s3cret"}
 RAN: list[str] = []
@@ -28,7 +29,7 @@ async def look(city: str) -> str:
 def made(root: Path, **said: Any) -> Hook:
     """The one hook of these settings."""
     usual: dict[str, Any] = {"id": "guard", "event": "pre_tool_use", "timeout_seconds": 10.0}
-    (one,) = hooks_of([HookSettings(**(usual | said))], root, ENV, ("127.0.0.1",))
+    (one,) = hooks_of([HookSettings(**(usual | said))], root, ENV, local_client)
     return one
 
 

@@ -15,19 +15,26 @@ from hypothesis import strategies as st
 from ferrule.contracts.notifier import NotTaken
 from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
-from ferrule.infra.network.guard import checked_addresses, is_public, parse_target
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Forbidden, Guard, is_public, parse_target
 from ferrule.infra.network.post import is_authentic, signature
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.notifiers.webhook import WebhookNotifier
 from tests.runtime.notifiers.receiver import receiving
 
 SECRET = b"a secret of some length"
-LOCAL = ("127.0.0.1",)
 NOTICE: dict[str, Any] = {"id": "inv_1.5", "invocation_id": "inv_1", "tool_id": "refund"}
 
 
-def send(url: str, *, allowed: tuple[str, ...] = LOCAL, **options: Any) -> None:
-    asyncio.run(WebhookNotifier(url, SECRET, allowed, clock=lambda: 1_700_000_000.5, **options).notify(NOTICE))
+def send(url: str, guard: Guard | None = None, **options: Any) -> None:
+    async def story() -> None:
+        client = Client(guard or Guard(("127.0.0.1",)))
+        try:
+            await WebhookNotifier(client, url, SECRET, clock=lambda: 1_700_000_000.5, **options).notify(NOTICE)
+        finally:
+            await client.aclose()
+
+    asyncio.run(story())
 
 
 def test_a_notice_arrives_once_signed_and_whole() -> None:
@@ -94,17 +101,17 @@ def test_tls_is_spoken_with_the_name_that_was_asked_for() -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"])
 def test_nothing_goes_to_private_addresses_unless_the_host_is_listed(address: str) -> None:
     """Also when only one of several addresses is private: the next look-up could give that one."""
-    target = parse_target("https://hooks.example.com/x", ())
-    with pytest.raises(PermissionError, match=r"\[network\] allow"):
-        checked_addresses(target, (), lambda host, port: ["93.184.216.34", address])
-    listed = ("HOOKS.example.com.",)
-    assert checked_addresses(target, listed, lambda host, port: [address]) == [address]
+    both = Guard((), lambda host, port: ["93.184.216.34", address])
+    target = parse_target("https://hooks.example.com/x", both)
+    with pytest.raises(Forbidden, match=r"\[network\] allow"):
+        both.addresses(target)
+    assert Guard(("HOOKS.example.com.",), lambda host, port: [address]).addresses(target) == [address]
 
 
 def test_an_unlisted_private_address_is_refused_for_good_and_nothing_is_sent() -> None:
     with receiving() as receiver, pytest.raises(NotTaken, match="not a public address") as refused:
         url = f"https://hooks.example.com:{receiver.server_port}/"
-        send(url, allowed=(), resolver=lambda host, port: ["127.0.0.1"])
+        send(url, Guard(resolver=lambda host, port: ["127.0.0.1"]))
     assert refused.value.is_final
     assert receiver.got == []
 
@@ -139,12 +146,12 @@ def test_public_addresses_are_public() -> None:
 )  # fmt: skip
 def test_addresses_that_make_no_sense_are_a_settings_error(url: str) -> None:
     with pytest.raises(SettingsError, match="webhook"):
-        WebhookNotifier(url, SECRET)
+        WebhookNotifier(Client(Guard()), url, SECRET)
 
 
 def test_a_short_secret_is_refused_and_not_shown() -> None:
     with pytest.raises(SettingsError) as refused:
-        WebhookNotifier("https://example.com/", b"short")
+        WebhookNotifier(Client(Guard()), "https://example.com/", b"short")
     assert "short" not in str(refused.value)
 
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from ferrule.infra.tasks import resolve
 from ferrule.model.serving import JwtSettings
 from ferrule.servers.auth import jwks
-from ferrule.servers.auth.jwks import ASKED_EVERY_SECONDS, KEPT_SECONDS, Keys, KeysUnknown, client_for
+from ferrule.servers.auth.jwks import ASKED_EVERY_SECONDS, KEPT_SECONDS, Keys, KeysUnknown, client_for, hosts_of
 from tests.driven import driven
 from tests.servers.issuer import Issuer, issuing, public
 
@@ -32,7 +32,7 @@ class Watch:
 @asynccontextmanager
 async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[Keys, Watch, list[int]]]:
     settings, watch, changes = JwtSettings(issuer=issuer.url, **said), Watch(), []
-    client = client_for([settings], ())
+    client = client_for(hosts_of([settings]))
     keys = Keys(settings, client, lambda: changes.append(1), watch)
     try:
         yield keys, watch, changes

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ferrule.app.imports.store import ImportRecord, Kept, demand_name, imports_of, kept_import
+from ferrule.app.network import Network
 from ferrule.errors import WorkspaceError
-from ferrule.infra.network.client import Client
-from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.redirects import Step, follow
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
@@ -83,7 +83,7 @@ async def _fetched(workspace: Workspace, source: str) -> bytes:
         raise WorkspaceError(
             "the address holds a password, which would be written down; fetch the document yourself, and pipe it"
         )
-    client = Client(Guard(workspace.settings.network.allow))
+    client = Network(workspace.settings, os.environ, workspace.root).client()
     try:
         async with asyncio.timeout(_SECONDS):
             followed = await follow(client, Step("GET", parse_url(source), _ACCEPT))

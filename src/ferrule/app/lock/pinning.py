@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from ferrule.app.lock.reviews import TELLING, Review, Reviewed, Served, review_oxp, without_secrets
+from ferrule.app.network import Network
 from ferrule.app.surroundings import surroundings_of
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.redactor import Redactor
@@ -43,8 +44,9 @@ async def review(
     servers = [server for server in served(workspace) if only is None or server.upstream.key in only]
     # Shapes of keys are left alone: examples in descriptions have them.
     redactor = KnownSecrets(msgspec.structs.replace(workspace.settings.redaction, well_known=False), env)
+    client = Network(workspace.settings, env, workspace.root, redactor.add).client()
     around = surroundings_of(
-        workspace.settings, env, workspace.root, redactor.add, tick=time.monotonic,
+        client, workspace.settings, env, workspace.root, redactor.add, tick=time.monotonic,
         now=lambda: int(time.time() * MICROSECONDS), redactor=redactor,
     )  # fmt: skip
     executor = McpExecutor(around)

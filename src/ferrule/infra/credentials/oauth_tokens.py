@@ -20,6 +20,7 @@ from ferrule.infra.credentials.oauth_metadata import client_of
 from ferrule.infra.credentials.oauth_records import Challenge
 from ferrule.infra.credentials.sealed import Busy, Damaged
 from ferrule.infra.credentials.tokens import Grant, Owner
+from ferrule.infra.tasks import hear_failure
 from ferrule.model.surface import DEFAULT_TENANT
 
 AUTHORIZATION_REQUIRED = "authorization_required"
@@ -154,8 +155,7 @@ class UserTokens:
 
     def _done(self, owner: Owner, task: asyncio.Task[Grant | None]) -> None:
         del self._renewing[owner]
-        if not task.cancelled():
-            task.exception()  # whoever waited got it; nobody else has to hear of it
+        hear_failure(task)  # whoever waited got it
 
     async def _renew(self, owner: Owner) -> Grant | None:
         """Renew a grant, alone among all processes; None when the user has to authorize again. Raises ExecutionFailed."""

@@ -7,31 +7,35 @@ are not followed here (`redirects.py` does): whoever follows one asks the guard 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.guard import Guard
-from ferrule.infra.network.pool import Host, dial
+from ferrule.infra.network.guard import Guard, is_public
+from ferrule.infra.network.pool import Host, Route, dial
+from ferrule.infra.network.proxies import Proxies, is_inside
 from ferrule.infra.network.request import (
     BadRequest,
     Body,
     BrokenAnswer,
     Headers,
+    ProxyRefused,
     Request,
     TooLong,
     Unreachable,
     write_request,
 )
 from ferrule.infra.network.response import Response
+from ferrule.infra.network.tls import TlsContexts
 from ferrule.infra.network.urls import Target, parse_url
-
-if TYPE_CHECKING:
-    from ferrule.infra.network.http2 import Http2Connection
 
 DEFAULT_BYTES = 4 * 1024**2
 _TRIES = (2, 1, 0)
+_LOOK_UP_SECONDS = 2.0
+"""How long a name is looked up that a proxy is for: behind many of them the names of the internet are unknown."""
+_UNKNOWN_SECONDS = 30.0
+"""How long it is remembered that a name is not known."""
+_NO_PROXIES = Proxies()
 
 
 class Fetched(NamedTuple):
@@ -50,21 +54,22 @@ class Client:
         self,
         guard: Guard,
         *,
-        tls: ssl.SSLContext | None = None,
-        http2: bool = True,
+        tls: TlsContexts | None = None,
+        proxies: Proxies = _NO_PROXIES,
         per_host: int = 100,
         idle_seconds: float = 30.0,
         connect_seconds: float = 10.0,
     ) -> None:
-        """`tls` is told which versions of HTTP to offer; `connect_seconds` bounds looking up and dialling all addresses."""
+        """`connect_seconds` bounds looking up and dialling all addresses."""
         self.guard = guard
-        self._tls = tls
-        self._http2 = http2
-        self._is_offered = False
+        self._tls = tls or TlsContexts()
+        self._proxies = proxies
         self._per_host = per_host
         self._idle_seconds = idle_seconds
         self._connect_seconds = connect_seconds
         self._hosts: dict[tuple[str, str, int], Host] = {}
+        self._unknown: dict[str, float] = {}
+        """Names that are for a proxy to resolve, until when."""
         self._sweep: asyncio.TimerHandle | None = None
 
     async def send(
@@ -119,6 +124,12 @@ class Client:
             response = await self.send(method, target, headers, body, length=length, listed_only=listed_only)
             return Fetched(response.status, response.headers, await response.read(max_bytes))
 
+    async def knock(self, target: Target, *, listed_only: bool = False) -> None:
+        """Connect, say nothing, and hang up. Raises Forbidden, Unreachable."""
+        if listed_only:
+            self.guard.demand_listed(target)
+        (await self._dial(target)).close()
+
     def in_use(self, target: Target) -> int:
         """How many requests to the target's host are under way."""
         host = self._hosts.get(target[:3])
@@ -139,9 +150,11 @@ class Client:
             connection = self._kept(request, host) if tries_left else None
             is_kept = connection is not None
             if connection is None:
-                connection = await self._fresh(request, host)
+                connection = await self._dial(request.target)
             try:
                 return await connection.exchange(request, host)
+            except ProxyRefused:
+                raise
             except Unreachable as error:
                 # Sent again if nothing was done, or if it was closed while it lay idle and nothing can be done twice.
                 is_harmless = not error.is_sent or (is_kept and request.is_safe)
@@ -149,7 +162,7 @@ class Client:
                     raise
         raise AssertionError("unreachable: the last try raises")
 
-    def _kept(self, request: Request, host: Host) -> Connection | Http2Connection | None:
+    def _kept(self, request: Request, host: Host) -> Connection | None:
         """An idle connection that still stands."""
         idle = host.idle
         while idle:
@@ -158,71 +171,51 @@ class Client:
             if connection.is_usable(self._idle_seconds) and (request.is_safe or connection.is_silent()):
                 return connection
             connection.close()
-        if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
-            return host.http2
         return None
 
-    async def _fresh(self, request: Request, host: Host) -> Connection | Http2Connection:
-        """A new connection. Where HTTP/2 may be spoken the first one is made for all who wait."""
-        while True:
-            if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
-                return host.http2
-            if host.opening is None:
-                break
-            await asyncio.shield(host.opening)
-        if not request.target.is_secure or not self._http2 or host.is_http1:
-            return self._entered(host, await self._dial(request.target))
-        opening = host.opening = asyncio.get_running_loop().create_future()
-        try:
-            connection = self._entered(host, await self._dial(request.target))
-        except Exception as error:
-            opening.set_exception(error)
-            opening.exception()  # nobody may be waiting for it
-            raise
-        finally:
-            host.opening = None
-            if not opening.done():
-                opening.set_result(None)
-        return connection
-
-    def _entered(self, host: Host, connection: Connection | Http2Connection) -> Connection | Http2Connection:
-        if isinstance(connection, Connection):
-            host.is_http1 = True
-        else:
-            host.is_http1 = False
-            if host.http2 is not None:
-                host.http2.drain()
-            host.http2 = connection
-        return connection
-
-    async def _dial(self, target: Target) -> Connection | Http2Connection:
+    async def _dial(self, target: Target) -> Connection:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._connect_seconds
         try:
             async with asyncio.timeout_at(end):
-                addresses = await self._addresses(target)
+                route = await self._route(target)
         except TimeoutError:
             raise Unreachable(f"{target.host} was not found within {self._connect_seconds:g} seconds") from None
-        tls = self._context() if target.is_secure else None
-        return await dial(target, addresses, tls, end - loop.time())
+        return await dial(route, end - loop.time())
 
-    async def _addresses(self, target: Target) -> list[str]:
+    async def _route(self, target: Target) -> Route:
+        """Where to dial for a target: judged addresses of its own, or a proxy. Raises Forbidden, Unreachable."""
+        tls = self._tls.find(target) if target.is_secure else None
+        proxy = self._proxies.find(target)
+        if proxy is not None and not is_inside(target):
+            known = await self._known(target)
+            if known is None or all(map(is_public, known)):
+                place = proxy.target
+                proxy_tls = self._tls.find(place) if place.is_secure else None
+                return Route(target, await self._look(self.guard.find, place), tls, proxy, proxy_tls)
+            return Route(target, known, tls)  # listed, and inside: nothing for a proxy
+        return Route(target, await self._look(self.guard.addresses, target), tls)
+
+    async def _known(self, target: Target) -> list[str] | None:
+        """The judged addresses of a target that a proxy is for; None when its name is known to the proxy alone."""
+        now = asyncio.get_running_loop().time()
+        if self._unknown.get(target.host, 0.0) > now:
+            return None
         try:
-            if target.is_literal:
-                return self.guard.addresses(target)
-            return await asyncio.to_thread(self.guard.addresses, target)
+            async with asyncio.timeout(_LOOK_UP_SECONDS):
+                return await self._look(self.guard.addresses, target)
+        except (Unreachable, TimeoutError):
+            # Look-ups that do not end keep threads, of which there are few.
+            self._unknown[target.host] = now + _UNKNOWN_SECONDS
+            return None
+
+    async def _look(self, find: Callable[[Target], list[str]], target: Target) -> list[str]:
+        try:
+            return find(target) if target.is_literal else await asyncio.to_thread(find, target)
         except TimeoutError:
             raise
         except OSError:
             raise Unreachable(f"{target.host} has no address") from None
-
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        if not self._is_offered:
-            self._tls.set_alpn_protocols(["h2", "http/1.1"] if self._http2 else ["http/1.1"])
-            self._is_offered = True
-        return self._tls
 
     def _watch(self) -> None:
         """Look after idle connections, as long as there are hosts."""
@@ -231,6 +224,8 @@ class Client:
 
     def _swept(self) -> None:
         self._sweep = None
+        now = asyncio.get_running_loop().time()
+        self._unknown = {name: until for name, until in self._unknown.items() if until > now}
         for key, host in list(self._hosts.items()):
             host.close_idle(self._idle_seconds)
             if host.is_unused:

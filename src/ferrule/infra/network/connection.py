@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
-from ferrule.infra.network.request import BadRequest, BrokenAnswer, Request, Unreachable
+from ferrule.infra.network.proxies import LOGIN_WANTED, Proxy, login_refused
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, ProxyRefused, Request, Unreachable
 from ferrule.infra.network.response import Arrival, Response
 
 if TYPE_CHECKING:
@@ -35,13 +36,15 @@ class Connection(Arrival, asyncio.Protocol):
     __slots__ = (
         "_count", "_head_bytes", "_headers", "_host", "_idle_limit", "_idle_since", "_interim", "_is_asked", "_is_kept",
         "_is_lost", "_is_paused", "_is_until_closed", "_loop", "_method", "_parser", "_poll", "_quiet", "_transport", "_upload",
-        "_writable", "has_answered",
+        "_writable", "has_answered", "proxy",
     )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
         self.has_answered = False
         """True once a byte of the current answer came."""
+        self.proxy: Proxy | None = None
+        """The proxy at the other end, when requests are written for one."""
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser: Any = None
@@ -137,13 +140,14 @@ class Connection(Arrival, asyncio.Protocol):
     def _write(self, request: Request) -> None:
         assert self._transport is not None
         body = request.body
+        head = request.head if self.proxy is None else request.head_for(self.proxy)
         if not isinstance(body, bytes):
-            self._transport.write(request.head)
+            self._transport.write(head)
             self._upload = self._loop.create_task(self._send(body, request.length))
         elif len(body) <= _TOGETHER:
-            self._transport.write(request.head + body)
+            self._transport.write(head + body)
         else:
-            self._transport.write(request.head)
+            self._transport.write(head)
             self._transport.write(body)
 
     async def _send(self, body: AsyncIterable[bytes], length: int | None) -> None:
@@ -264,10 +268,12 @@ class Connection(Arrival, asyncio.Protocol):
             return
         try:
             self._begin(status)
-        except BrokenAnswer as error:
+        except (BrokenAnswer, ProxyRefused) as error:
             self._fail(error)
 
     def _begin(self, status: int) -> None:
+        if self.proxy is not None and status == LOGIN_WANTED:
+            raise login_refused(self.proxy)
         headers, is_head = self._headers, self._method == "HEAD"
         has_body = not is_head and status not in _NO_BODY
         is_chunked = False

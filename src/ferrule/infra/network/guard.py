@@ -1,8 +1,8 @@
 """Decides which hosts may be dialled: resolves a name once, checks every address, and lets only such an address be used.
 
 A host that resolves to loopback, private, link-local, metadata or other special ranges, however an address is wrapped in
-another, needs its name in `[network] allow`. `parse_target` and `checked_addresses` say the same about addresses in
-settings: https, unless the host is listed.
+another, needs its name in `[network] allow`. `parse_target` says the same about addresses in settings: https, unless the
+host is listed.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Guard:
 
     def __init__(self, allowed: Collection[str] = (), resolver: Resolve = resolve) -> None:
         """`allowed`: hosts, or `host:port`. An entry that is neither allows nothing."""
-        self._allowed = frozenset(filter(None, map(_entry, allowed)))
+        self._allowed = frozenset(filter(None, map(parse_entry, allowed)))
         self._resolver = resolver
 
     def lists(self, target: Target) -> bool:
@@ -125,10 +125,15 @@ class Guard:
 
         Raises Forbidden when one of them is not public and the host is not listed, OSError when there is none.
         """
+        found = self.find(target)
+        self.judge(target, found)
+        return found
+
+    def find(self, target: Target) -> list[str]:
+        """The addresses of a target, unjudged. Blocks while the name is resolved. Raises OSError when there is none."""
         found = [target.host] if target.is_literal else self._resolver(target.host, target.port)
         if not found:
             raise Unresolved(f"{target.host} has no address")
-        self.judge(target, found)
         return found
 
     def judge(self, target: Target, addresses: Collection[str]) -> None:
@@ -143,7 +148,8 @@ class Guard:
             )
 
 
-def _entry(text: str) -> tuple[str, int | None] | None:
+def parse_entry(text: str) -> tuple[str, int | None] | None:
+    """`host` or `host:port` in one spelling; None for what is neither."""
     bare = text.strip()
     if bare.count(":") > 1 and not bare.startswith("["):
         bare = f"[{bare}]"
@@ -156,22 +162,14 @@ def _entry(text: str) -> tuple[str, int | None] | None:
     return target.host, target.port if bare.rpartition("]")[2].count(":") else None
 
 
-def parse_target(url: str, allowed: Collection[str], what: str = "webhook") -> Target:
+def parse_target(url: str, guard: Guard, what: str = "webhook") -> Target:
     """The parts of a URL. Raises SettingsError for one that nothing should be sent to; `what` it is for stands in the message."""
     try:
         target = parse_url(url)
     except BadUrl as error:
         raise SettingsError(f"the {what} address cannot be used: {error}") from None
-    if not target.is_secure and not Guard(allowed).lists(target):
+    if not target.is_secure and not guard.lists(target):
         raise SettingsError(
             f"the {what} to {target.host} must use https, or {target.host} must stand in [network] allow"
         )
     return target
-
-
-def checked_addresses(target: Target, allowed: Collection[str], resolver: Resolve = resolve) -> list[str]:
-    """The addresses to connect to, in order. Raises PermissionError when one of them is not public, OSError otherwise."""
-    try:
-        return Guard(allowed, resolver).addresses(target)
-    except Forbidden as error:
-        raise PermissionError(str(error)) from None

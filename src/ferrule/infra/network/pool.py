@@ -1,46 +1,39 @@
 """Makes connections to a host and keeps them between requests: idle ones, and the places of those that use one now.
 
-`dial` tries checked addresses in turn and finds out which version of HTTP is spoken. The client stands above; the two kinds
-of connections below. Nothing here resolves a name.
+`dial` tries checked addresses in turn, those of the target or of the proxy on the way to it. The client stands above, the
+connection below. Nothing here resolves a name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import ssl
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import NamedTuple
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.request import Unreachable
+from ferrule.infra.network.proxies import Proxy
+from ferrule.infra.network.request import ProxyRefused, Unreachable, Untrusted
+from ferrule.infra.network.tunnel import open_tunnel
 from ferrule.infra.network.urls import Target
-
-if TYPE_CHECKING:
-    from ferrule.infra.network.http2 import Http2Connection
 
 
 class Host:
     """One scheme, host and port. A place is taken before a connection is, and given back when the answer was read."""
 
-    __slots__ = ("_is_closed", "_waiting", "free", "http2", "idle", "is_http1", "opening", "places")
+    __slots__ = ("_is_closed", "_waiting", "free", "idle", "places")
 
     def __init__(self, places: int) -> None:
         self.places = self.free = places
         self.idle: deque[Connection] = deque()
-        self.http2: Http2Connection | None = None
-        self.is_http1 = False
-        """True once it turned out that it does not speak HTTP/2."""
-        self.opening: asyncio.Future[None] | None = None
-        """Set while the first connection is made; whether others are needed is known then."""
         self._is_closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def is_unused(self) -> bool:
         """True when nothing would be lost with it."""
-        return self.free == self.places and not self.idle and self.http2 is None
+        return self.free == self.places and not self.idle
 
     async def take(self) -> None:
         """Wait for a place; who came first gets the first."""
@@ -84,9 +77,6 @@ class Host:
             else:
                 connection.close()
         self.idle = deque(kept)
-        if self.http2 is not None and not self.http2.is_usable(idle_seconds):
-            self.http2.drain()
-            self.http2 = None
 
     def close(self) -> None:
         """Close what is idle, and everything else as soon as it is."""
@@ -94,59 +84,57 @@ class Host:
         for connection in self.idle:
             connection.close()
         self.idle.clear()
-        if self.http2 is not None:
-            self.http2.drain()
-            self.http2 = None
 
 
-async def dial(
-    target: Target, addresses: Sequence[str], tls: ssl.SSLContext | None, seconds: float
-) -> Connection | Http2Connection:
+class Route(NamedTuple):
+    """How a target is reached."""
+
+    target: Target
+    addresses: Sequence[str]
+    """To dial in their order: those of the target that were judged, or those of the proxy."""
+    tls: ssl.SSLContext | None = None
+    """For the target."""
+    proxy: Proxy | None = None
+    proxy_tls: ssl.SSLContext | None = None
+
+
+async def dial(route: Route, seconds: float) -> Connection:
     """Try the addresses in their order, each for its share of the time that is left. Raises Unreachable."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    refused = Unreachable(f"{target.host} has no address")
-    for number, address in enumerate(addresses):
-        share = (end - loop.time()) / (len(addresses) - number)
+    far = route.target if route.proxy is None else route.proxy.target
+    who = far.host if route.proxy is None else f"the proxy {far.host}"
+    refused = Unreachable(f"{who} has no address")
+    for number, address in enumerate(route.addresses):
+        share = (end - loop.time()) / (len(route.addresses) - number)
         try:
             async with asyncio.timeout(share):
-                return await _one(target, address, tls)
+                return await _one(route, address)
+        except ProxyRefused:  # its other addresses would say the same
+            raise
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(
-                f"{target.host} did not prove who it is: {error.verify_message}; if its certificate is right, trust its"
-                " issuer with the variable SSL_CERT_FILE"
+            raise Untrusted(
+                f"{route.target.host if route.proxy is None else f'{route.target.host}, or the proxy on the way,'} did not prove"
+                f" who it is: {error.verify_message}; if its certificate is right, trust its issuer with ca in [network] or"
+                " [network.tls], or with the variable SSL_CERT_FILE"
             ) from None
         except OSError as error:  # TLS failures and TimeoutError are such too
-            refused = Unreachable(f"{target.host} could not be reached: {_reason(error, target, seconds)}")
+            refused = Unreachable(f"{who} could not be reached: {_reason(error, far, seconds)}")
     raise refused
 
 
-async def _one(target: Target, address: str, tls: ssl.SSLContext | None) -> Connection | Http2Connection:
+async def _one(route: Route, address: str) -> Connection:
+    # An address, not a name: nothing is resolved again. TLS goes by the name.
+    target, tls = route.target, route.tls
+    if route.proxy is not None and tls is not None:
+        return await open_tunnel(route.proxy, address, target, tls, route.proxy_tls)
+    if route.proxy is not None:
+        target, tls = route.proxy.target, route.proxy_tls
+    name = target.host if tls is not None else None
     loop = asyncio.get_running_loop()
-    # An address, not a name: nothing is resolved again.
-    if tls is None:
-        return (await loop.create_connection(Connection, address, target.port))[1]
-    greeting = (await loop.create_connection(_Greeting, address, target.port, ssl=tls, server_hostname=target.host))[1]
-    if greeting.made is None:
-        raise ConnectionAbortedError
-    return greeting.made
-
-
-class _Greeting(asyncio.Protocol):
-    """Stands at a connection with TLS until the two sides have agreed on a version of HTTP."""
-
-    def __init__(self) -> None:
-        self.made: Connection | Http2Connection | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast(asyncio.Transport, transport)  # other loops' are not of this class
-        if stream.get_extra_info("ssl_object").selected_alpn_protocol() == "h2":
-            # Loaded when somebody speaks it: most of what is called does not, and it takes a while.
-            self.made = importlib.import_module("ferrule.infra.network.http2").Http2Connection()
-        else:
-            self.made = Connection()
-        stream.set_protocol(self.made)
-        self.made.connection_made(transport)
+    connection = (await loop.create_connection(Connection, address, target.port, ssl=tls, server_hostname=name))[1]
+    connection.proxy = route.proxy
+    return connection
 
 
 def _reason(error: OSError, target: Target, seconds: float) -> str:

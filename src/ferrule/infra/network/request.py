@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule.infra.network.urls import Target
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.proxies import Proxy
 
 
 class Unreachable(OSError):
@@ -21,6 +24,14 @@ class Unreachable(OSError):
         super().__init__(message)
         self.is_sent = is_sent
         """True when the request may have arrived, and may have been acted upon. False: certainly nothing happened."""
+
+
+class Untrusted(Unreachable):
+    """It did not prove who it is. Nothing was sent."""
+
+
+class ProxyRefused(Unreachable):
+    """The proxy on the way wants a login, or gives no way. Trying again at once would change nothing."""
 
 
 class BrokenAnswer(Exception):
@@ -50,7 +61,17 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "range"})
 _NEVER = frozenset(
-    {"transfer-encoding", "keep-alive", "proxy-connection", "upgrade", "te", "trailer", "expect", "http2-settings"}
+    {
+        "transfer-encoding",
+        "keep-alive",
+        "proxy-connection",
+        "proxy-authorization",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+        "http2-settings",
+    }
 )
 _CODINGS = "gzip, deflate"
 
@@ -60,31 +81,24 @@ class Request(NamedTuple):
 
     method: str
     target: Target
-    pairs: list[tuple[str, str]]
-    """Headers as they were given, without those that say how the message is framed."""
     body: Body
     length: int | None
     """Of the body; None: nobody knows yet."""
     head: bytes
-    """As HTTP/1.1 has it, with the empty line."""
+    """With the empty line at its end."""
     is_single: bool = False
     """It does something, whatever its method says."""
+
+    def head_for(self, proxy: Proxy) -> bytes:
+        """The head as a proxy wants it: with the whole address, and what the proxy is shown."""
+        method, _, rest = self.head.partition(b" ")
+        path, _, lines = rest.partition(b"\r\n")
+        return b"%b http://%b%b\r\n%b%b" % (method, self.target.authority.encode(), path, proxy.header, lines)
 
     @property
     def is_safe(self) -> bool:
         """True when sending it twice does nothing twice."""
         return self.method in _SAFE and not self.is_single and isinstance(self.body, bytes)
-
-    def fields(self) -> list[tuple[str, str]]:
-        """The head as HTTP/2 has it."""
-        target = self.target
-        fields = [
-            (":method", self.method), (":scheme", target.scheme), (":authority", target.authority), (":path", target.path),
-            *((name.lower(), value) for name, value in self.pairs if name.lower() != "connection"),
-        ]  # fmt: skip
-        if self.length or (self.length == 0 and self.method in _WITH_LENGTH):
-            fields.append(("content-length", str(self.length)))
-        return fields
 
 
 def write_request(
@@ -120,7 +134,7 @@ def write_request(
         pairs.append(pair)
     if accepts:
         pairs.append(("Accept-Encoding", accepts))
-    return Request(method, target, pairs, body, length, _head(method, target, pairs, length), is_single)
+    return Request(method, target, body, length, _head(method, target, pairs, length), is_single)
 
 
 def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int | None) -> bytes:
@@ -147,7 +161,7 @@ def _key(name: str) -> str:
         raise BadRequest("the name of a header has characters that no header has")
     key = name.lower()
     if key in _NEVER:
-        raise BadRequest(f"the header {name} is not for a tool to send: it says how messages are framed")
+        raise BadRequest(f"the header {name} is not for a tool to send: it belongs to the connection")
     return key
 
 

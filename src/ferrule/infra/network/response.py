@@ -1,4 +1,4 @@
-"""Gives an answer to its reader, whichever version of HTTP brought it.
+"""Gives an answer to its reader, as its connection brings it.
 
 Unpacks bodies as they come, a bounded piece at a time, so that a small body cannot become a large one in memory.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Self
 
 from ferrule.infra.network.request import BrokenAnswer, TooLong
@@ -203,7 +203,7 @@ class Response:
         pieces = [piece async for piece in self.pieces(max_bytes)]
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    async def pieces(self, max_bytes: int | None = None) -> AsyncIterator[bytes]:
+    async def pieces(self, max_bytes: int | None = None) -> AsyncGenerator[bytes, None]:
         """The body as it comes, unpacked. Raises BrokenAnswer, TooLong."""
         if self._arrival is None:
             raise RuntimeError("the answer was read or closed before")

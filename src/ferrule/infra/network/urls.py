@@ -44,10 +44,14 @@ class Target(NamedTuple):
         return ":" in self.host or self.host.rpartition(".")[2].isdecimal()
 
     @property
+    def place(self) -> str:
+        """Host and port, always both."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
     def authority(self) -> str:
         """Host and port as a `Host` header has them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return self.place.rpartition(":")[0] if self.port == _DEFAULT_PORTS[self.scheme] else self.place
 
     @property
     def url(self) -> str:

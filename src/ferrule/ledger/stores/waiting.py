@@ -1,37 +1,9 @@
-"""Waits of the stores: for an outcome that must be known, and for the next rows.
-
-A cancellation comes after a certain outcome, not instead of it. Watchers wait on any event loop; any thread wakes them.
-Every kind of store uses both. It does not know rows.
-"""
+"""The bell of a store: whoever waits for the next rows is woken, on any event loop, from any thread. It does not know rows."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TypeVar
-
-T = TypeVar("T")
-
-
-class Certain(asyncio.Future[T]):
-    """A future that cannot be cancelled. Whoever is cancelled while waiting for it is told so once it is done."""
-
-    def cancel(self, msg: object = None) -> bool:
-        """No."""
-        return False
-
-
-async def certainly(future: Certain[T]) -> T:
-    """The outcome. A cancellation meanwhile is delivered at the waiting task's next await."""
-    try:
-        return await future
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is None or not future.done():
-            raise
-        task.uncancel()
-        task.cancel()
-        return future.result()
 
 
 class Watchers:

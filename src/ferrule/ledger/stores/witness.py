@@ -1,4 +1,4 @@
-"""Witnesses: a file elsewhere, or a web address. And the thread that tells one about new heads without holding up anybody."""
+"""A witness that is a file elsewhere, and the thread that tells a witness about new heads without holding up anybody."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
-from ferrule.contracts.registry import late
 from ferrule.contracts.store import Witness
-from ferrule.errors import SettingsError
-
-_request = late("urllib.request:Request")
-_urlopen = late("urllib.request:urlopen")
 
 
 class Head(NamedTuple):
@@ -50,26 +44,6 @@ class FileWitness:
             os.fsync(fd)
         finally:
             os.close(fd)
-
-
-class WebhookWitness:
-    """Posts heads to an address whose owner keeps them."""
-
-    def __init__(self, url: str, *, timeout_seconds: float = 5.0) -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise SettingsError(f"the witness {url!r} is not an http or https address")
-        self._url, self._timeout = url, timeout_seconds
-
-    def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Post one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
-        request = _request(
-            self._url,
-            data=line(Head(ledger, seq, row, at, signature)),
-            headers={"Content-Type": "application/json"},
-            method="POST",
-        )
-        with _urlopen(request, timeout=self._timeout) as answer:
-            answer.read(1024)
 
 
 class WitnessThread:

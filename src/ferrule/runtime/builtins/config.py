@@ -11,14 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.network.guard import Guard
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, ConfigType
 from ferrule.runtime.functions.threads import Threads
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.client import Client
 
 _YES = frozenset({"1", "t", "true", "y", "yes", "on"})
 _NO = frozenset({"0", "f", "false", "n", "no", "off"})
@@ -206,8 +208,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     threads: Threads
     """For work that waits without `await`."""
-    guard: Guard
-    """Which addresses may be reached."""
+    client: Callable[[], Client]
+    """The guarded HTTP client; asked for by a tool that needs it."""
     protected: tuple[Path, ...] = ()
     """Absolute paths of files and folders that no built-in tool reads or writes."""
     fixed: Callable[[], frozenset[str]] = frozenset

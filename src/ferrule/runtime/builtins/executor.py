@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed, Run, Support
 from ferrule.contracts.registry import Registry
-from ferrule.infra.network.guard import Guard, Resolve, resolve
 from ferrule.model.tool import Tool
 from ferrule.runtime.builtins.builtin import BUILTINS
 from ferrule.runtime.builtins.config import ALWAYS_PROTECTED, Config, Place, load_config
 from ferrule.runtime.functions.threads import Threads
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.client import Client
 
 _builtins: Registry[Callable[[Any, Place], Run]] = Registry("built-in tool", BUILTINS)
 
@@ -31,24 +33,23 @@ class BuiltinExecutor:
         self,
         root: Path,
         environment: Mapping[str, str],
+        client: Callable[[], Client],
         *,
-        network_allow: Collection[str] = (),
         protected: Iterable[str | Path] = (),
         fixed: Callable[[], Iterable[Path]] = tuple,
         sandbox: Literal["required", "preferred", "off"] = "required",
         max_output_bytes: int = 64 * 1024**2,
         max_result_chars: int = 50_000,
-        resolver: Resolve = resolve,
     ) -> None:
-        """`protected`: further files and folders no tool may touch, relative to the root: the ledger, the policy files.
-        `fixed` gives the files that no tool may change; it is asked once, when a tool needs to know."""
+        """`client` is asked for by `fetch`. `protected`: further files and folders no tool may touch, relative to the root: the
+        ledger, the policy files. `fixed` gives the files that no tool may change; it is asked once, when a tool needs to know."""
         folder = Path(root).absolute()
         self._threads = Threads(name="ferrule-builtin")
         self._place = Place(
             root=folder,
             environment=environment,
             threads=self._threads,
-            guard=Guard(network_allow, resolver),
+            client=client,
             protected=tuple(dict.fromkeys(folder / path for path in (*ALWAYS_PROTECTED, *protected))),
             fixed=cache(lambda: frozenset(os.path.realpath(path) for path in fixed())),
             sandbox=sandbox,

@@ -1,14 +1,13 @@
 """`fetch`: GET or HEAD of an address under a list of hosts, a limit of bytes and a limit of time.
 
-Each host is checked before it is dialled, redirects included (`infra/network/guard.py`); the answer is cut at its limit, not held
-beyond it. A body goes into the result, or into a file of the download folder.
+The guarded client judges each host before it is dialled, redirects included; the answer is cut at its limit, not held beyond it.
+A body goes into the result, or into a file of the download folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -16,9 +15,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
-from ferrule.infra.network.guard import Forbidden, Unresolved
-from ferrule.infra.network.http import Answer, BrokenAnswer, exchange
+from ferrule.infra.network.client import Response
+from ferrule.infra.network.guard import Forbidden
+from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Untrusted
 from ferrule.infra.network.urls import Target
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.builtins.bodies import Saving, as_text
 from ferrule.runtime.builtins.config import FetchConfig, Place
@@ -30,14 +31,14 @@ MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LONGEST_SECONDS = 24 * 3600
 _TOLD_EVERY = 256 * 1024
-_OWN_HEADERS = {"User-Agent": "ferrule", "Accept": "*/*"}
+_OWN_HEADERS = {"User-Agent": "ferrule", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 class _Facts(NamedTuple):
     """What every result begins with."""
 
     request: Request
-    answer: Answer
+    answer: Response
     started: float
 
     def to_result(self, now: float) -> dict[str, Any]:
@@ -46,7 +47,9 @@ class _Facts(NamedTuple):
             "method": self.request.method,
             "status_code": self.answer.status,
             "duration_ms": int((now - self.started) * 1000),
-            "headers": self.answer.headers,
+            "headers": {
+                "-".join(map(str.capitalize, name.split("-"))): value for name, value in self.answer.headers.items()
+            },
         }
 
 
@@ -55,14 +58,14 @@ class FetchTool:
 
     support = Support(progress=True, cancel=True)
 
-    def __init__(self, config: FetchConfig, place: Place, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, config: FetchConfig, place: Place) -> None:
         self._config = config
         self._place = place
         self._domains = Domains(config.allowed_domains)
         self._seconds = min(config.timeout_seconds, _LONGEST_SECONDS)
         self._folder = os.path.join(place.root, config.download_dir or tempfile.gettempdir())
         self._roots = Roots([self._folder], place.root, place.protected, place.fixed())
-        self._tls = tls
+        self._client = place.client()
 
     def preflight(self, arguments: dict[str, Any]) -> None:
         """Raises ExecutionFailed for what cannot be fetched whatever the network says."""
@@ -97,7 +100,7 @@ class FetchTool:
         self._refuse_domain(request.target)
         if request.target.is_literal:
             try:
-                self._place.guard.judge(request.target, [request.target.host])
+                self._client.guard.judge(request.target, [request.target.host])
             except Forbidden as error:
                 raise violation(str(error), "address_forbidden") from None
         return request
@@ -131,35 +134,29 @@ class FetchTool:
     async def _ask(self, request: Request, context: Context, started: float) -> dict[str, Any] | Request:
         """The result of one request, or the request that it is redirected to."""
         target = request.target
+        headers = {**_without(request.headers), **request.headers}
         try:
-            addresses = await self._place.threads.run(lambda: self._place.guard.addresses(target))
-            tls = await self._secure() if target.is_secure else None
-            headers = {**_without(request.headers), **request.headers}
-            async with exchange(request.method, target, addresses, headers, tls) as answer, aclosing(answer.body):
-                location = answer.headers.get("Location")
+            async with await self._client.send(request.method, target, headers.items()) as answer:
+                location = answer.headers.get("location")
                 if answer.status in _REDIRECTS and location is not None:
                     return self._next(request, location)
                 return await self._given(_Facts(request, answer, started), context)
         except Forbidden as error:
             raise violation(str(error), "address_forbidden") from None
-        except ssl.SSLCertVerificationError as error:
-            said = f"{target.host} is not who it says: {error.verify_message}"
-            raise ExecutionFailed("execution_failed", said, code="certificate_refused") from None
-        except Unresolved:
-            raise _unavailable(f"{target.host} has no address") from None
-        except BrokenAnswer as error:
+        except Untrusted as error:
+            raise ExecutionFailed("execution_failed", str(error), code="certificate_refused") from None
+        except (BrokenAnswer, TooLong) as error:
             raise _unavailable(f"{target.host}: {error}", "broken_answer") from None
-        except TimeoutError:  # our own limit; it is an OSError too
-            raise
-        except OSError as error:
-            raise _unavailable(f"{target.host} could not be reached: {type(error).__name__}") from None
+        except Unreachable as error:
+            # Whoever takes a request and hangs up is there, and gives no answer.
+            raise _unavailable(f"{target.host}: {error}", "broken_answer" if error.is_sent else None) from None
 
     def _next(self, request: Request, location: str) -> Request:
         """The redirect, if it stays on the host or leads to one that is named."""
         following = redirected(request, location)
         before, after = request.target, following.target
         self._refuse_domain(after)
-        if not (is_same_place(before, after) or self._domains.name(after) or self._place.guard.lists(after)):
+        if not (is_same_place(before, after) or self._domains.name(after) or self._client.guard.lists(after)):
             raise violation(
                 f"{before.host} redirects to {after.authority}, which is not followed; fetch {after.url[:500]} itself, or name"
                 " the host in spec.config.tools.fetch.allowed_domains",
@@ -169,17 +166,16 @@ class FetchTool:
 
     async def _given(self, facts: _Facts, context: Context) -> dict[str, Any]:
         answer, request = facts.answer, facts.request
-        coding = answer.headers.get("Content-Encoding", "identity").strip().lower()
-        if coding not in ("", "identity") and request.method != "HEAD":
-            said = f"{request.target.host} sent its answer compressed ({coding[:40]}), though it was asked not to"
-            raise ExecutionFailed("execution_failed", said, code="encoded_answer")
-        body = _Counted(answer.body, self._config.max_bytes, context)
-        if request.save_path is not None and 200 <= answer.status < 300:
-            told = await self._saved(request.save_path, body, context)
-        else:
-            pieces, content_type = [piece async for piece in body], answer.headers.get("Content-Type", "")
-            text = await self._place.threads.run(lambda: as_text(b"".join(pieces), content_type, is_cut=body.is_cut))
-            told = {**text, "bytes_read": body.count, "truncated": body.is_cut}
+        async with aclosing(answer.pieces()) as whole:
+            body = _Counted(whole, self._config.max_bytes, context)
+            if request.save_path is not None and 200 <= answer.status < 300:
+                told = await self._saved(request.save_path, body, context)
+            else:
+                pieces, content_type = [piece async for piece in body], answer.headers.get("content-type", "")
+                text = await self._place.threads.run(
+                    lambda: as_text(b"".join(pieces), content_type, is_cut=body.is_cut)
+                )
+                told = {**text, "bytes_read": body.count, "truncated": body.is_cut}
         return {**facts.to_result(asyncio.get_running_loop().time()), **told}
 
     async def _saved(self, path: str, body: _Counted, context: Context) -> dict[str, Any]:
@@ -191,13 +187,8 @@ class FetchTool:
                 await saving.write(piece)
             written = await saving.commit()
         finally:
-            await asyncio.shield(saving.close())
+            await uncancelled(saving.close())
         return {"saved_to": os.path.normpath(where), "bytes_written": written, "truncated": body.is_cut}
-
-    async def _secure(self) -> ssl.SSLContext:
-        if self._tls is None:  # reading the certificates takes a while
-            self._tls = await self._place.threads.run(ssl.create_default_context)
-        return self._tls
 
 
 class _Counted:

@@ -22,11 +22,11 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Executor, Output, Run, Support, Wire
 from ferrule.contracts.payloads import PayloadWriter
 from ferrule.infra.drivers import DriverMissing
+from ferrule.infra.tasks import hear_failure
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import CacheUpstreams
 from ferrule.runtime.executors.definition import tool_type
-from ferrule.runtime.executors.waits import heard
 
 _LET_GO_SECONDS = 1.0
 
@@ -91,7 +91,7 @@ class Flight:
         self._context = msgspec.structs.replace(leader, wire=self.relay, deadline=None, abort_callbacks=[])
         self._enter(leader)
         self._task = asyncio.ensure_future(_awaited(start(self._context)))
-        self._task.add_done_callback(heard)
+        self._task.add_done_callback(hear_failure)
 
     async def join(self, context: Context) -> Any:
         """Wait for it. Raises what it raised."""

@@ -22,7 +22,7 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
 from ferrule.infra.processes.tree import Tree
-from ferrule.infra.tasks import Patience
+from ferrule.infra.tasks import Patience, close_process
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.functions.frames import HEAD_BYTES, MOST_BYTES, Asked, OutputParts, Said, frame, size_of
 
@@ -161,9 +161,7 @@ class _Child:
         if self.is_idle:
             await patience.wait(self._exited, _CLOSING_SECONDS)
         await self._tree.end(self._exited, patience)
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        close_process(self._process)
         patience.check()
 
     async def _died(self, tool: str) -> ExecutionFailed:

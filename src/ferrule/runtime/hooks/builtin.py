@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent
 from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
 from ferrule.model.hints import nearest
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.client import Client
 
 HOOKS = {
     "command": "ferrule.runtime.hooks.making:command",
@@ -47,15 +50,17 @@ class HookWords(Protocol):
     def env(self) -> tuple[str, ...]: ...
 
 
-Maker = Callable[[HookWords, HookEvent, Path, Mapping[str, str], Collection[str]], Hook]
+Maker = Callable[[HookWords, HookEvent, Path, Mapping[str, str], "Callable[[], Client]"], Hook]
 
 
 def hooks_of(
-    settings: Iterable[HookWords], root: Path, env: Mapping[str, str], allowed_hosts: Collection[str] = ()
+    settings: Iterable[HookWords], root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> tuple[Hook, ...]:
-    """The hooks of a workspace, in the order they are written. Raises SettingsError for one that could never work."""
+    """The hooks of a workspace, in the order they are written; `client` is asked for by those that speak HTTP.
+
+    Raises SettingsError for one that could never work."""
     makers: Registry[Maker] = Registry("kind of hook", HOOKS)
-    return tuple(makers.get(each.kind)(each, event, root, env, allowed_hosts) for each, event in fit_hooks(settings))
+    return tuple(makers.get(each.kind)(each, event, root, env, client) for each, event in fit_hooks(settings))
 
 
 def fit_hooks(settings: Iterable[HookWords]) -> list[tuple[HookWords, HookEvent]]:

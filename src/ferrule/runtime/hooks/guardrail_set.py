@@ -8,9 +8,9 @@ late, only where guardrails are configured.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -23,6 +23,9 @@ from ferrule.runtime.hooks.command import CommandReach
 from ferrule.runtime.hooks.guardrail import Guardrail, Guards
 from ferrule.runtime.hooks.guardrail_agents import guards_of
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns, GuardrailSettings, Point
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.client import Client
 
 _http_reach: Callable[..., Reach] = late("ferrule.runtime.hooks.http:HttpReach")
 
@@ -72,7 +75,7 @@ class Unreachable:
         """Nothing is held."""
 
 
-def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]) -> Reach:
+def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]) -> Reach:
     """The way to a guardrail's provider. Raises SettingsError for settings that could never work."""
     refuse_strangers(settings)
     if settings.kind == "command":
@@ -86,7 +89,7 @@ def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], al
         # Not an error of the workspace: whoever only looks at it need not have what a caller's process uses.
         which = settings.secret_env or "that secret_env names"
         return Unreachable(f"set its secret in the environment variable {which}")
-    return _http_reach(settings.url, secret, settings.timeout_seconds, allowed_hosts)
+    return _http_reach(client(), settings.url, secret, settings.timeout_seconds)
 
 
 def refuse_strangers(settings: GuardrailSettings) -> None:
@@ -151,12 +154,13 @@ def guardrails_of(
     agents: Mapping[str, Mapping[str, Any]],
     root: Path,
     env: Mapping[str, str],
-    allowed_hosts: Collection[str] = (),
+    client: Callable[[], Client],
     fired: FiredRuns | None = None,
 ) -> tuple[Hook, ...]:
     """The hooks of these guardrails. Raises SettingsError.
 
-    `agents`: agent files by id (`agents_in(catalog)`). An agent that names a guardrail nobody configures calls no tools.
+    `agents`: agent files by id (`agents_in(catalog)`); `client` is asked for by guardrails that speak
+    HTTP. An agent that names a guardrail nobody configures calls no tools.
     Nothing is made where neither settings nor agents ask for it.
     """
     memory = FiredRuns() if fired is None else fired
@@ -169,7 +173,7 @@ def guardrails_of(
         # A call may have waited for a person while its run was blocked.
         hooks.append(GuardrailGate(guards, memory, "permission_decision"))
     for each in settings:
-        reach = reach_of(each, root, env, allowed_hosts)
+        reach = reach_of(each, root, env, client)
         hooks += [Guardrail(each, point, reach, guards, memory) for point in dict.fromkeys(each.at)]
     return tuple(hooks)
 

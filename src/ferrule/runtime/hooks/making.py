@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ferrule.contracts.hook import HookEvent
 from ferrule.errors import SettingsError
+from ferrule.infra.network.client import Client
 from ferrule.runtime.hooks.builtin import HookWords
 from ferrule.runtime.hooks.command import CommandReach
 from ferrule.runtime.hooks.external import ExternalHook
@@ -18,7 +19,7 @@ _USUAL = ("PATH", "HOME", "LANG")
 
 
 def command(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
     """`kind = "command"`: runs in the workspace's folder."""
     seen = {name: env[name] for name in (*_USUAL, *each.env) if name in env}
@@ -30,7 +31,7 @@ def command(
 
 
 def http(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
     """`kind = "http"`"""
     if not each.secret_env:
@@ -39,14 +40,14 @@ def http(
     if not secret:
         raise SettingsError(f"the hook {each.id!r}: set its secret in the environment variable {each.secret_env}")
     try:
-        reach = HttpReach(each.url, secret, each.timeout_seconds, allowed_hosts)
+        reach = HttpReach(client(), each.url, secret, each.timeout_seconds)
     except SettingsError as error:
         raise SettingsError(f"the hook {each.id!r}: {error}") from None
     return ExternalHook(each.id, event, reach, each.tools, each.timeout_seconds)
 
 
 def function(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> FunctionHook:
     """`kind = "function"`"""
     return FunctionHook(each.id, event, load_function(each.function, root, each.id), each.tools, each.timeout_seconds)

@@ -1,6 +1,7 @@
 """The notifiers that come with Ferrule, by the word after `kind =` in `[[approval.notify]]`.
 
-Each entry makes the live part from its settings: a function of `url`, `secret` and `allowed_hosts`.
+Each entry makes the live part from its settings: a function of `client` (the guarded HTTP client), `url` and
+`secret`.
 """
 
 NOTIFIERS = {

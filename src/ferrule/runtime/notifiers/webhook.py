@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from ferrule.contracts.notifier import NotTaken
-from ferrule.infra.network.guard import Resolve, resolve
+from ferrule.infra.network.client import Client
 from ferrule.infra.network.post import Poster, PostFailed
 
 _TIMEOUT_SECONDS = 10.0
@@ -24,17 +24,14 @@ class WebhookNotifier:
 
     def __init__(
         self,
+        client: Client,
         url: str,
         secret: str | bytes,
-        allowed_hosts: Collection[str] = (),
         *,
         clock: Callable[[], float] = time.time,
-        resolver: Resolve = resolve,
         timeout_seconds: float = _TIMEOUT_SECONDS,
     ) -> None:
-        self._poster = Poster(
-            url, secret, allowed_hosts, timeout_seconds=timeout_seconds, clock=clock, resolver=resolver
-        )
+        self._poster = Poster(client, url, secret, timeout_seconds=timeout_seconds, clock=clock)
 
     async def notify(self, notice: dict[str, Any]) -> None:
         """Send one notice. Raises NotTaken."""

@@ -19,6 +19,7 @@ import msgspec
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
 from ferrule.contracts.payloads import PayloadOwner, PayloadWriter
 from ferrule.errors import LedgerError
+from ferrule.infra.tasks import is_running_here
 from ferrule.model.failure import ErrorClass, Stop
 from ferrule.model.journal import Entry, News, NewsBody, Payload
 from ferrule.model.news import progress_row
@@ -128,7 +129,7 @@ class Live:
     def progress(self, facts: dict[str, Any]) -> None:
         """Take one piece of progress. Raises BadProgress."""
         call, services = self.call, self.services
-        if threading.get_ident() != _thread_of(self.loop):
+        if not is_running_here(self.loop):
             while len(self.unwritten) > _MOST_UNWRITTEN and not self.is_hushed:
                 time.sleep(0.005)
         facts = self._redacted(facts)
@@ -146,7 +147,7 @@ class Live:
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
         """Take a part of the result."""
         self.progress({"status": "partial_result", "content": list(blocks)})
-        if threading.get_ident() == _thread_of(self.loop):
+        if is_running_here(self.loop):
             self._enter_partial()
         else:
             self._soon(self._enter_partial)
@@ -390,10 +391,6 @@ class Live:
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             _set(watcher)
-
-
-def _thread_of(loop: asyncio.AbstractEventLoop) -> int | None:
-    return getattr(loop, "_thread_id", None)
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -27,7 +27,7 @@ from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.servers.asgi import Header, Request
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.hosts import Door
-from ferrule.servers.auth.jwks import KEPT_SECONDS
+from ferrule.servers.auth.jwks import KEPT_SECONDS, Clients, client_for
 from ferrule.servers.auth.jwt_gate import Issuers, NotTaken, Verified
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.auth.metadata import Metadata
@@ -116,10 +116,10 @@ class GuardedGate:
         self,
         settings: ServeSettings,
         access: Access,
-        allow: Sequence[str] = (),
+        clients: Clients = client_for,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`allow`: hosts of `[network] allow`. Raises SettingsError."""
+        """`clients` makes the HTTP client that reaches issuers. Raises SettingsError."""
         self._door = Door(settings)
         self.admit = self._door.admit
         self.metadata = Metadata(settings, self._door)
@@ -131,7 +131,7 @@ class GuardedGate:
         self._watch = Watch(self._keys, clock, settings.limits.request_seconds)
         self._watch_it = self._watched
         self._issuers = (
-            Issuers(settings.issuers, settings.grants, self._known.clear, allow) if settings.issuers else None
+            Issuers(settings.issuers, settings.grants, self._known.clear, clients) if settings.issuers else None
         )
 
         self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
@@ -312,6 +312,6 @@ def _opens_without_keys(settings: OxpSettings) -> bool:
     return "none" in settings.auth or ("jwt" in settings.auth and bool(settings.jwt_secret_env))
 
 
-def gate_of(settings: ServeSettings, access: Access, allow: Sequence[str] = ()) -> GuardedGate | OpenGate:
-    """The gate that the settings ask for. `allow`: hosts of `[network] allow`. Raises SettingsError."""
-    return GuardedGate(settings, access, allow) if settings.auth else OpenGate(settings)
+def gate_of(settings: ServeSettings, access: Access, clients: Clients = client_for) -> GuardedGate | OpenGate:
+    """The gate that the settings ask for. `clients` makes the HTTP client that reaches issuers. Raises SettingsError."""
+    return GuardedGate(settings, access, clients) if settings.auth else OpenGate(settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 import jwt
@@ -178,14 +178,18 @@ class Keys:
         return await self._client.fetch("GET", url, headers, max_bytes=_MOST_BYTES, timeout_seconds=_ANSWER_SECONDS)
 
 
-def client_for(issuers: Sequence[JwtSettings], allow: Sequence[str]) -> Client:
-    """A client that reaches the issuers that the settings name, wherever they are, and else only what anybody may."""
-    named = []
-    for url in (url for issuer in issuers for url in (issuer.issuer, issuer.jwks_url) if url):
-        target = parse_url(url)
-        host = f"[{target.host}]" if ":" in target.host else target.host
-        named.append(f"{host}:{target.port}")
-    return Client(Guard([*allow, *named]), per_host=4)
+Clients = Callable[[Collection[str]], Client]
+"""Makes a client that reaches these hosts wherever they are, and else only what anybody may."""
+
+
+def client_for(also: Collection[str]) -> Client:
+    """A client of no workspace."""
+    return Client(Guard(also))
+
+
+def hosts_of(issuers: Sequence[JwtSettings]) -> list[str]:
+    """The hosts that the settings of issuers name: whoever wrote them there means them."""
+    return [parse_url(url).place for issuer in issuers for url in (issuer.issuer, issuer.jwks_url) if url]
 
 
 def _metadata(fetched: Fetched) -> _Metadata | None:

@@ -18,7 +18,7 @@ from ferrule.infra.network.client import Client
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
 from ferrule.servers.auth.callers import Caller, Refused, caller_of, granted
-from ferrule.servers.auth.jwks import Key, Keys, KeysUnknown, client_for
+from ferrule.servers.auth.jwks import Clients, Key, Keys, KeysUnknown, client_for, hosts_of
 from ferrule.servers.auth.refusals import reason_of
 
 _log = logging.getLogger("ferrule.serve")
@@ -49,11 +49,11 @@ class Issuers:
         issuers: Sequence[JwtSettings],
         grants: Sequence[GrantSettings],
         changed: Callable[[], None],
-        allow: Sequence[str] = (),
+        clients: Clients = client_for,
     ) -> None:
         """`changed` is told when other keys count than before."""
         self._grants = grants
-        self._client: Client = client_for(issuers, allow)
+        self._client: Client = clients(hosts_of(issuers))
         self._by_name = {issuer.issuer: (issuer, Keys(issuer, self._client, changed)) for issuer in issuers}
 
     def verify(self, token: str, audiences: Sequence[str]) -> Verified | Awaitable[Verified]:

@@ -12,6 +12,7 @@ import pytest
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.request import Unreachable
+from ferrule.infra.network.tls import TlsContexts
 from tests.infra.network.authority import Authority
 from tests.infra.network.servers import Peer, Site, ok, run, site
 
@@ -20,7 +21,7 @@ HOSTS = ["files.test", "other.test", "127.0.0.1"]
 
 @asynccontextmanager
 async def trusting(tls: ssl.SSLContext | None) -> AsyncIterator[Client]:
-    http = Client(Guard(HOSTS, lambda host, port: ["127.0.0.1"]), tls=tls)
+    http = Client(Guard(HOSTS, lambda host, port: ["127.0.0.1"]), tls=TlsContexts(tls))
     try:
         yield http
     finally:
@@ -37,6 +38,23 @@ def test_names_and_addresses_are_proven_and_connections_kept(authority: Authorit
                 assert (await http.fetch("GET", f"https://{host}:{there.port}/")).body == b"hello"
             assert (await http.fetch("POST", f"https://files.test:{there.port}/", body=b"x" * 300_000)).body == b"hello"
             assert there.connections == 2 and asked[0] == "files.test"
+
+    run(story())
+
+
+def test_a_server_that_prefers_another_version_is_spoken_to_in_http1(authority: Authority) -> None:
+    async def story() -> None:
+        agreed: list[str | None] = []
+
+        async def answer(there: Site, peer: Peer) -> None:
+            agreed.append(peer.writer.get_extra_info("ssl_object").selected_alpn_protocol())
+            while await peer.read() is not None:
+                await peer.write(ok())
+
+        tls = authority.server("files.test", protocols=("h2", "http/1.1"))
+        async with site(answer, tls) as there, trusting(authority.tls()) as http:
+            assert (await http.fetch("GET", f"https://files.test:{there.port}/")).body == b"hello"
+        assert agreed == ["http/1.1"]
 
     run(story())
 
@@ -83,7 +101,7 @@ def test_a_handshake_that_does_not_end_is_given_up(authority: Authority) -> None
             await peer.reader.read()
 
         async with site(silent) as there:
-            http = Client(Guard(["127.0.0.1"]), tls=authority.tls(), connect_seconds=0.2)
+            http = Client(Guard(["127.0.0.1"]), tls=TlsContexts(authority.tls()), connect_seconds=0.2)
             url = f"https://127.0.0.1:{there.port}/"
             with pytest.raises(Unreachable, match="no answer within"):
                 await http.fetch("GET", url, timeout_seconds=None)

@@ -18,7 +18,7 @@ from ferrule.model.result import Result
 from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.testing import memory_app
 from tests.infra.processes.surroundings import alive, sandboxed, until
-from tests.runtime.builtins.scene import ALLOW_ALL, manifest, tool
+from tests.runtime.builtins.scene import ALLOW_ALL, manifest, no_client, tool
 from tests.spec.scene import played
 
 WHITELIST = ["ls", "git status", "/usr/bin/printf"]
@@ -30,7 +30,7 @@ async def ops(root: Path, environment: dict[str, str] | None = None, /, *, polic
     """An app whose agent has `bash`."""
     if (options or {}).get("sandbox", "required") == "required":
         sandboxed()
-    executor = BuiltinExecutor(root, environment or {}, **(options or {}))
+    executor = BuiltinExecutor(root, environment or {}, no_client, **(options or {}))
     text = manifest(bash={"enabled": True, **config})
     async with memory_app(definitions={"agent.yaml": text}, policy=policy, executors=[executor]) as app:
         yield app
@@ -128,7 +128,7 @@ async def test_it_is_off_until_it_is_enabled(tmp_path: Path, key: str, expected:
     """ADL-20: the refusal names the setting."""
     environment = {key: "true"} if key.isupper() else {}
     config = {} if key.isupper() else {"enabled": False}
-    executor = BuiltinExecutor(tmp_path, environment)
+    executor = BuiltinExecutor(tmp_path, environment, no_client)
     async with memory_app(tools=(tool("bash", **config),), policy=ALLOW_ALL, executors=[executor]) as app:
         result = await bash(app, "ls")
         assert failed(result)[0] == expected
@@ -226,7 +226,7 @@ def test_it_says_what_it_can_do(tmp_path: Path) -> None:
     """AT-194, AT-205: it can be canceled, tells progress, and is confined where that is required."""
     for mode in ("required", "preferred", "off"):
         options: dict[str, Any] = {"sandbox": mode}
-        run: Any = BuiltinExecutor(tmp_path, {}, **options).prepare(tool("bash"))
+        run: Any = BuiltinExecutor(tmp_path, {}, no_client, **options).prepare(tool("bash"))
         assert run.support.cancel
         assert run.support.progress
         assert run.support.sandboxed is (mode == "required")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.app.app import App
+from ferrule.app.network import Network
 from ferrule.app.surroundings import surroundings_of
 from ferrule.infra.lockfile.tools import is_wanted, tool_of
 from ferrule.model.result import Result
@@ -34,7 +35,9 @@ def settings_of(server: McpServer, **options: Any) -> Settings:
 
 async def seen(server: McpServer, environment: Mapping[str, str] | None = None) -> Seen:
     """What the server says at this moment."""
-    around = surroundings_of(settings_of(server), environment or {"PATH": "/usr/bin:/bin"}, Path("/"),
+    settings = settings_of(server)
+    client = Network(settings, {}, Path("/")).client()
+    around = surroundings_of(client, settings, environment or {"PATH": "/usr/bin:/bin"}, Path("/"),
                              lambda name, value: None, tick=lambda: 0.0, now=lambda: 0)  # fmt: skip
     executor = McpExecutor(around)
     try:

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
 from ferrule.errors import LedgerUnavailable
+from ferrule.infra.tasks import Certain, uncancelled
 from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.memory.ledger import MemoryLedger
-from ferrule.ledger.stores.waiting import Certain, certainly
 from ferrule.ledger.stores.witness import Head
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 
@@ -98,7 +98,7 @@ class MemoryStore:
         loop = asyncio.get_running_loop()
         future = Certain[Committed](loop=loop)
         loop.call_soon(self._append, future, entry, condition)  # as on disk, others may come between
-        return await certainly(future)
+        return await uncancelled(future)
 
     def _append(self, future: Certain[Committed], entry: Entry, condition: Condition) -> None:
         try:

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder, Witness
 from ferrule.errors import LedgerError, LedgerUnavailable
+from ferrule.infra.tasks import Certain, uncancelled
 from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.connection import Keys, prepare, unusable
@@ -24,7 +25,7 @@ from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, new_name,
 from ferrule.ledger.stores.sqlite.reader import Reader
 from ferrule.ledger.stores.sqlite.transaction import Transactions
 from ferrule.ledger.stores.sqlite.writer import Writer
-from ferrule.ledger.stores.waiting import Certain, Watchers, certainly
+from ferrule.ledger.stores.waiting import Watchers
 from ferrule.ledger.stores.witness import Head, WitnessThread
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 
@@ -108,7 +109,7 @@ class SqliteStore:
         """
         future = Certain[Committed](loop=asyncio.get_running_loop())
         self._writer.submit(Waiting(future, entry, condition))
-        return await certainly(future)
+        return await uncancelled(future)
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is on disk. Raises LedgerUnavailable."""

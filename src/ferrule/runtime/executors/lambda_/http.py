@@ -32,7 +32,6 @@ LONGEST_SECONDS = 3_600.0
 MAX_REQUEST = 32 * 1024**2
 _MOST_EVENTS = 1_000
 _CLOSING_SECONDS = 5.0
-_KNOCK_SECONDS = 10.0
 _EXCERPT = 2_000
 _IDS = ("function-execution-id", "x-cloud-trace-context", "x-ms-request-id", "x-ms-invocation-id", "traceparent")
 _log = logging.getLogger("ferrule.lambda")
@@ -90,17 +89,11 @@ class HttpFunctions:
 
     async def knock(self, url: str, what: str, context: Context) -> str:
         """Connect to where a function listens, and send nothing. Gives the host. Raises ExecutionFailed."""
-        target, guard = function_target(url, what), self._client.guard
+        target = function_target(url, what)
         try:
-            if context.is_confined:
-                guard.demand_listed(target)
-            addresses = await asyncio.to_thread(guard.addresses, target)
-            async with asyncio.timeout(_KNOCK_SECONDS):
-                _, writer = await asyncio.open_connection(addresses[0], target.port)
-            writer.close()
-        except (Forbidden, OSError) as error:  # a time-out is an OSError, too
-            wrong = error if isinstance(error, Forbidden) else Unreachable(f"{target.host} could not be reached")
-            raise failure_of(what, wrong) from None
+            await self._client.knock(target, listed_only=context.is_confined)
+        except (Forbidden, Unreachable) as error:
+            raise failure_of(what, error) from None
         return target.host
 
     async def aclose(self) -> None:

@@ -23,12 +23,12 @@ from pydantic import BaseModel, ValidationError
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.lockfile.file import Native
 from ferrule.infra.network.client import Client
+from ferrule.infra.tasks import hear_failure
 from ferrule.runtime.executors.mcp.failures import CONNECTION_CLOSED, Mishap, Refused, bad_answer, of_network, of_rpc
 from ferrule.runtime.executors.mcp.http import GuardedTransport, event_streams
 from ferrule.runtime.executors.mcp.session import SENDING, Dispatcher, Sent, ended, negotiate, reason_of, session_over
 from ferrule.runtime.executors.mcp.stdio import Program, end_program, program_streams, start_program
 from ferrule.runtime.executors.mcp.upstream import Upstream
-from ferrule.runtime.executors.waits import heard
 
 _MOST_PAGES, _MOST_TOOLS = 1_000, 10_000
 _CLOSING_SECONDS = 10.0
@@ -348,7 +348,7 @@ class Connection:
         except asyncio.CancelledError:
             if sending.cancelled():
                 raise self._failure() from None
-            sending.add_done_callback(heard)
+            sending.add_done_callback(hear_failure)
             sending.cancel()
             await asyncio.wait({sending}, timeout=_PARTING_SECONDS)
             raise

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.runtime.executors.waits import heard
+from ferrule.infra.tasks import hear_failure
 
 if TYPE_CHECKING:
     from ferrule.runtime.executors.mcp.connection import Connection
@@ -73,7 +73,7 @@ class Connections:
         if opening is None:
             # A task of its own: a call that is cancelled leaves the connection to those who wait for it, too.
             opening = self._opening[key] = asyncio.create_task(self._connected(key, make(), seconds))
-            opening.add_done_callback(heard)
+            opening.add_done_callback(hear_failure)
         return await asyncio.shield(opening)
 
     async def _connected(self, key: Key, connection: Connection, seconds: float) -> Connection:

@@ -11,6 +11,7 @@ from functools import partial
 from inspect import isawaitable
 
 from ferrule.contracts.hook import Hook, HookEvent, HookOutput
+from ferrule.infra.tasks import Patience
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.hooks.effects import spoiled, update_output, withheld
@@ -40,21 +41,11 @@ def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
 
 async def _whole(call: Call, running: Awaitable[Stop | None]) -> None:
     """Wait for hooks to the end: a caller who goes away does not get a result past them. The cancellation comes after."""
-    task = asyncio.ensure_future(running)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            if task.cancelled():
-                raise
-            cancelled = error
-        except Exception:
-            break  # `result` below raises it again
+    task, patience = asyncio.ensure_future(running), Patience()
+    await patience.wait(task)
     task.result()
     attach_context(call)
-    if cancelled is not None:
-        raise cancelled
+    patience.check()
 
 
 def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:

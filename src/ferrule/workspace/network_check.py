@@ -1,0 +1,16 @@
+"""Checks what `[network]` says as far as that goes without touching the network: the proxy's address, and certificates."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ferrule.infra.network.proxies import check_proxy
+from ferrule.infra.network.tls import TlsContexts
+from ferrule.settings import NetworkSettings
+
+
+def demand_network(said: NetworkSettings, root: Path) -> None:
+    """Raises SettingsError for a proxy or a certificate that could never be used."""
+    check_proxy(said.proxy, said.no_proxy)
+    TlsContexts(ca=said.ca, hosts=said.tls, root=root, env=os.environ).check()
