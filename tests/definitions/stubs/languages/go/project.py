@@ -33,6 +33,7 @@ HOSTILE = (
     "vendor",
     "tool",
     "calling",
+    "greetTool",
     "日本",
 )
 _GREET_TAKES = {

@@ -52,7 +52,9 @@ def test_a_key_makes_a_call_happen_once(told: Any) -> None:
     assert told["calls"][1:] == [0, 1]
 
 
-@pytest.mark.parametrize("what", ["denied", "busy", "broken", "invalid", "pending", "stranger", "nowhere", "absent", "unencrypted"])
+@pytest.mark.parametrize(
+    "what", ["denied", "busy", "broken", "invalid", "pending", "stranger", "nowhere", "absent", "unencrypted"]
+)
 def test_each_failure_has_its_type(told: Any, what: str) -> None:
     assert told[what] is True
 

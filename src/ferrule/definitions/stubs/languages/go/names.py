@@ -19,9 +19,10 @@ _PREDECLARED_WORDS = """
     float64 imag init int int16 int32 int64 int8 iota len main make max min new nil panic print println real recover
     rune string true uint uint16 uint32 uint64 uint8 uintptr
 """
-_RESERVED = frozenset(f"{_KEYWORDS_WORDS}{_PREDECLARED_WORDS}".split())
-_PACKAGES_WORDS = "config context errors fmt http json os regexp slog testing tools utf8 vendor testdata internal"
+_KEYWORDS = frozenset(_KEYWORDS_WORDS.split())
+_PACKAGES_WORDS = "config context errors fmt json os slog testing tools vendor testdata internal ferruleclient"
 _PACKAGES = frozenset(_PACKAGES_WORDS.split())
+_RESERVED = _PACKAGES | frozenset(f"{_KEYWORDS_WORDS}{_PREDECLARED_WORDS}".split())
 _SYSTEMS_WORDS = """
     aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows
     zos 386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc
@@ -60,18 +61,18 @@ def exported(acronyms: frozenset[str] = ACRONYMS) -> Style:
 
 def unexported(acronyms: frozenset[str] = ACRONYMS) -> Style:
     """How injected fields and parameters are called."""
-    return Style(camel, keywords=_RESERVED | _PACKAGES, acronyms=acronyms | ACRONYMS)
+    return Style(camel, keywords=_RESERVED, acronyms=acronyms | ACRONYMS)
 
 
 def folder_style() -> Style:
     """How folders of services are called."""
-    return Style(snake, keywords=_RESERVED | _PACKAGES | WINDOWS_NAMES)
+    return Style(snake, keywords=_PACKAGES | _KEYWORDS | WINDOWS_NAMES)
 
 
 def package_name(folder: str, taken: set[str]) -> str:
     """The package in a folder: `customerrepo` in `customer_repo`. It hides nothing that the files of tools use."""
     name = folder.replace("_", "")
-    while name in taken or name in _RESERVED | _PACKAGES | support_names():
+    while name in taken or name in _RESERVED | support_names():
         name += "svc"
     taken.add(name)
     return name

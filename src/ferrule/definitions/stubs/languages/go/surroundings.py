@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPlan
@@ -13,6 +14,7 @@ from ferrule.definitions.stubs.languages.go.names import (
     lowered,
     package_name,
     safe_stem,
+    support_names,
     unexported,
 )
 from ferrule.definitions.stubs.languages.go.text import quoted
@@ -63,7 +65,8 @@ class Surroundings:
         self.needs_config = bool(plan.project.services or plan.project.sections) or any(
             each.kind in ("config", "section") for each in self.injected
         )
-        self.variables = _variables(self.packages, self.acronyms)
+        makers = {f"{lowered(tool.type_name)}Tool" for tool in plan.tools}
+        self.variables = _variables(self.packages, self.acronyms, makers | support_names())
         self.used = [self.packages[each.name] for each in self._services() if each.name in self.packages]
 
     def _services(self) -> list[Service]:
@@ -108,9 +111,9 @@ class Surroundings:
                 return Dependency(free(variable, taken), go, variable, self.service_import(package))
 
 
-def _variables(packages: dict[str, Package], acronyms: frozenset[str]) -> dict[str, str]:
+def _variables(packages: dict[str, Package], acronyms: frozenset[str], others: Set[str]) -> dict[str, str]:
     """What each service is called where it is given: as in the agent file, or like its interface if a package has that name."""
-    taken = {each.name for each in packages.values()} | {"logger", "cfg", "err"}
+    taken = {"logger", "cfg", "err", *others, *(each.name for each in packages.values())}
     style = unexported(acronyms)
     found: dict[str, str] = {}
     for name, package in packages.items():

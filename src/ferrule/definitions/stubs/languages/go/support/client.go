@@ -52,7 +52,7 @@ type Progress struct {
 	InvocationID string   `json:"invocation_id"`
 	Message      string   `json:"message"`
 	Percent      *float64 `json:"percent"`
-	CurrentStep  int      `json:"current_step"`
+	CurrentStep  string   `json:"current_step"`
 	TotalSteps   int      `json:"total_steps"`
 }
 
