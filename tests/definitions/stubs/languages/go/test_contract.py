@@ -1,4 +1,4 @@
-"""A definition changes, and what a person wrote for it in Go no longer compiles where it matters: the compiler tells, no digits."""
+"""A definition changes, and what a person wrote for it in Go no longer compiles where that matters: the compiler tells."""
 
 from __future__ import annotations
 
