@@ -92,7 +92,7 @@ def test_a_stream_that_says_nothing_is_a_connection_error(ask: Ask, body: str) -
 def test_an_answer_without_a_reason_still_says_something(ask: Ask) -> None:
     told = ask(tool="text", status=502, body="{}")
     assert (told["kind"], told["status"]) == ("request", 502)
-    assert told["message"] == "request: the answer was Bad Gateway"
+    assert told["message"] == "request: 502 Bad Gateway"
     assert ask(tool="text", status=502, body='{"message":"no upstream"}')["message"] == "request: no upstream"
     assert ask(tool="text", status=500, body="<html>")["status"] == 500
 

@@ -39,7 +39,7 @@ def _error_classes() -> str:
 
 def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
     name = tool.type_name
-    takes = f"ctx context.Context, input {name}Input, options ...CallOption"
+    takes = f"ctx context.Context, input {name}Input, options ...CallOptions"
     lines = [
         *comment([f"{name} calls the tool {one_line(tool.name)}.", tool.description]),
         f"func (c *Client) {name}({takes}) ({name}Output, error) {{",

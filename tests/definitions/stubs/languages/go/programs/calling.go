@@ -35,10 +35,10 @@ func greet(client *ferruleclient.Client, told map[string]any) {
 	ctx := context.Background()
 	mood := ferruleclient.LiveGreetMoodGlad
 	input := ferruleclient.LiveGreetInput{Name: "Ada", Times: ferruleclient.Ptr(int64(2)), Mood: &mood}
-	first, err := client.LiveGreet(ctx, input, ferruleclient.WithIdempotencyKey("once"))
+	first, err := client.LiveGreet(ctx, input, ferruleclient.CallOptions{IdempotencyKey: "once"})
 	told["greeted"] = first.Words
 	told["greet_error"] = fmt.Sprint(err)
-	again, _ := client.LiveGreet(ctx, input, ferruleclient.WithIdempotencyKey("once"))
+	again, _ := client.LiveGreet(ctx, input, ferruleclient.CallOptions{IdempotencyKey: "once"})
 	other, _ := client.LiveGreet(ctx, input)
 	told["calls"] = []int64{first.Call, again.Call - first.Call, other.Call - first.Call}
 	plain, _ := client.LiveGreet(ctx, ferruleclient.LiveGreetInput{Name: "Bob"})
@@ -70,7 +70,7 @@ func takenUp(client *ferruleclient.Client, told map[string]any, invocation strin
 	var base *ferruleclient.CallError
 	told["still_pending"] = errors.Is(err, ferruleclient.ErrPending) && errors.As(err, &base) && base.InvocationID == invocation
 	told["cancel_error"] = fmt.Sprint(ferruleclient.CancelCall(ctx, client, invocation))
-	_, err = ferruleclient.ResultOf[any](ctx, client, invocation, ferruleclient.WithWaiting())
+	_, err = ferruleclient.ResultOf[any](ctx, client, invocation, ferruleclient.CallOptions{IsPatient: true})
 	told["taken_back"] = errors.Is(err, ferruleclient.ErrCanceled) && errors.As(err, &base) && base.InvocationID == invocation
 	told["no_such_call"] = errors.Is(ferruleclient.CancelCall(ctx, client, "inv_nowhere"), ferruleclient.ErrRequest)
 }
@@ -78,7 +78,7 @@ func takenUp(client *ferruleclient.Client, told map[string]any, invocation strin
 func cancel(client *ferruleclient.Client, told map[string]any) {
 	ctx, stop := context.WithCancel(context.Background())
 	input := ferruleclient.LiveCountInput{Steps: 100, Seconds: 60}
-	_, err := client.LiveCount(ctx, input, ferruleclient.WithProgress(func(ferruleclient.Progress) { stop() }))
+	_, err := client.LiveCount(ctx, input, ferruleclient.CallOptions{OnProgress: func(ferruleclient.Progress) { stop() }})
 	var base *ferruleclient.CallError
 	told["canceled"] = errors.Is(err, ferruleclient.ErrCanceled) && errors.Is(err, context.Canceled)
 	if errors.As(err, &base) {
@@ -94,7 +94,7 @@ func progress(client *ferruleclient.Client, told map[string]any) {
 	var steps []string
 	tell := func(each ferruleclient.Progress) { steps = append(steps, fmt.Sprint(each.Message, " ", *each.Percent)) }
 	input := ferruleclient.LiveCountInput{Steps: 2, Seconds: 0.2}
-	counted, err := client.LiveCount(context.Background(), input, ferruleclient.WithProgress(tell))
+	counted, err := client.LiveCount(context.Background(), input, ferruleclient.CallOptions{OnProgress: tell})
 	told["steps"] = steps
 	told["counted"] = counted.Counted
 	told["count_error"] = fmt.Sprint(err)

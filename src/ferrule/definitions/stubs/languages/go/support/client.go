@@ -25,80 +25,61 @@ type Client struct {
 	http  http.Client
 }
 
-// NewClient makes a client for Ferrule at a base address, such as http://127.0.0.1:8787. Where the address or the bearer token is
-// empty, FERRULE_URL or FERRULE_TOKEN says it. A token is sent over https, and over http to this very machine only.
-func NewClient(base, token string) (*Client, error) {
-	if base == "" {
-		base = os.Getenv("FERRULE_URL")
+// NewClient makes a client for Ferrule at an address like http://127.0.0.1:8787. Where the address or the bearer token is empty,
+// FERRULE_URL or FERRULE_TOKEN says it. A token is sent over https, and over http to this very machine only.
+func NewClient(address, token string) (*Client, error) {
+	address, token = cmp.Or(address, os.Getenv("FERRULE_URL")), cmp.Or(token, os.Getenv("FERRULE_TOKEN"))
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" {
+		return nil, fmt.Errorf("the address of Ferrule is %q: give one like http://127.0.0.1:8787", address)
 	}
-	if token == "" {
-		token = os.Getenv("FERRULE_TOKEN")
+	isHere := base.Hostname() == "localhost" || net.ParseIP(base.Hostname()).IsLoopback()
+	if token != "" && base.Scheme != "https" && !isHere {
+		return nil, fmt.Errorf("the token would be sent to %s unencrypted: use https", base.Host)
 	}
-	found, err := url.Parse(base)
-	if err != nil || found.Host == "" || found.Scheme != "http" && found.Scheme != "https" {
-		return nil, fmt.Errorf("the address of Ferrule is %q: give one like http://127.0.0.1:8787, or set FERRULE_URL", base)
-	}
-	isHere := found.Hostname() == "localhost" || net.ParseIP(found.Hostname()).IsLoopback()
-	if token != "" && found.Scheme != "https" && !isHere {
-		return nil, fmt.Errorf("the token would be sent to %s unencrypted: use https", found.Host)
-	}
-	client := &Client{base: found, token: token}
+	client := &Client{base: base, token: token}
 	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return client, nil
 }
 
+// CallOptions are choices about one call.
+type CallOptions struct {
+	// IdempotencyKey makes a call happen once, however often it is made with this key.
+	IdempotencyKey string
+	// OnProgress is told how far the call is.
+	OnProgress func(Progress)
+	// IsPatient makes the call wait for a person's answer. Without it, one that needs an answer ends with ErrPending.
+	IsPatient bool
+}
+
 // Progress is how far a call is.
 type Progress struct {
-	InvocationID string   `json:"invocation_id"`
-	Message      string   `json:"message"`
-	Percent      *float64 `json:"percent"`
-	CurrentStep  string   `json:"current_step"`
-	TotalSteps   int      `json:"total_steps"`
+	Message     string
+	Percent     *float64
+	CurrentStep string `json:"current_step"`
+	TotalSteps  int    `json:"total_steps"`
 }
-
-// CallOption is a choice about one call.
-type CallOption func(*callOptions)
-
-type callOptions struct {
-	key      string
-	progress func(Progress)
-	waits    bool
-}
-
-// WithIdempotencyKey makes a call happen once, however often it is made with this key.
-func WithIdempotencyKey(key string) CallOption { return func(o *callOptions) { o.key = key } }
-
-// WithProgress is told how far the call is.
-func WithProgress(tell func(Progress)) CallOption { return func(o *callOptions) { o.progress = tell } }
-
-// WithWaiting makes the call wait for a person's answer. Without it, one that needs an answer ends with ErrPending.
-func WithWaiting() CallOption { return func(o *callOptions) { o.waits = true } }
 
 // ErrorClass says what kind of failure an error is: errors.Is(err, ErrPermissionDenied).
 type ErrorClass string
 
 func (c ErrorClass) Error() string { return string(c) }
 
-// CallError is a call without a result.
+// CallError is a call without a result. InvocationID is empty where no call was begun, Status where there was no answer; Cause is
+// what went wrong on this side: the end of the context, an error of the network.
 type CallError struct {
-	Class   ErrorClass
-	Code    string
-	Message string
-	// InvocationID is empty where no call was begun.
-	InvocationID string
-	// Status is that of the answer; 0 where there was none.
-	Status      int
-	IsRetrySafe bool
-	RetryAfter  time.Duration
-	// Cause is what went wrong on this side: the end of the context, an error of the network.
-	Cause error
+	Class         ErrorClass
+	Code, Message string
+	InvocationID  string
+	Status        int
+	IsRetrySafe   bool
+	RetryAfter    time.Duration
+	Cause         error
 }
 
-func (e *CallError) Error() string { return fmt.Sprintf("%s: %s", e.Class, e.Message) }
-
+func (e *CallError) Error() string        { return fmt.Sprintf("%s: %s", e.Class, e.Message) }
 func (e *CallError) Is(target error) bool { return target == e.Class }
-
-func (e *CallError) Unwrap() error { return e.Cause }
+func (e *CallError) Unwrap() error        { return e.Cause }
 
 type callState struct {
 	InvocationID                 string `json:"invocation_id"`
@@ -123,78 +104,79 @@ type callState struct {
 }
 
 // call makes a call and waits for its result. When the context ends first, the call is canceled at Ferrule too.
-func call[O any](ctx context.Context, c *Client, name string, input any, options []CallOption) (output O, err error) {
+func call[O any](ctx context.Context, c *Client, name string, input any, options []CallOptions) (output O, err error) {
 	body, err := json.Marshal(map[string]any{"tool": name, "arguments": input})
-	if err != nil {
-		return output, err
-	}
-	state, err := c.follow(ctx, http.MethodPost, "", body, options)
-	if err != nil && ctx.Err() != nil {
-		brief, stop := context.WithTimeout(context.WithoutCancel(ctx), 400*time.Millisecond)
-		defer stop()
-		_ = CancelCall(brief, c, state.InvocationID) // the caller is told of the end of the context
-		err = &CallError{Class: ErrCanceled, Message: err.Error(), InvocationID: state.InvocationID, Cause: context.Cause(ctx)}
-	}
 	if err == nil {
-		err = state.decode(&output)
+		err = c.follow(ctx, "", body, options, &output)
 	}
 	return output, err
 }
 
 // ResultOf gives the result of a call that was made before, by the id that its CallError has.
-func ResultOf[O any](ctx context.Context, c *Client, invocationID string, options ...CallOption) (output O, err error) {
-	state, err := c.follow(ctx, http.MethodGet, url.PathEscape(invocationID)+"/events", nil, options)
-	if err == nil {
-		err = state.decode(&output)
-	}
+func ResultOf[O any](ctx context.Context, c *Client, invocationID string, options ...CallOptions) (output O, err error) {
+	err = c.follow(ctx, url.PathEscape(invocationID)+"/events", nil, options, &output)
 	return output, err
 }
 
 // CancelCall cancels a call at Ferrule.
 func CancelCall(ctx context.Context, c *Client, invocationID string) error {
-	_, err := c.ask(ctx, http.MethodPost, url.PathEscape(invocationID)+"/cancel", []byte("{}"), &callOptions{})
+	_, err := c.ask(ctx, url.PathEscape(invocationID)+"/cancel", []byte("{}"), CallOptions{})
 	return err
 }
 
 // follow waits until a call has ended, or needs an answer that nobody waits for.
-func (c *Client) follow(ctx context.Context, method, place string, body []byte, options []CallOption) (callState, error) {
-	chosen := &callOptions{}
-	for _, option := range options {
-		option(chosen)
+func (c *Client) follow(ctx context.Context, place string, body []byte, options []CallOptions, output any) error {
+	chosen := CallOptions{}
+	if len(options) > 0 {
+		chosen = options[0]
 	}
-	state, err := c.ask(ctx, method, place, body, chosen)
+	state, err := c.ask(ctx, place, body, chosen)
+	id := state.InvocationID
 	for err == nil && state.IsPending {
-		if !chosen.waits && state.needsAnswer() {
-			return state, &CallError{Class: ErrPending, Code: state.State, Message: state.Message, InvocationID: state.InvocationID}
+		if !chosen.IsPatient && state.needsAnswer() {
+			return &CallError{Class: ErrPending, Code: state.State, Message: state.Message, InvocationID: id}
 		}
 		select { // the stream of events has ended before the call did
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 		}
-		state, err = c.ask(ctx, http.MethodGet, url.PathEscape(state.InvocationID), nil, chosen)
+		state, err = c.ask(ctx, url.PathEscape(id), nil, chosen)
 	}
-	return state, err
+	if err != nil && ctx.Err() != nil && body != nil {
+		brief, stop := context.WithTimeout(context.WithoutCancel(ctx), 400*time.Millisecond)
+		defer stop()
+		_ = CancelCall(brief, c, id) // the caller is told of the end of the context
+		return &CallError{Class: ErrCanceled, Message: err.Error(), InvocationID: id, Cause: context.Cause(ctx)}
+	}
+	if err != nil {
+		return err
+	}
+	return state.decode(output)
 }
 
 // ask makes one request, and reads the state of a call out of the answer: its last event, or all of it.
-func (c *Client) ask(ctx context.Context, method, place string, body []byte, chosen *callOptions) (state callState, err error) {
+func (c *Client) ask(ctx context.Context, place string, body []byte, chosen CallOptions) (state callState, err error) {
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
 	request, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath("v1/calls", place).String(), bytes.NewReader(body))
 	if err != nil {
 		return state, err
 	}
+	request.Header.Set("Content-Type", "application/json")
 	if place == "" || strings.HasSuffix(place, "/events") {
 		request.Header.Set("Accept", "text/event-stream")
 	}
-	request.Header.Set("Content-Type", "application/json")
+	if chosen.IdempotencyKey != "" {
+		request.Header.Set("Idempotency-Key", chosen.IdempotencyKey)
+	}
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if chosen.key != "" {
-		request.Header.Set("Idempotency-Key", chosen.key)
-	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return state, state.failure(0, err)
+		return state, &CallError{Class: ErrConnection, Message: err.Error(), Cause: err}
 	}
 	defer response.Body.Close()
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
@@ -203,54 +185,41 @@ func (c *Client) ask(ctx context.Context, method, place string, body []byte, cho
 	} else {
 		err = json.NewDecoder(response.Body).Decode(&state)
 	}
-	seconds, _ := strconv.ParseFloat(response.Header.Get("Retry-After"), 64)
-	state.Result.Error.Retry.After = max(seconds, state.Result.Error.Retry.After)
-	if err != nil || response.StatusCode >= http.StatusMultipleChoices || state.Result.Error.Class != "" {
-		err = state.failure(response.StatusCode, err)
+	said, status := state.Result.Error, response.StatusCode
+	if err == nil && said.Class == "" && status < http.StatusMultipleChoices {
+		return state, nil
 	}
-	return state, err
-}
-
-// failure gives the error of a call that failed, of a request that was refused, or of an answer that never came.
-func (s *callState) failure(status int, cause error) error {
-	said := s.Result.Error
-	failure := &CallError{Class: said.Class, Code: said.Code, Message: said.Message, InvocationID: s.InvocationID, Status: status}
-	failure.IsRetrySafe = said.Retry.IsSafe || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	failure.RetryAfter, failure.Cause = time.Duration(said.Retry.After*float64(time.Second)), cause
-	switch {
-	case said.Class == "" && status >= http.StatusMultipleChoices:
-		failure.Class, failure.Code, failure.Message = ErrRequest, s.Code, s.Detail+s.Message
-	case said.Class == "":
-		failure.Class = ErrConnection
+	if said.Class == "" && status >= http.StatusMultipleChoices {
+		said.Class, said.Code, said.Message = ErrRequest, state.Code, cmp.Or(state.Detail, state.Message, response.Status)
+		said.Retry.IsSafe = status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+		said.Retry.After, _ = strconv.ParseFloat(response.Header.Get("Retry-After"), 64)
+	} else if said.Class == "" {
+		said.Class, said.Message = ErrConnection, err.Error()
 	}
-	if failure.Message == "" && cause != nil {
-		failure.Message = cause.Error()
-	} else if failure.Message == "" {
-		failure.Message = "the answer was " + http.StatusText(status)
-	}
-	return failure
+	return state, &CallError{said.Class, said.Code, said.Message, state.InvocationID, status, said.Retry.IsSafe,
+		time.Duration(said.Retry.After * float64(time.Second)), err}
 }
 
 func (s *callState) needsAnswer() bool {
 	return strings.HasPrefix(s.State, "awaiting") || strings.HasPrefix(s.State, "waiting")
 }
 
-func (s *callState) readEvents(body io.Reader, chosen *callOptions) error {
+func (s *callState) readEvents(body io.Reader, chosen CallOptions) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 256<<20)
 	for kind := ""; lines.Scan(); {
 		field, value, _ := strings.Cut(lines.Text(), ": ")
+		var progress Progress
 		switch {
 		case field == "event":
 			kind = value
 		case field == "data" && kind == "progress":
-			var progress Progress
-			if chosen.progress != nil && json.Unmarshal([]byte(value), &progress) == nil {
-				chosen.progress(progress)
+			if chosen.OnProgress != nil && json.Unmarshal([]byte(value), &progress) == nil {
+				chosen.OnProgress(progress)
 			}
 		case field == "data":
 			err := json.Unmarshal([]byte(value), s)
-			if err != nil || kind == "result" || kind == "waiting" && !chosen.waits && s.needsAnswer() {
+			if err != nil || kind == "result" || kind == "waiting" && !chosen.IsPatient && s.needsAnswer() {
 				return err
 			}
 		}
@@ -264,24 +233,22 @@ func (s *callState) readEvents(body io.Reader, chosen *callOptions) error {
 // decode reads the output of a call. A text is a text; it is read as JSON only where the tool gives no text.
 func (s *callState) decode(output any) error {
 	var texts []string
-	isEmpty := true
 	for _, each := range s.Result.Content {
 		texts = append(texts, each.Text)
-		isEmpty = isEmpty && each.Empty
 	}
-	text := []byte(strings.Join(texts, "\n"))
-	value := s.Result.StructuredContent
-	if isEmpty && len(value) == 0 {
-		value = []byte("null")
-	} else if len(value) == 0 || string(value) == "null" && !isEmpty {
-		value, _ = json.Marshal(string(text))
+	text, value := strings.Join(texts, "\n"), s.Result.StructuredContent
+	if len(value) == 0 || string(value) == "null" {
+		value, _ = json.Marshal(text)
+		if len(texts) == 1 && s.Result.Content[0].Empty {
+			value = []byte("null")
+		}
 	}
 	err := read(value, output)
+	if err != nil && json.Valid([]byte(text)) {
+		err = read([]byte(text), output)
+	}
 	if s.State == "" {
 		err = errors.New("the answer has no result")
-	}
-	if err != nil && value[0] == '"' && json.Valid(text) {
-		err = read(text, output)
 	}
 	if err != nil {
 		return &CallError{Class: ErrUnexpectedResult, Message: err.Error(), InvocationID: s.InvocationID, Cause: err}
