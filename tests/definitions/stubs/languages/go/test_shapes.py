@@ -57,14 +57,14 @@ def test_validate_refuses_nothing_that_the_validator_takes(workbench: Workbench)
     answers = workbench.trips([(case.name, value) for case, value in judged])
     told = [(case.name, answer.invalid) for (case, _), answer in zip(judged, answers, strict=True) if answer.invalid]
     for expected in (
-        ("ranges", "byte: must be at least 0"),
-        ("ranges", "byte: must be at most 255"),
-        ("ranges", "even: must be a multiple of 2"),
-        ("ranges", "below_one: must be less than 1"),
-        ("texts", "code: must match ^[A-Z]{2}-[0-9]+$"),
-        ("texts", "short: must have at most 3 characters"),
-        ("lists", "distinct: must have at least 1 item"),
-        ("maps", "sized: must have at most 2 members"),
+        ("ranges", "byte: it must be at least 0"),
+        ("ranges", "byte: it must be at most 255"),
+        ("ranges", "even: it must be a multiple of 2"),
+        ("ranges", "below_one: it must be less than 1"),
+        ("texts", "code: it must match ^[A-Z]{2}-[0-9]+$"),
+        ("texts", "short: its length must be at most 3"),
+        ("lists", "distinct: its length must be at least 1"),
+        ("maps", "sized: its number of members must be at most 2"),
     ):
         assert expected in told
 

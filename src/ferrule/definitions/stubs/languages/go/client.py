@@ -7,7 +7,8 @@ from ferrule.definitions.stubs.languages.go.names import safe_stem
 from ferrule.definitions.stubs.languages.go.project import module_file
 from ferrule.definitions.stubs.languages.go.surroundings import module_of
 from ferrule.definitions.stubs.languages.go.text import columns, comment, header, one_line, quoted, shared_file, source
-from ferrule.definitions.stubs.languages.go.types import Scope, tool_types
+from ferrule.definitions.stubs.languages.go.tools import tool_types
+from ferrule.definitions.stubs.languages.go.types import Scope
 from ferrule.model.failure import ERROR_CLASSES
 
 PACKAGE = "ferruleclient"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.checks import INT
 from ferrule.definitions.stubs.languages.go.names import exported, free
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.definitions.stubs.languages.go.text import SHARED, quoted, source, struct
+from ferrule.definitions.stubs.languages.go.types import INT
 from ferrule.model.value import JsonValue
 
 PACKAGE = "config"

@@ -38,6 +38,11 @@ def _escaped(one: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def raw(text: str) -> str:
+    """A string literal without escapes, where that is possible."""
+    return f"`{text}`" if text.isprintable() and "`" not in text else quoted(text)
+
+
 def json_literal(raw: msgspec.Raw | bytes) -> str:
     """JSON text as a raw literal. What nobody could see is escaped: outside of its strings JSON has no such characters."""
     text = bytes(raw).decode()

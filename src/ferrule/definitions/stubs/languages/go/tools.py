@@ -5,12 +5,28 @@ from __future__ import annotations
 import msgspec
 
 from ferrule.contracts.language import SourceFile, ToolPlan
+from ferrule.definitions.stubs.languages.go.checks import Checks
 from ferrule.definitions.stubs.languages.go.names import lowered, safe_stem
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.definitions.stubs.languages.go.text import comment, header, json_literal, one_line, quoted, source, struct
-from ferrule.definitions.stubs.languages.go.types import Scope, tool_types
+from ferrule.definitions.stubs.languages.go.types import Scope, Tree
 
 PACKAGE = "tools"
+
+
+def tool_types(tool: ToolPlan, scope: Scope) -> list[str]:
+    """The types of what a tool takes and gives."""
+    called = f"the tool {one_line(tool.name)}"
+    lines = _tree_lines(Tree(tool.input, scope, tool.tool_id, f"what {called} takes"))
+    if tool.output is not None:
+        return lines + _tree_lines(Tree(tool.output, scope, tool.tool_id, f"what {called} gives back"))
+    name = f"{tool.type_name}Output"
+    return [*lines, f"// {name} is what {called} gives back: any value.", f"type {name} = any", ""]
+
+
+def _tree_lines(tree: Tree) -> list[str]:
+    checks = Checks(tree)
+    return [line for each in tree.declared.values() for line in (*tree.lines(each), *checks.validate(each))]
 
 
 def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:

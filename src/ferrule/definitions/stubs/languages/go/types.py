@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from ferrule.contracts.language import Plan, ToolNote, ToolPlan
+from ferrule.contracts.language import Plan, ToolNote
 from ferrule.contracts.type_tree import (
     Alias,
     Anything,
@@ -37,12 +37,12 @@ from ferrule.contracts.type_tree import (
     Words,
 )
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
-from ferrule.definitions.stubs.languages.go.checks import INT, checked_types, integer_type, is_own, validate
 from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, free
 from ferrule.definitions.stubs.languages.go.text import columns, comment, one_line, quoted
 from ferrule.model.value import JsonValue
 
 RAW, NUMBER = "json.RawMessage", "json.Number"
+INT, UINT = range(-(2**63), 2**63), range(2**64)
 _LONGEST = 400
 _BIG = "its bounds go beyond 64 bits, so it is a json.Number in Go"
 _MIXED = "neither a tag nor the kind of JSON tells its variants apart, so it is a json.RawMessage in Go"
@@ -71,16 +71,6 @@ class Scope:
         """Where types are looser than the trees."""
 
 
-def tool_types(tool: ToolPlan, scope: Scope) -> list[str]:
-    """The types of what a tool takes and gives."""
-    called = f"the tool {one_line(tool.name)}"
-    lines = Tree(tool.input, scope, tool.tool_id, f"what {called} takes").lines()
-    if tool.output is not None:
-        return lines + Tree(tool.output, scope, tool.tool_id, f"what {called} gives back").lines()
-    name = f"{tool.type_name}Output"
-    return [*lines, f"// {name} is what {called} gives back: any value.", f"type {name} = any", ""]
-
-
 class Tree:
     """One tree being written. `what`: said of its root."""
 
@@ -92,17 +82,13 @@ class Tree:
         self.declared = {each.name: each for each in tree.declarations}
         self.fields = {each.name: self._fields(each) for each in tree.declarations}
         """The fields of each struct; none for any other declaration."""
-        self.checked = checked_types(self)
 
     def given(self, wanted: str) -> str:
         """A name that nobody else in the package has."""
         return free(wanted, self._scope.taken)
 
-    def lines(self) -> list[str]:
-        """All that the tree declares."""
-        return [line for each in self._tree.declarations for line in self._declaration(each)]
-
-    def _declaration(self, declared: Declaration) -> list[str]:
+    def lines(self, declared: Declaration) -> list[str]:
+        """A declaration, with what reads and writes it."""
         root = self._tree.root.name
         first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
         told = comment((f"{declared.name} {first}", *_told(declared.words)))
@@ -120,7 +106,7 @@ class Tree:
                 lines = [*told, f"type {declared.name}{' ' if is_own(declared.type) else ' = '}{go}", ""]
             case _:
                 assert_never(declared)
-        return [*lines, *validate(declared, self)]
+        return lines
 
     def _note(self, pointer: str, message: str) -> None:
         self._scope.notes.append(ToolNote(self._tool_id, Note(pointer, message)))
@@ -235,7 +221,7 @@ class Tree:
         if go == RAW:
             return go, ",omitempty"
         if self.takes_null(member.type):
-            return f"Optional[{self.go(_inner(member.type))}]", ",omitzero"
+            return f"Optional[{self.go(plain(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
     def _items(self, type_: TupleOf) -> str:
@@ -386,6 +372,19 @@ def _tagged(name: str, ending: str) -> str:
     return f"{name}," if name == "-" and not ending else f"{name}{ending}"
 
 
+def integer_type(type_: Integer) -> str:
+    """The integer of Go that holds every value within the bounds; a `json.Number` where none does."""
+    low, high = type_.minimum, type_.maximum
+    if (low is None or low in INT) and (high is None or high in INT):
+        return "int64"
+    return "uint64" if low is not None and low >= 0 and high is not None and high in UINT else NUMBER
+
+
+def is_own(type_: Type) -> bool:
+    """Whether another name of a type is a type of its own in Go."""
+    return isinstance(plain(type_), ListOf | MapOf | TupleOf)
+
+
 def _has_big(type_: Type) -> bool:
     if isinstance(type_, Integer):
         return integer_type(type_) == NUMBER
@@ -405,7 +404,8 @@ def _base(value: str | int | float | bool) -> str:
             return "float64"
 
 
-def _inner(type_: Type) -> Type:
+def plain(type_: Type) -> Type:
+    """A type without its null."""
     return type_.inner if isinstance(type_, Nullable) else type_
 
 
