@@ -85,6 +85,14 @@ class Named(msgspec.Struct, frozen=True):
 Type = Anything | Null | Boolean | Integer | Number | Text | Constant | ListOf | TupleOf | MapOf | Nullable | Named
 
 
+class Bound(msgspec.Struct, frozen=True):
+    """One limit that every value of a member keeps."""
+
+    keyword: str
+    """`minLength`, `maxLength`, `pattern`, `minimum`, `exclusiveMinimum`, `multipleOf`, `minItems`, `minProperties`, …"""
+    value: str | int | float
+
+
 class Words(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader is told beside a type."""
 
@@ -92,6 +100,8 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     """As in the schema: it may have lines, and any characters at all."""
     limits: tuple[str, ...] = ()
     """What the type cannot say and the schema checks, a short clause each: `at most 40 characters`, `matches ^[a-z]+$`."""
+    bounds: tuple[Bound, ...] = ()
+    """Those of the limits that compare with one value, of a member alone: for languages that write checks of them."""
     default: JsonValue = None
     """Documented, never filled in (AML-31)."""
     has_default: bool = False

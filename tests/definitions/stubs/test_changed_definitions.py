@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.run import ferrule
 from tests.definitions.stubs.agent import agent_for
-from tests.definitions.stubs.languages.toolchains import Tool, cargo, go, tsc
+from tests.definitions.stubs.languages.toolchains import Tool, cargo, tsc
 
 
 class Compiler(NamedTuple):
@@ -25,7 +25,6 @@ class Compiler(NamedTuple):
 
 
 COMPILERS = {
-    "go": Compiler(go, ("build", "./..."), "tools/find_sku.go"),
     "typescript": Compiler(tsc, ("--noEmit", "-p", "."), "src/tools/find_sku.ts"),
     "rust": Compiler(cargo, ("check", "--quiet"), "src/tools/find_sku.rs"),
     "python": Compiler(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from ferrule.contracts.type_tree import SILENT, Words
+from ferrule.contracts.type_tree import SILENT, Bound, Words
 from ferrule.definitions.stubs.places import Place
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.words import told
@@ -19,13 +19,19 @@ _LIMITS = {
     "object": ("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependencies", "not", "if"),
 }
 _JUDGING = frozenset(keyword for keywords in _LIMITS.values() for keyword in keywords)
+_BOUND = frozenset(f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties", "imum")) | {
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "pattern",
+}
 _COUNTED = {"Length": "character", "Items": "item", "Properties": "member", "Contains": "of them"}
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MOST = 12
 _MOST_EXAMPLES = 5
 
 
-def words(places: Iterable[Place], limits: tuple[str, ...] = ()) -> Words:
+def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()) -> Words:
     """What the schemas of one value say about it; of two that say the same thing, the first is heard."""
     told_of: dict[str, Any] = {}
     for place in places:
@@ -43,6 +49,7 @@ def words(places: Iterable[Place], limits: tuple[str, ...] = ()) -> Words:
     return Words(
         description=description.strip() if isinstance(description, str) else "",
         limits=limits,
+        bounds=bounds,
         default=told_of.get("default"),
         has_default="default" in told_of,
         examples=tuple(examples[:_MOST_EXAMPLES]),
@@ -66,6 +73,21 @@ def limits(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[str, ...]:
                 found.setdefault(_clause(keyword, place.schema), None)
     found.pop("", None)
     return tuple(found)[:_MOST]
+
+
+def bounds(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[Bound, ...]:
+    """What the schemas check besides that compares with one value, for values of some kinds."""
+    found: dict[Bound, None] = {}
+    for place in places:
+        for keyword in _keywords(kinds):
+            operand = place.schema.get(keyword) if keyword in _BOUND else None
+            if operand is True and keyword in _BOUNDS:  # draft 4: the other keyword has the number
+                operand = place.schema.get(_BOUNDS[keyword])
+            elif keyword in _BOUNDS.values() and place.schema.get(f"exclusive{keyword.capitalize()}") is True:
+                continue
+            if is_number(operand) or (keyword == "pattern" and isinstance(operand, str)):
+                found.setdefault(Bound(keyword, operand), None)
+    return tuple(found)
 
 
 def _clause(keyword: str, schema: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from ferrule.contracts.type_tree import (
 )
 from ferrule.definitions.stubs.alternatives import Alternative
 from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying
-from ferrule.definitions.stubs.limits import limits, needs, words
+from ferrule.definitions.stubs.limits import bounds, limits, needs, words
 from ferrule.definitions.stubs.lists import positions_at
 from ferrule.definitions.stubs.places import Node, Place
 from ferrule.definitions.stubs.scalars import plain
@@ -196,7 +196,7 @@ def _member(
     made: Type | None = ANYTHING
     if node.places:
         if (simple := plain(node)) is not None:
-            told = words(node.places, limits(node.places, _kinds(simple)))
+            told = words(node.places, limits(node.places, _kinds(simple)), bounds(node.places, _kinds(simple)))
             return Member(name=name, type=simple, is_required=is_required, words=told)
         made = growth.type_of(node, growth.names.joined(base, name), 1)
     if made is None:
@@ -206,7 +206,8 @@ def _member(
     if beside and made == ANYTHING:
         growth.document.note(beside[0].pointer, "it is described under a condition only; any value is taken")
     flat = growth.document.flat(node.places) or ()
-    told = words((*node.places, *flat, *beside), limits(flat, _kinds(made)) + _of_items(growth, flat, made))
+    clauses = limits(flat, _kinds(made)) + _of_items(growth, flat, made)
+    told = words((*node.places, *flat, *beside), clauses, bounds(flat, _kinds(made)))
     return Member(name=name, type=made, is_required=is_required, words=told)
 
 

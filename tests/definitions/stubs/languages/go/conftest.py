@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.definitions.stubs.languages.go.bounds import BOUNDED
 from tests.definitions.stubs.languages.go.random_tools import random_tools
 from tests.definitions.stubs.languages.go.workbench import Workbench, tool_of
 from tests.definitions.stubs.languages.nasty import CASES
@@ -16,4 +17,4 @@ def workbench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
     """The catalog of schemas and a sample of random ones, compiled together."""
     folder: Path = tmp_path_factory.mktemp("go")
     catalog = [tool_of(case.name, case.schema, case.schema) for case in CASES]
-    return Workbench(folder, [*catalog, *random_tools()])
+    return Workbench(folder, [*catalog, *random_tools(), *BOUNDED])

@@ -23,15 +23,17 @@ HOSTILE = (
     "main",
     "init",
     "type",
-    "parts",
-    "invalid",
+    "object",
+    "result",
+    "read",
     "a-b",
     "a_b",
     "db_linux",
     "x_test",
     "vendor",
     "tool",
-    "makeGreet",
+    "calling",
+    "greetTool",
     "日本",
 )
 _GREET_TAKES = {
@@ -113,9 +115,10 @@ def write_project(folder: Path) -> Path:
     text = path.read_text()
     start, end = text.index("\t// TODO"), text.rindex("}")
     text = text[:start] + (PROGRAMS / "handler.go").read_text() + text[end:]
-    path.write_text(text.replace('import "context"', 'import (\n\t"context"\n\t"os"\n\t"time"\n)'))
+    path.write_text(text.replace('"encoding/json"', '"os"\n\t"time"'))
     path = folder / "tools" / "say.go"
-    path.write_text(re.sub("return Decode.*", "return input.Text, nil", path.read_text()))
+    text = re.sub(r"\t// TODO.*(?=\n})", "\treturn input.Text, nil", path.read_text(), flags=re.DOTALL)
+    path.write_text(text.replace('\n\t"encoding/json"', ""))
     go().run("build", "-o", "server", ".", cwd=folder)
     return folder
 

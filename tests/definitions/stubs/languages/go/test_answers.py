@@ -70,68 +70,53 @@ def test_a_text_is_a_text_unless_only_what_it_says_fits(ask: Ask, tool: str, bod
     assert (told["kind"], told["value"]) == ("", value)
 
 
-def test_a_result_that_does_not_fit_has_its_type(ask: Ask) -> None:
-    told = ask(tool="count", body=_result(None, "-1"))
-    assert (told["kind"], told["is_base"], told["invocation"]) == ("UnexpectedResultError", True, "inv_1")
-    assert told["is_cause"]
-    assert "must be at least 0; it is -1" in told["message"]
-    assert ask(tool="count", body=_result(None, "many"))["message"].endswith("must be integer; it is string")
-    assert ask(tool="text", body="{}")["kind"] == "UnexpectedResultError"
-
-
-def test_an_input_that_cannot_be_sent_has_its_type(ask: Ask) -> None:
-    told = ask(tool="word", body=_result(None, "x"))
-    assert (told["kind"], told["code"], told["is_cause"]) == ("InvalidInputError", "invalid_input", True)
-    assert "/word" in told["message"]
+def test_a_result_that_does_not_fit_has_its_class(ask: Ask) -> None:
+    told = ask(tool="count", body=_result(None, "-1.5"))
+    assert (told["kind"], told["is_base"], told["invocation"]) == ("unexpected_result", True, "inv_1")
+    assert told["message"].startswith("unexpected_result: json: cannot unmarshal number -1.5")
+    assert ask(tool="count", body=_result(None, "many"))["kind"] == "unexpected_result"
+    assert ask(tool="text", body="{}")["kind"] == "unexpected_result"
 
 
 def test_a_server_that_is_not_there_is_a_connection_error(ask: Ask) -> None:
     told = ask(tool="text", status=0)
-    assert (told["kind"], told["code"], told["is_cause"]) == ("ConnectionError", "connection", True)
+    assert (told["kind"], told["is_cause"]) == ("connection", True)
 
 
 @pytest.mark.parametrize("body", ["", ": keep-alive\n\n", "event: result\n"])
 def test_a_stream_that_says_nothing_is_a_connection_error(ask: Ask, body: str) -> None:
     told = ask(tool="text", body=body, headers={"Content-Type": "text/event-stream"})
-    assert told["kind"] == "ConnectionError"
-    assert told["message"] == "connection: the answer of Ferrule broke off before it told anything"
+    assert (told["kind"], told["message"]) == ("connection", "connection: unexpected EOF")
 
 
 def test_an_answer_without_a_reason_still_says_something(ask: Ask) -> None:
     told = ask(tool="text", status=502, body="{}")
-    assert (told["kind"], told["status"]) == ("RequestError", 502)
-    assert told["message"] == "http_502: the answer was 502 Bad Gateway, without a reason"
-    assert ask(tool="text", status=502, body='{"message":"no upstream"}')["message"] == "http_502: no upstream"
+    assert (told["kind"], told["status"]) == ("request", 502)
+    assert told["message"] == "request: 502 Bad Gateway"
+    assert ask(tool="text", status=502, body='{"message":"no upstream"}')["message"] == "request: no upstream"
+    assert ask(tool="text", status=500, body="<html>")["status"] == 500
 
 
-def test_what_is_no_answer_of_ferrule_is_told_as_that(ask: Ask) -> None:
-    told = ask(tool="text", status=500, body="<html>", headers={"Content-Type": "text/html; charset=utf-8"})
-    assert (told["kind"], told["status"]) == ("RequestError", 500)
-    assert told["message"] == (
-        "http_500: the answer was 500 Internal Server Error, and no answer of Ferrule: text/html"
-    )
+def test_a_redirection_is_not_followed(ask: Ask) -> None:
+    told = ask(tool="text", status=307, body="{}", headers={"Location": "https://elsewhere.example/"})
+    assert (told["kind"], told["status"]) == ("request", 307)
 
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("body", ['{"code":"busy","detail":"slow down"}', "<html>"])
 def test_an_answer_may_say_when_to_come_back(ask: Ask, status: int, body: str) -> None:
     told = ask(tool="text", status=status, body=body, headers={"Retry-After": "7"})
-    assert (told["kind"], told["retry_after"], told["is_safe"]) == ("RequestError", 7, True)
-
-
-def test_a_date_to_come_back_is_read(ask: Ask) -> None:
-    headers = {"Retry-After": "Fri, 31 Dec 2199 23:59:59 GMT"}
-    assert ask(tool="text", status=503, body="{}", headers=headers)["retry_after"] > 1e6
+    assert (told["kind"], told["retry_after"], told["is_safe"]) == ("request", 7, True)
 
 
 def test_a_server_that_hangs_keeps_nobody_beyond_the_deadline(ask: Ask) -> None:
     headers = {"Content-Type": "text/event-stream", "Content-Location": "/v1/calls/inv_9"}
     told = ask(tool="text", hangs=True, headers=headers)
-    assert (told["kind"], told["invocation"], told["cancels"]) == ("CanceledError", "inv_9", 1)
+    assert (told["kind"], told["invocation"], told["cancels"]) == ("canceled", "inv_9", 1)
     assert told["is_cause"]
     assert told["seconds"] < 0.9
     unknown = ask(tool="text", hangs=True, headers={"Content-Type": "text/event-stream"})
-    assert (unknown["kind"], unknown["invocation"]) == ("CanceledError", "")
+    assert (unknown["kind"], unknown["invocation"]) == ("canceled", "")
     assert unknown["seconds"] < 0.9
 
 
@@ -142,10 +127,10 @@ def test_the_result_of_an_earlier_call_can_be_asked_for(ask: Ask) -> None:
     assert (told["kind"], told["value"]) == ("", "5")
     waiting = json.dumps({"invocation_id": "inv_1", "state": "awaiting_approval", "is_pending": True})
     body = f"event: waiting\ndata: {waiting}\n\n"
-    assert ask(later=True, body=body, headers={"Content-Type": "text/event-stream"})["kind"] == "PendingError"
+    assert ask(later=True, body=body, headers={"Content-Type": "text/event-stream"})["kind"] == "pending"
 
 
 def test_the_end_of_a_wait_is_not_the_end_of_the_call(ask: Ask) -> None:
     told = ask(later=True, hangs=True, headers={"Content-Type": "text/event-stream"})
-    assert (told["kind"], told["cancels"], told["is_cause"]) == ("CallError", 0, True)
+    assert (told["kind"], told["cancels"], told["is_cause"]) == ("connection", 0, True)
     assert told["seconds"] < 0.9

@@ -52,7 +52,9 @@ def test_a_key_makes_a_call_happen_once(told: Any) -> None:
     assert told["calls"][1:] == [0, 1]
 
 
-@pytest.mark.parametrize("what", ["denied", "busy", "broken", "invalid", "pending", "stranger", "nowhere", "absent"])
+@pytest.mark.parametrize(
+    "what", ["denied", "busy", "broken", "invalid", "pending", "stranger", "nowhere", "absent", "unencrypted"]
+)
 def test_each_failure_has_its_type(told: Any, what: str) -> None:
     assert told[what] is True
 
@@ -71,3 +73,8 @@ def test_a_call_that_waits_can_be_taken_up_and_canceled(told: Any) -> None:
 def test_progress_is_told(told: Any) -> None:
     assert told["steps"] == ["step 1 50", "step 2 100"]
     assert (told["counted"], told["count_error"]) == (2, "<nil>")
+
+
+def test_what_all_tools_share_is_small(told: Any) -> None:
+    support = (told["folder"] / "ferruleclient").glob("ferrule_*_gen.go")
+    assert sum(path.read_text().count("\n") for path in support) <= 360

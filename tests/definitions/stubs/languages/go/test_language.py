@@ -29,7 +29,6 @@ _PROJECT = (
     "tools/greet_test.go",
     "tools/loose.go",
     "tools/read_gen.go",
-    "tools/read_test.go",
     "tools/registry_gen.go",
 )
 

@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.languages.go.names import safe_stem, support_names
+from ferrule.definitions.stubs.languages.go.names import lowered, safe_stem, support_names
 from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 
 
@@ -36,4 +36,19 @@ def test_no_file_is_called_what_windows_takes_for_something_else(name: str) -> N
 
 
 def test_names_of_support_files_are_known() -> None:
-    assert {"Optional", "InvalidJSON", "parts", "patternSet", "Serve", "sharedClient"} <= support_names()
+    assert {"Optional", "Serve", "viaFerrule", "mcpServer", "object", "result", "Client", "call"} <= support_names()
+
+
+@pytest.mark.parametrize(
+    ("name", "lower"),
+    [
+        ("GetUser", "getUser"),
+        ("URLFetcher", "urlFetcher"),
+        ("ID", "id"),
+        ("DB2", "db2"),
+        ("A", "a"),
+        ("GetURL", "getURL"),
+    ],
+)
+def test_an_acronym_is_lowered_as_a_whole(name: str, lower: str) -> None:
+    assert lowered(name) == lower

@@ -35,7 +35,6 @@ def tested(project: Path) -> str:
 def test_the_generated_tests_run(tested: str) -> None:
     """ADL-48"""
     assert tested.count("\nok ") == 2
-    assert "--- PASS: TestReadTool" in tested
     for name in ("Greet", "Loose", "Say"):
         assert f"--- SKIP: Test{name}Handler" in tested
     assert "nobody has written the tool greet yet; when you have, take this line away" in tested
@@ -88,10 +87,9 @@ def test_a_text_is_told_as_it_is_and_null_as_nothing(project: Path) -> None:
 
 def test_failures_are_results(project: Path) -> None:
     with running(project) as server:
-        refused = server.call("greet", {"name": "A" * 21})
+        refused = server.call("greet", {"name": 5})
         assert refused["isError"]
-        assert "/name: must have at most 20 characters" in refused["content"][0]["text"]
-        assert "/words" in server.call("greet", {"name": "wrong"})["content"][0]["text"]
+        assert refused["content"][0]["text"].startswith("the input does not fit: json: cannot unmarshal number")
         assert server.call("greet", {"name": "panic"})["content"][0]["text"] == "the tool broke: oh"
         assert "FERRULE_URL" in server.call("read", {"file_path": "x"})["content"][0]["text"]
 
@@ -105,38 +103,7 @@ def test_requests_that_mean_nothing_are_refused(project: Path) -> None:
         server.send_line("{")
         assert server.receive()["error"]["code"] == -32700
         server.send_line("[]")
-        assert server.receive()["error"]["code"] == -32600
-
-
-_BATCH = [
-    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "slow"}}},
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {"jsonrpc": "2.0", "id": "b", "method": "ping"},
-    {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "nope"}},
-    5,
-]
-
-
-def test_a_batch_is_answered_in_the_revision_that_has_them(project: Path) -> None:
-    with running(project) as server:
-        server.ask("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}})
-        server.send_line(json.dumps(_BATCH))
-        answers = {answer["id"]: answer for answer in server.receive()}
-        assert answers[1]["result"]["structuredContent"] == {"words": ["hello slow"]}
-        assert answers["b"]["result"] == {}
-        assert (answers[3]["error"]["code"], answers[None]["error"]["code"]) == (-32602, -32600)
-        assert len(answers) == 4
-        server.send_line(json.dumps(_BATCH[1:2]))
-        assert server.ask("ping", number=9) == {}
-        server.send_line("[]")
-        assert server.receive()["error"]["code"] == -32600
-
-
-def test_a_batch_is_refused_in_any_other_revision(project: Path) -> None:
-    with running(project) as server:
-        server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
-        server.send_line(json.dumps(_BATCH))
-        assert server.receive()["error"]["code"] == -32600
+        assert server.receive()["error"]["code"] == -32700
 
 
 def test_calls_that_run_are_answered_when_the_input_ends(project: Path) -> None:
@@ -173,19 +140,39 @@ def test_a_call_can_be_cancelled_while_others_run(project: Path) -> None:
     assert "canceled" in (project / "log").read_text()
 
 
-def test_what_no_integer_holds_is_told(project: Path) -> None:
+def test_what_no_integer_holds_is_told() -> None:
     (note,) = LANGUAGE.write(project_plan()).notes
     assert note.tool_id == "bench.loose"
     assert note.note.pointer == "#/properties/n"
     assert "json.Number" in note.note.message
 
 
-def test_a_changed_contract_does_not_compile(project: Path, tmp_path: Path) -> None:
-    path = project / "tools" / "greet.go"
+@pytest.mark.parametrize(
+    ("file", "written", "instead", "error"),
+    [
+        ("greet_gen.go", "\tName string", "\tNickname string", "input.Name undefined"),
+        (
+            "greet_gen.go",
+            "input GreetInput) (GreetOutput",
+            "input GreetInput) (SayOutput",
+            "does not implement GreetHandler",
+        ),
+        ("registry_gen.go", "NewGreetTool()", "NewGreetTool(logger)", "too many arguments"),
+    ],
+)
+def test_a_changed_contract_does_not_compile(project: Path, file: str, written: str, instead: str, error: str) -> None:
+    path = project / "tools" / file
     kept = path.read_text()
-    path.write_text(kept.replace("Contract_", "Contract_00"))
+    assert written in kept
+    path.write_text(kept.replace(written, instead))
     try:
-        with pytest.raises(AssertionError, match="undefined: GreetContract_00"):
+        with pytest.raises(AssertionError, match=error):
             go().run("build", "./tools/", cwd=project)
     finally:
         path.write_text(kept)
+
+
+def test_the_support_of_a_project_is_small(project: Path) -> None:
+    support = list(project.rglob("ferrule_*_gen.go"))
+    assert sum(path.read_text().count("\n") for path in support) <= 300
+    assert all(path.read_text().count("\n") <= 150 for path in support)

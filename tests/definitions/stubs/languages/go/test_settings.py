@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.contracts.language import Project, Section
-from ferrule.definitions.stubs.languages.go.settings import config_files, go_type, go_value
+from ferrule.definitions.stubs.languages.go.settings import config_file, go_type, go_value
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.plans import plan_of
@@ -16,7 +16,8 @@ from tests.definitions.stubs.languages.plans import plan_of
     [
         (True, "bool", "true"),
         ("a", "string", '"a"'),
-        ("${HOME}/x", "string", 'env.text("${HOME}/x")'),
+        ("${HOME}/x", "string", 'env("HOME") + "/x"'),
+        ("a ${X:-1}${Y-}b $Z", "string", '"a " + env("X", "1") + env("Y", "") + "b $Z"'),
         ("costs $5", "string", '"costs $5"'),
         (3, "int64", "3"),
         (2**70, "json.Number", f'json.Number("{2**70}")'),
@@ -24,9 +25,11 @@ from tests.definitions.stubs.languages.plans import plan_of
         (None, "any", "nil"),
         ([1, 2], "[]int64", "[]int64{1, 2}"),
         ([1, 2.5], "[]float64", "[]float64{1, 2.5}"),
-        (["$A", "b"], "[]string", '[]string{env.text("$A"), "b"}'),
-        ([1, "a"], "any", 'env.value(`[1,"a"]`)'),
-        ([], "any", "env.value(`[]`)"),
+        (["$A", "b"], "[]string", '[]string{env("A"), "b"}'),
+        ([1, "a"], "[]any", '[]any{1, "a"}'),
+        ([{"a": "$B"}], "[]map[string]any", '[]map[string]any{map[string]any{"a": env("B")}}'),
+        ([], "[]any", "[]any{}"),
+        ({}, "map[string]any", "map[string]any{}"),
     ],
 )
 def test_a_setting_has_a_type_and_an_expression(value: JsonValue, kind: str, expression: str) -> None:
@@ -35,15 +38,15 @@ def test_a_setting_has_a_type_and_an_expression(value: JsonValue, kind: str, exp
 
 def test_groups_within_groups_are_structs_of_their_own() -> None:
     mail = Section(name="mail", settings={"sender": "a", "server": {"port": 25}})
-    (file,) = config_files(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
+    file = config_file(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
     assert (file.path, file.standing) == ("config/config_gen.go", "generated")
     assert "type MailServerConfig struct {\n\tPort int64\n}" in file.text
     assert "\tcfg.Mail.Server.Port = 25\n" in file.text
-    assert "environment" not in file.text.replace("what the environment says", "")
+    assert "env" not in file.text.replace("environment", "")
 
 
-def test_what_has_to_be_filled_in_brings_the_file_that_does_it() -> None:
+def test_what_has_to_be_filled_in_brings_what_does_it() -> None:
     mail = Section(name="mail", settings={"sender": "${SENDER}"})
-    config, support = config_files(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
-    assert "\tenv.tell(logger)\n" in config.text
-    assert support.path == "config/ferrule_settings_gen.go"
+    file = config_file(Surroundings(plan_of(project=Project(name="x", version="1", sections=(mail,)))))
+    assert "\tenv := func(" in file.text
+    assert '\tcfg.Mail.Sender = env("SENDER")\n' in file.text

@@ -29,10 +29,10 @@ def test_a_tool_is_given_what_its_definition_names_in_that_order() -> None:
     tool = tool_plan(inject=injected("shop", "logger", "config.mail", "config", "not declared", "config.gone"))
     around = Surroundings(plan_of(tool))
     assert [(each.field, each.go, each.argument) for each in around.dependencies(tool)] == [
-        ("shop", "shop.Shop", "shopService"),
+        ("shopService", "shop.Shop", "shopService"),
         ("logger", "*slog.Logger", "logger"),
-        ("mail", "*config.MailConfig", "&cfg.Mail"),
-        ("config", "*config.Config", "cfg"),
+        ("mailConfig", "*config.MailConfig", "&cfg.Mail"),
+        ("cfg", "*config.Config", "cfg"),
     ]
 
 
@@ -41,14 +41,20 @@ def test_a_section_and_a_service_of_one_name_are_told_apart() -> None:
     project = Project(name="x", version="1", services=(mail,), sections=(MAIL,))
     tool = tool_plan(inject=injected("config.mail", "mail"))
     assert [each.field for each in Surroundings(plan_of(tool, project=project)).dependencies(tool)] == [
-        "mail",
+        "mailConfig",
         "mailService",
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "folder", "package"),
-    [("shop", "shop", "shop"), ("config", "config_", "config_"), ("makeIt", "make_it", "makeIt_")],
+    [
+        ("shop", "shop", "shop"),
+        ("config", "config_", "configsvc"),
+        ("customerRepo", "customer_repo", "customerrepo"),
+        ("decode", "decode", "decodesvc"),
+        ("type", "type_", "typesvc"),
+    ],
 )
 def test_a_service_has_a_package_that_hides_nothing(name: str, folder: str, package: str) -> None:
     service = Service(name=name, interface="shop-thing", factory="")
@@ -61,3 +67,18 @@ def test_settings_are_needed_only_where_somebody_uses_them() -> None:
     assert not Surroundings(plan_of(tool_plan(), project=bare)).needs_config
     assert Surroundings(plan_of(tool_plan(inject=injected("config")), project=bare)).needs_config
     assert Surroundings(plan_of()).needs_config
+
+
+def test_a_parameter_hides_no_package() -> None:
+    services = (
+        Service(name="mail", interface="Mailer", factory="NewMailer"),
+        Service(name="order_repo", interface="OrderRepo", factory="NewOrderRepo"),
+        Service(name="len", interface="URLFetcher", factory="NewFetcher"),
+    )
+    tool = tool_plan(inject=injected("mail", "order_repo", "len"))
+    around = Surroundings(plan_of(tool, project=Project(name="x", version="1", services=services)))
+    assert [(each.field, each.go) for each in around.dependencies(tool)] == [
+        ("mailer", "mail.Mailer"),
+        ("orderRepo", "orderrepo.OrderRepo"),
+        ("len_", "lensvc.URLFetcher"),
+    ]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.languages.go.project import module_file
-from ferrule.definitions.stubs.languages.go.text import aligned, comment, json_literal, quoted
+from ferrule.definitions.stubs.languages.go.text import columns, comment, json_literal, quoted
 from tests.definitions.stubs.languages.toolchains import gofmt
 
 _LINES = (
@@ -50,19 +50,27 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
     for number in range(300):
         words = "\n".join(chance.choice(_LINES) for _ in range(chance.randint(1, 8)))
         lines += [*comment([f"T{number} is one.", words]), f"type T{number} struct {{"]
-        rows = [
-            [f"F{at}" + "x" * chance.randint(0, 9), chance.choice(["int", "map[string]any", "*é"]), '`json:"a"`'][
-                : chance.choice([2, 3, 3])
+        cells = chance.choice([2, 3, 3])
+        for run in range(chance.randint(1, 3)):
+            rows = [
+                [
+                    f"F{run}{at}" + "x" * chance.randint(0, 9),
+                    chance.choice(["int", "map[string]any", "*é"]),
+                    '`json:"a"`',
+                ]
+                for at in range(chance.randint(1, 6))
             ]
-            for at in range(chance.randint(1, 6))
-        ]
-        lines += [*(f"\t{row}" for row in aligned(rows)), "}", ""]
+            lines += [
+                *comment([f"{run} {chance.choice(_LINES)}"] if run else [], "\t"),
+                *columns([row[:cells] for row in rows]),
+            ]
+        lines += ["}", ""]
     (tmp_path / "x.go").write_text("\n".join(lines[:-1]) + "\n")
     assert gofmt().run("-d", ".", cwd=tmp_path) == ""
 
 
 @pytest.mark.parametrize(
-    ("said", "written"), [("1.24", "1.24"), ("1.24.3", "1.24.3"), ("1.18", "1.21"), ("", "1.21"), ("1.24\nx", "1.21")]
+    ("said", "written"), [("1.24", "1.24"), ("1.24.3", "1.24.3"), ("1.18", "1.24"), ("", "1.24"), ("1.26\nx", "1.24")]
 )
 def test_the_module_is_of_the_version_that_the_agent_names_if_that_can_compile_it(said: str, written: str) -> None:
     assert module_file("shop.example/clerk", said).text == f"module shop.example/clerk\n\ngo {written}\n"

@@ -26,6 +26,8 @@ class Answer(NamedTuple):
     is_fine: bool
     value: Any
     error: str
+    invalid: str
+    """What `Validate` said."""
 
 
 def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
@@ -70,10 +72,7 @@ class Workbench:
         made = planned(tools, Choice(is_project=True))
         self.folder = written(folder, LANGUAGE.write(made).files)
         (folder / "tools" / "workbench.go").write_text((PROGRAMS / "workbench.go").read_text())
-        entries = "".join(
-            f"\ttrips[{json.dumps(each.name)}] = trip(Decode{each.type_name}Input, Encode{each.type_name}Input)\n"
-            for each in made.tools
-        )
+        entries = "".join(f"\ttrips[{json.dumps(each.name)}] = trip[{each.type_name}Input]\n" for each in made.tools)
         trips = f"package tools\n\nfunc init() {{\n{entries}}}\n"
         (folder / "tools" / "trips.go").write_text(trips)
         (folder / "main.go").write_text('package main\n\nimport "bench/tools"\n\nfunc main() {\n\ttools.Answer()\n}\n')
@@ -87,10 +86,6 @@ class Workbench:
         assert len(said) == len(questions)
         return [_answer(json.loads(line)) for line in said]
 
-    def checks(self, pairs: Sequence[tuple[Any, Any]]) -> list[Answer]:
-        """Whether values fit schemas."""
-        return self.ask([{"schema": json.dumps(schema), "value": json.dumps(value)} for schema, value in pairs])
-
     def calls(self, pairs: Sequence[tuple[str, Any]]) -> list[Answer]:
         """What tools that nobody has written say to an input."""
         return self.ask([{"name": name, "value": json.dumps(value), "is_call": True} for name, value in pairs])
@@ -101,4 +96,4 @@ class Workbench:
 
 
 def _answer(told: dict[str, Any]) -> Answer:
-    return Answer(told["is_fine"], json.loads(told["value"]) if told["value"] else None, told["error"])
+    return Answer(told["is_fine"], json.loads(told["value"]) if told["value"] else None, told["error"], told["invalid"])

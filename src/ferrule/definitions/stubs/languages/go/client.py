@@ -3,26 +3,54 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
-from ferrule.definitions.stubs.languages.go.names import CALLING, VALUES, Scope, safe_stem
+from ferrule.definitions.stubs.languages.go.names import safe_stem
 from ferrule.definitions.stubs.languages.go.project import module_file
 from ferrule.definitions.stubs.languages.go.surroundings import module_of
-from ferrule.definitions.stubs.languages.go.text import header, shared_file, source
-from ferrule.definitions.stubs.languages.go.tools import method, types
+from ferrule.definitions.stubs.languages.go.text import columns, comment, header, one_line, quoted, shared_file, source
+from ferrule.definitions.stubs.languages.go.tools import tool_types
+from ferrule.definitions.stubs.languages.go.types import Scope
+from ferrule.model.failure import ERROR_CLASSES
 
 PACKAGE = "ferruleclient"
+_OWN_CLASSES = ("pending", "connection", "request", "unexpected_result")
+"""What is no class of a call of Ferrule: a call that waits for an answer, and what goes wrong on the way."""
 
 
 def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
     """The files of the package."""
-    shared = [shared_file(each, PACKAGE) for each in (*VALUES, *CALLING)]
-    files = [*(_tool_file(tool, scope) for tool in plan.tools), *shared]
-    return [*files, *_project(plan)] if plan.is_project else files
-
-
-def _project(plan: Plan) -> list[SourceFile]:
-    """What makes the package a module of its own."""
+    files = [_tool_file(tool, scope) for tool in plan.tools]
+    files.append(shared_file("client", PACKAGE, _error_classes()))
+    if not plan.is_project:
+        return files
     module = module_of(plan.project)
-    return [module_file(module, plan.project.language_version), SourceFile("README.md", _page(plan, module), "yours")]
+    page = SourceFile("README.md", _page(plan, module), "yours")
+    return [*files, module_file(module, plan.project.language_version), page]
+
+
+def error_constants() -> dict[str, str]:
+    """The names of the error classes in Go."""
+    return {f"Err{''.join(map(str.capitalize, each.split('_')))}": each for each in (*ERROR_CLASSES, *_OWN_CLASSES)}
+
+
+def _error_classes() -> str:
+    rows = [[name, "ErrorClass", f"= {quoted(each)}"] for name, each in error_constants().items()]
+    lines = ["", "// The classes of errors.", "const (", *columns(rows), ")", ""]
+    return "\n".join(lines)
+
+
+def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
+    name = tool.type_name
+    takes = f"ctx context.Context, input {name}Input, options ...CallOptions"
+    lines = [
+        *comment([f"{name} calls the tool {one_line(tool.name)}.", tool.description]),
+        f"func (c *Client) {name}({takes}) ({name}Output, error) {{",
+        f"\treturn call[{name}Output](ctx, c, {quoted(tool.name)}, input, options)",
+        "}",
+        "",
+        *tool_types(tool, scope),
+    ]
+    path = f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go"
+    return SourceFile(path, source(header(tool), PACKAGE, lines), "generated", tool.tool_id)
 
 
 def _page(plan: Plan, module: str) -> str:
@@ -33,18 +61,12 @@ def _page(plan: Plan, module: str) -> str:
 The package `{module}/{PACKAGE}` calls tools that Ferrule serves: a method for each, with typed input and output.
 
 ```go
-client, err := {PACKAGE}.NewClient() // FERRULE_URL and FERRULE_TOKEN, or WithURL and WithToken
+client, err := {PACKAGE}.NewClient("", "") // as FERRULE_URL and FERRULE_TOKEN say
 {call}
 ```
 
-Say where Ferrule is: `ferrule serve` listens at http://127.0.0.1:8787. A call that fails gives an error of its class
-(`errors.As`), all of them with a `CallError`; one that waits for a person a `PendingError`.
+Say where Ferrule is: `ferrule serve` listens at http://127.0.0.1:8787. A call that fails gives a `CallError`, and `errors.Is`
+tells its class: `errors.Is(err, {PACKAGE}.ErrPermissionDenied)`. One that waits for a person gives `ErrPending`.
 
 Generated files end in `_gen.go`: `ferrule gen` writes them anew when a definition changes.
 """
-
-
-def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
-    lines = [*method(tool), *types(tool, scope)]
-    text = source(header(tool), PACKAGE, lines, ["context", *scope.json_import()])
-    return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)

@@ -1,79 +1,29 @@
 """The language `go`: implementation stubs in ADL's shape, a project that serves them over MCP, and client stubs.
 
-A package of stubs has everything it needs within itself: the files of `support/` are copied into it. So stubs can be put
-into any module, and use nothing but the standard library of Go. Where a type in Go is looser than the tree, a note says so:
-what no integer of Go holds is a `json.Number`.
+Ferrule checks every call before a tool runs, so stubs are types and not validators: plain structs with tags of `encoding/json`,
+and nothing but the standard library. The few lines that all tools of a package share are copied into it from `support/`, each
+file only where something uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
-from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
-from ferrule.contracts.type_tree import Alias, Declaration, Enumeration, Integer, Note, Record, Type, Union
-from ferrule.definitions.stubs.languages.go.client import client_files
-from ferrule.definitions.stubs.languages.go.names import (
-    BUILTIN,
-    CALLING,
-    IMPLEMENTING,
-    SERVING,
-    VALUES,
-    WINDOWS_NAMES,
-    Scope,
-    support_names,
-)
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
+from ferrule.definitions.stubs.languages.go import client
+from ferrule.definitions.stubs.languages.go.names import SUPPORT, WINDOWS_NAMES, support_names
 from ferrule.definitions.stubs.languages.go.project import module_in, project_files, registry_file, service_file
-from ferrule.definitions.stubs.languages.go.settings import config_files
-from ferrule.definitions.stubs.languages.go.shapes import integer, whole_numbers
+from ferrule.definitions.stubs.languages.go.settings import config_file
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.definitions.stubs.languages.go.text import shared_file
 from ferrule.definitions.stubs.languages.go.tools import (
     PACKAGE,
     builtin_file,
-    builtin_test_file,
     generated_file,
     implementation_file,
     test_file,
 )
-
-_MESSAGE = "its bounds go beyond 64 bits, so it is a json.Number in Go"
-
-
-def notes(plan: Plan) -> tuple[ToolNote, ...]:
-    """What the stubs of a plan cannot say exactly."""
-    return tuple(
-        ToolNote(tool.tool_id, Note(pointer, _MESSAGE))
-        for tool in plan.tools
-        for tree in (tool.input, tool.output)
-        if tree is not None
-        for declared in tree.declarations
-        for pointer in _loose(declared)
-    )
-
-
-def _loose(declared: Declaration) -> Iterator[str]:
-    match declared:
-        case Record():
-            for member in declared.members:
-                if _has_loose(member.type):
-                    step = member.name.replace("~", "~0").replace("/", "~1")
-                    yield f"{declared.pointer}/properties/{step}"
-        case Union():
-            yield from (each.pointer for each in declared.variants if _has_loose(each.type))
-        case Alias():
-            if _has_loose(declared.type):
-                yield declared.pointer
-        case Enumeration():
-            if declared.kind == "integer" and not whole_numbers(declared):
-                yield declared.pointer
-
-
-def _has_loose(type_: Type) -> bool:
-    if isinstance(type_, Integer):
-        return integer(type_).go == "json.Number"
-    inner = [getattr(type_, name, None) for name in ("item", "value", "inner", "rest")]
-    parts = [*getattr(type_, "items", ()), *(each for each in inner if hasattr(each, "__struct_fields__"))]
-    return any(map(_has_loose, parts))
+from ferrule.definitions.stubs.languages.go.types import Scope
 
 
 class Go:
@@ -82,16 +32,12 @@ class Go:
     name = "go"
     title = "Go"
     flavours: tuple[str, ...] = ()
-    reserved_types = frozenset(each for each in support_names() if each[0].isupper()) | {"Tools"}
-    reserved_beginnings: tuple[str, ...] = ("New", "Decode", "Encode", "Test")
+    reserved_types = frozenset(each for each in (*support_names(), *client.error_constants()) if each[0].isupper()) | {
+        "Tools"
+    }
+    reserved_beginnings: tuple[str, ...] = ("New", "Test")
     reserved_endings: tuple[str, ...] = ("Tool", "Handler")
-    reserved_stems = frozenset(
-        (
-            "registry",
-            *WINDOWS_NAMES,
-            *(f"ferrule_{each}" for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)),
-        )
-    )
+    reserved_stems = frozenset(("registry", *WINDOWS_NAMES, *(f"ferrule_{each}" for each in SUPPORT)))
 
     def module_in(self, read: Callable[[str], bytes | None]) -> str:
         """The module that the output folder is, as its `go.mod` says: it is the person's."""
@@ -100,30 +46,38 @@ class Go:
     def write(self, plan: Plan) -> Written:
         """All files of a plan."""
         scope = Scope(plan)
-        files = client_files(plan, scope) if plan.kind == "client" else _implementation(plan, scope)
+        files = client.client_files(plan, scope) if plan.kind == "client" else _implementation(plan, scope)
+        package = client.PACKAGE if plan.kind == "client" else PACKAGE
         is_program = plan.is_project and plan.kind == "implementation"
-        return Written(tuple(files), notes(plan), (Step("go test ./..."),) if is_program else ())
+        steps = (Step("go test ./..."),) if is_program else ()
+        return Written((*files, *_values(files, package)), tuple(scope.notes), steps)
 
 
 def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:
     around = Surroundings(plan)
-    files: list[SourceFile] = []
-    for tool in plan.tools:
-        if tool.builtin:
-            files += [builtin_file(tool, scope), builtin_test_file(tool)]
-        else:
-            files += [implementation_file(tool, around), generated_file(tool, scope), test_file(tool)]
-    files += [shared_file(each, PACKAGE) for each in _shared(plan)]
-    files.append(registry_file(plan, around))
+    files = [file for tool in plan.tools for file in _tool_files(tool, scope, around)]
+    files += [registry_file(plan, around), shared_file("tools", PACKAGE)]
+    if any(tool.builtin for tool in plan.tools):
+        files.append(shared_file("builtin", PACKAGE))
     files += [service_file(each, around) for each in around.packages.values()]
     if around.needs_config:
-        files += config_files(around)
-    return [*files, *project_files(plan, around)] if plan.is_project else files
+        files.append(config_file(around))
+    return [*files, shared_file("server", PACKAGE), *project_files(plan, around)] if plan.is_project else files
 
 
-def _shared(plan: Plan) -> tuple[str, ...]:
-    calling = (*CALLING, *BUILTIN) if any(tool.builtin for tool in plan.tools) else ()
-    return (*VALUES, *IMPLEMENTING, *(SERVING if plan.is_project else ()), *calling)
+def _tool_files(tool: ToolPlan, scope: Scope, around: Surroundings) -> list[SourceFile]:
+    if tool.builtin:
+        return [builtin_file(tool)]
+    return [implementation_file(tool, around), generated_file(tool, scope), test_file(tool)]
+
+
+def _values(files: Sequence[SourceFile], package: str) -> list[SourceFile]:
+    """What the types of some files need."""
+    text = "".join(file.text for file in files if file.path.startswith(f"{package}/"))
+    names = ["values"]
+    names += ["optional"] if "Optional[" in text else []
+    names += ["extra"] if "decodeExtra[" in text else []
+    return [shared_file(each, package) for each in names]
 
 
 LANGUAGE = Go()

@@ -1,11 +1,11 @@
-"""Names in Go: what is reserved, and identifiers for members, choices and the types that a tree leaves unnamed."""
+"""Names in Go: what is reserved, how identifiers are written, and the support files with the names they declare."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from ferrule.contracts.language import Plan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, camel, pascal, snake
@@ -14,17 +14,15 @@ _KEYWORDS_WORDS = """
     break case chan const continue default defer else fallthrough for func go goto if import interface map package
     range return select struct switch type var
 """
-KEYWORDS = frozenset(_KEYWORDS_WORDS.split())
 _PREDECLARED_WORDS = """
     any append bool byte cap clear close comparable complex complex128 complex64 copy delete error false float32
     float64 imag init int int16 int32 int64 int8 iota len main make max min new nil panic print println real recover
     rune string true uint uint16 uint32 uint64 uint8 uintptr
 """
-_PREDECLARED = frozenset(_PREDECLARED_WORDS.split())
-_PACKAGES_WORDS = """
-    config context errors fmt json os slog testing tools vendor testdata internal ferruleclient
-"""
+_KEYWORDS = frozenset(_KEYWORDS_WORDS.split())
+_PACKAGES_WORDS = "config context errors fmt json os slog testing tools vendor testdata internal ferruleclient"
 _PACKAGES = frozenset(_PACKAGES_WORDS.split())
+_RESERVED = _PACKAGES | frozenset(f"{_KEYWORDS_WORDS}{_PREDECLARED_WORDS}".split())
 _SYSTEMS_WORDS = """
     aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows
     zos 386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc
@@ -37,74 +35,53 @@ WINDOWS_NAMES = frozenset(
 )
 """What Windows takes for something else, whatever ending a file has; Go takes no module with such a file."""
 _DECLARED = re.compile(r"^(?:func|type|var|const) ([A-Za-z]\w*)", re.MULTILINE)
-_GROUPS = re.compile(r"^(?:var|const) \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
-_GROUPED = re.compile(r"^\t(\w+)", re.MULTILINE)
-METHODS = frozenset(("MarshalJSON", "UnmarshalJSON"))
+METHODS = frozenset(("MarshalJSON", "UnmarshalJSON", "Validate"))
 """What a struct's fields may not be called."""
-EXTRA, REST = "Extra", "Rest"
-
-
-class Support(NamedTuple):
-    """A file that stubs share."""
-
-    name: str
-    text: str
-    """Without its package clause."""
+EXTRA = "Extra"
+SUPPORT = ("values", "optional", "extra", "tools", "server", "builtin", "client")
 
 
 @cache
-def support(name: str) -> Support:
-    """One of the support files."""
+def support(name: str) -> str:
+    """A support file, without its package clause."""
     text = files(__package__).joinpath("support", f"{name}.go").read_text(encoding="utf-8")
-    return Support(name, text.removeprefix("package support\n"))
-
-
-VALUES = (
-    "json",
-    "pattern_matching",
-    "pattern_reading",
-    "schema",
-    "schema_choices",
-    "schema_parts",
-    "schema_references",
-    "values",
-    "writing",
-)
-"""What every package of stubs needs."""
-IMPLEMENTING = ("tool",)
-SERVING = ("server", "server_batches", "server_calls")
-CALLING = ("answers", "client", "events", "exchange", "failures")
-BUILTIN = ("builtin",)
+    return text.removeprefix("package support\n")
 
 
 @cache
 def support_names() -> frozenset[str]:
     """All names that support files declare in their package."""
-    texts = [support(each).text for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)]
-    groups = (group for text in texts for group in _GROUPS.findall(text))
-    found = {name for text in texts for name in _DECLARED.findall(text)}
-    return frozenset(found.union(*map(_GROUPED.findall, groups)))
+    return frozenset(found for name in SUPPORT for found in _DECLARED.findall(support(name)))
 
 
 def exported(acronyms: frozenset[str] = ACRONYMS) -> Style:
-    """How fields and variants are called."""
+    """How fields, variants and constants are called."""
     return Style(pascal, acronyms=acronyms | ACRONYMS)
 
 
 def unexported(acronyms: frozenset[str] = ACRONYMS) -> Style:
-    """How injected fields and packages are called."""
-    taken = KEYWORDS | _PREDECLARED
-    return Style(camel, keywords=taken, acronyms=acronyms | ACRONYMS)
-
-
-def package_style(acronyms: frozenset[str]) -> Style:
-    """How packages of services are called: neither what any file imports nor what support files declare."""
-    return Style(camel, keywords=KEYWORDS | _PREDECLARED | _PACKAGES | support_names(), acronyms=acronyms | ACRONYMS)
+    """How injected fields and parameters are called."""
+    return Style(camel, keywords=_RESERVED, acronyms=acronyms | ACRONYMS)
 
 
 def folder_style() -> Style:
     """How folders of services are called."""
-    return Style(snake, keywords=_PACKAGES | KEYWORDS | WINDOWS_NAMES)
+    return Style(snake, keywords=_PACKAGES | _KEYWORDS | WINDOWS_NAMES)
+
+
+def package_name(folder: str, taken: set[str]) -> str:
+    """The package in a folder: `customerrepo` in `customer_repo`. It hides nothing that the files of tools use."""
+    name = folder.replace("_", "")
+    while name in taken or name in _RESERVED | support_names():
+        name += "svc"
+    taken.add(name)
+    return name
+
+
+def lowered(name: str) -> str:
+    """`getUserID` of `GetUserID`, `urlFetcher` of `URLFetcher`: for names that stay in their package."""
+    capitals = re.match(r"[A-Z]+(?=[A-Z][a-z]|[0-9]*$)|[A-Z]", name)
+    return name if capitals is None else capitals[0].lower() + name[capitals.end() :]
 
 
 def safe_stem(stem: str) -> str:
@@ -113,40 +90,21 @@ def safe_stem(stem: str) -> str:
     return f"{stem}_go" if last in _SYSTEMS or last in ("test", "gen", "go") else stem
 
 
-class Scope:
-    """The names that one package declares."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.acronyms = plan.project.acronyms | ACRONYMS
-        self.has_numbers = False
-        """Whether anything since this was last looked at is a `json.Number`."""
-        trees = [tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None]
-        self._taken = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}
-        for tool in plan.tools:
-            self._taken |= declared_names(tool.type_name)
-
-    def json_import(self) -> list[str]:
-        """What the types made since the last time have to import."""
-        found, self.has_numbers = self.has_numbers, False
-        return ["encoding/json"] if found else []
-
-    def given(self, wanted: str) -> str:
-        """A name that nobody else has: the one that is wanted, with `_` after it where another has that."""
-        name = wanted
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
+def free(wanted: str, taken: set[str], ending: str = "_") -> str:
+    """A name that is not taken, and is now: the one that is wanted, with something after it where another has that."""
+    while wanted in taken:
+        wanted += ending
+    taken.add(wanted)
+    return wanted
 
 
-def declared_names(type_name: str) -> set[str]:
-    """What the stubs of a tool declare beside its types."""
-    roots = [f"{type_name}{end}" for end in ("Input", "Output")]
-    return {
-        *roots,
-        f"{type_name}Tool",
-        f"New{type_name}Tool",
-        f"Test{type_name}Handler",
-        f"Test{type_name}Tool",
-        *(f"{verb}{root}" for verb in ("Decode", "Encode") for root in roots),
-    }
+def declared_names(plan: Plan) -> set[str]:
+    """All names that the types of a plan and its support files declare."""
+    trees = (tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None)
+    names = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}
+    return names.union(*(_of_tool(tool.type_name) for tool in plan.tools))
+
+
+def _of_tool(type_name: str) -> Iterable[str]:
+    ends = ("Input", "Output", "Tool", "Handler")
+    return (f"{type_name}{end}" for end in ends)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
 from ferrule.definitions.stubs.languages.go.surroundings import Package, Surroundings
-from ferrule.definitions.stubs.languages.go.text import SHARED, aligned, comment, one_line, quoted, source
-from ferrule.definitions.stubs.languages.go.tools import PACKAGE
+from ferrule.definitions.stubs.languages.go.text import SHARED, columns, comment, one_line, quoted, source
+from ferrule.definitions.stubs.languages.go.tools import PACKAGE, maker
 
-GO = "1.21"
+GO = "1.24"
 """The oldest Go that compiles the stubs."""
 _NEWER = re.compile(r"1\.([0-9]{2})(\.[0-9]{1,3})?")
 _MODULE_WORDS = """\
@@ -35,7 +35,7 @@ def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
 def module_file(module: str, version: str, first: str = "") -> SourceFile:
     """What makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
     newer = _NEWER.fullmatch(version)
-    wanted = version if newer is not None and int(newer[1]) > int(GO.partition(".")[2]) else GO
+    wanted = version if newer is not None and int(newer[1]) >= int(GO.partition(".")[2]) else GO
     return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
 
 
@@ -64,7 +64,7 @@ def _main(plan: Plan, around: Surroundings) -> str:
         "}",
     ]
     imports = [quoted(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
-    return source(SHARED, "main", lines, ["context", "log/slog", "os"], imports)
+    return source(SHARED, "main", lines, imports)
 
 
 def _readme(plan: Plan, around: Surroundings) -> str:
@@ -111,11 +111,10 @@ def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
         "\t}, nil",
         "}",
     ]
-    standard = ["log/slog", *(["fmt"] if around.used else [])]
     imports = [around.service_import(each) for each in around.used]
     if around.needs_config:
         imports.append(around.config_import)
-    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, standard, imports), "generated")
+    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, imports), "generated")
 
 
 def _service(package: Package, around: Surroundings) -> list[str]:
@@ -131,13 +130,14 @@ def _service(package: Package, around: Surroundings) -> list[str]:
 
 def _made(tool: ToolPlan, around: Surroundings) -> str:
     if tool.builtin:
-        return f"New{tool.type_name}Tool()"
-    return f"New{tool.type_name}Tool({', '.join(each.argument for each in around.dependencies(tool))})"
+        return f"{maker(tool)}()"
+    given = ", ".join(each.argument for each in around.dependencies(tool))
+    return f"{maker(tool)}(New{tool.type_name}Tool({given}))"
 
 
 def service_file(package: Package, around: Surroundings) -> SourceFile:
     """The stub of a service (ADL-44)."""
-    interface, impl = package.interface, f"{package.name}Impl"
+    interface, impl = package.interface, package.implementation
     told = package.service.description or f"{interface} is the service {package.service.name}."
     lines = [
         *comment([told]),
@@ -146,14 +146,14 @@ def service_file(package: Package, around: Surroundings) -> SourceFile:
         "}",
         "",
         f"type {impl} struct {{",
-        *(f"\t{line}" for line in aligned([["logger", "*slog.Logger"], ["config", "*config.Config"]])),
+        *columns([["logger", "*slog.Logger"], ["cfg", "*config.Config"]]),
         "}",
         "",
         f"// {package.factory} makes the service.",
         f"func {package.factory}(logger *slog.Logger, cfg *config.Config) ({interface}, error) {{",
         "\t// TODO: open what it needs.",
-        f"\treturn &{impl}{{logger: logger, config: cfg}}, nil",
+        f"\treturn &{impl}{{logger: logger, cfg: cfg}}, nil",
         "}",
     ]
     path = f"internal/{package.folder}/{package.folder}.go"
-    return SourceFile(path, source("", package.name, lines, ["log/slog"], [around.config_import]), "yours")
+    return SourceFile(path, source("", package.name, lines, [around.config_import]), "yours")

@@ -1,49 +1,69 @@
-"""The settings of an agent file: a struct for each group of them, and what fills them in."""
+"""Writes the settings of an agent file as a struct for each group of them, and what fills them in from the environment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.names import exported
-from ferrule.definitions.stubs.languages.go.shapes import INT
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings, free
-from ferrule.definitions.stubs.languages.go.text import SHARED, aligned, json_literal, quoted, shared_file, source
+from ferrule.definitions.stubs.languages.go.names import exported, free
+from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.text import SHARED, quoted, source, struct
+from ferrule.definitions.stubs.languages.go.types import INT
 from ferrule.model.value import JsonValue
 
 PACKAGE = "config"
-_VARIABLE = re.compile(r"\$(?:\{[A-Za-z_]|[A-Za-z_][A-Za-z0-9_]*\Z)")
-"""Finds texts that have an environment variable; the support file `settings.go` reads them exactly."""
-_NUMBER, _ANY = "json.Number", "any"
+_VARIABLE = re.compile(r"^\$([A-Za-z_][A-Za-z0-9_]*)\Z|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
+_ENVIRONMENT = """\
+	missing := map[string]bool{}
+	env := func(name string, otherwise ...string) string {
+		if value := os.Getenv(name); value != "" {
+			return value
+		}
+		if len(otherwise) == 0 && !missing[name] {
+			missing[name] = true
+			logger.Warn("a setting is empty, because its environment variable is not set", "variable", name)
+		}
+		return strings.Join(otherwise, "")
+	}"""
 
 
-def config_files(around: Surroundings) -> list[SourceFile]:
-    """The settings as types and with what the agent file sets, and what fills them in where that has to be done."""
-    groups = Groups(around)
-    rows = [[around.sections[each.name].field, around.sections[each.name].type] for each in around.project.sections]
+def config_file(around: Surroundings) -> SourceFile:
+    """The settings as types, and what sets them as the agent file says."""
+    groups = _Groups(around)
+    rows = []
     for section in around.project.sections:
         kind = around.sections[section.name]
+        rows.append([kind.field, kind.type])
         groups.add(kind.type, f"cfg.{kind.field}", section.settings)
-    lines = ["// Config is all settings.", *_struct("Config", rows), *groups.types, *groups.load()]
-    standard = ["log/slog", *(["encoding/json"] if groups.has_numbers else [])]
-    config = SourceFile("config/config_gen.go", source(SHARED, PACKAGE, lines, standard), "generated")
-    return [config, shared_file("settings", PACKAGE)] if groups.has_environment else [config]
+    is_filled_in = any("env(" in _bare_call(line) for line in groups.sets)
+    lines = [
+        "// Config is all settings.",
+        *struct("Config", rows),
+        *groups.types,
+        "// Load gives the settings of the definitions, with what the environment says.",
+        "func Load(logger *slog.Logger) *Config {",
+        *(_ENVIRONMENT.split("\n") if is_filled_in else []),
+        "\tcfg := &Config{}",
+        *groups.sets,
+        "\treturn cfg",
+        "}",
+    ]
+    return SourceFile("config/config_gen.go", source(SHARED, PACKAGE, lines), "generated")
 
 
-class Groups:
+def _bare_call(line: str) -> str:
+    """A line without its literals."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
+
+
+class _Groups:
     """The groups of settings, and those within them."""
 
     def __init__(self, around: Surroundings) -> None:
         self.types: list[str] = []
-        self._sets: list[str] = []
-        self.has_environment = False
-        """Whether anything has to be filled in."""
-        self.has_numbers = False
-        """Whether there is a number that no integer of Go holds."""
+        self.sets: list[str] = []
         self._style = exported(around.acronyms)
         self._taken = {"Config", "Load", *(each.type for each in around.sections.values())}
 
@@ -59,33 +79,11 @@ class Groups:
                 inner.append((go, f"{place}.{field}", value))
             else:
                 go = go_type(value)
-                self._set(f"{place}.{field}", go, value)
+                self.sets.append(f"\t{place}.{field} = {go_value(value)}")
             rows.append([field, go])
-        self.types += [f"// {name} is a group of settings.", *_struct(name, rows)]
+        self.types += [f"// {name} is a group of settings.", *struct(name, rows)]
         for each in inner:
             self.add(*each)
-
-    def _set(self, place: str, go: str, value: JsonValue) -> None:
-        self.has_numbers = self.has_numbers or _NUMBER in go
-        self.has_environment = self.has_environment or _is_filled_in(value)
-        self._sets.append(f"\t{place} = {go_value(value)}")
-
-    def load(self) -> list[str]:
-        """What makes the settings."""
-        told = ["// Load gives the settings of the definitions, with what the environment says."]
-        opening = ["\tcfg := &Config{}"]
-        closing = ["\treturn cfg", "}"]
-        if self.has_environment:
-            told[0] += " The logger is told of variables that are not set."
-            opening.append("\tenv := &environment{}")
-            closing.insert(0, "\tenv.tell(logger)")
-        return [*told, "func Load(logger *slog.Logger) *Config {", *opening, *self._sets, *closing]
-
-
-def _struct(name: str, rows: list[list[str]]) -> list[str]:
-    if not rows:
-        return [f"type {name} struct{{}}", ""]
-    return [f"type {name} struct {{", *(f"\t{line}" for line in aligned(rows)), "}", ""]
 
 
 def go_type(value: JsonValue) -> str:
@@ -96,21 +94,19 @@ def go_type(value: JsonValue) -> str:
         case str():
             return "string"
         case int():
-            return "int64" if value in INT else _NUMBER
+            return "int64" if value in INT else "json.Number"
         case float():
             return "float64"
+        case dict():
+            return "map[string]any"
         case list() if value:
             inner = {go_type(each) for each in value}
             inner = {"float64"} if inner == {"int64", "float64"} else inner
-            return f"[]{inner.pop()}" if len(inner) == 1 and _ANY not in inner else _ANY
+            return f"[]{inner.pop()}" if len(inner) == 1 else "[]any"
+        case list():
+            return "[]any"
         case _:
-            return _ANY
-
-
-def _is_filled_in(value: JsonValue) -> bool:
-    if isinstance(value, list) and go_type(value) != _ANY:
-        return any(map(_is_filled_in, value))
-    return isinstance(value, list | dict) or (isinstance(value, str) and bool(_VARIABLE.search(value)))
+            return "any"
 
 
 def go_value(value: JsonValue) -> str:
@@ -119,14 +115,29 @@ def go_value(value: JsonValue) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return f"env.text({quoted(value)})" if _is_filled_in(value) else quoted(value)
+            return _text(value)
         case None:
             return "nil"
         case int():
-            return repr(value) if value in INT else f'json.Number("{value}")'
-        case float():
-            return repr(value)
-        case list() if go_type(value) != _ANY:
+            return str(value) if value in INT else f'json.Number("{value}")'
+        case list():
             return f"{go_type(value)}{{{', '.join(map(go_value, value))}}}"
+        case dict():
+            pairs = ", ".join(f"{quoted(name)}: {go_value(each)}" for name, each in value.items())
+            return f"map[string]any{{{pairs}}}"
         case _:
-            return f"env.value({json_literal(msgspec.json.encode(value))})"
+            return repr(value)
+
+
+def _text(text: str) -> str:
+    """A text, put together where the environment says parts of it."""
+    parts: list[str] = []
+    at = 0
+    for found in _VARIABLE.finditer(text):
+        parts += [quoted(text[at : found.start()])] if found.start() > at else []
+        otherwise = "" if found[3] is None else f", {quoted(found[3])}"
+        parts.append(f"env({quoted(found[1] or found[2])}{otherwise})")
+        at = found.end()
+    if at < len(text) or not parts:
+        parts.append(quoted(text[at:]))
+    return " + ".join(parts)

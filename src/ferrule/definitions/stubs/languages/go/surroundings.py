@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, words
-from ferrule.definitions.stubs.languages.go.names import folder_style, package_style, safe_stem, unexported
+from ferrule.definitions.stubs.languages.go.names import (
+    folder_style,
+    free,
+    lowered,
+    package_name,
+    safe_stem,
+    support_names,
+    unexported,
+)
 from ferrule.definitions.stubs.languages.go.text import quoted
 
 _MODULE_PART = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_-])?")
-_FUNCTION = re.compile(r"(?:make|decode|encode|schemaOf)[A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _STANDARD_WORDS = """
     archive bufio builtin bytes cmd cmp compress container context crypto database debug embed encoding errors
@@ -30,6 +38,7 @@ class Package(NamedTuple):
     folder: str
     name: str
     interface: str
+    implementation: str
     factory: str
 
 
@@ -56,7 +65,8 @@ class Surroundings:
         self.needs_config = bool(plan.project.services or plan.project.sections) or any(
             each.kind in ("config", "section") for each in self.injected
         )
-        self.variables = _variables(self.packages)
+        makers = {f"{lowered(tool.type_name)}Tool" for tool in plan.tools}
+        self.variables = _variables(self.packages, self.acronyms, makers | support_names())
         self.used = [self.packages[each.name] for each in self._services() if each.name in self.packages]
 
     def _services(self) -> list[Service]:
@@ -76,48 +86,40 @@ class Surroundings:
     def dependencies(self, tool: ToolPlan) -> list[Dependency]:
         """What a tool is given, in the order of its definition. A section or a service that the agent file does not have is left
         out: there is no type of it."""
-        made: list[Dependency] = []
-        taken = {f"make{tool.type_name}"}
-        for each in tool.inject:
-            if self._is_known(each):
-                field = unexported(self.acronyms).made(each.name or each.kind)
-                if field in taken and each.kind in ("section", "service"):
-                    field = f"{field}{'Config' if each.kind == 'section' else 'Service'}"
-                made.append(self._dependency(each, free(field, taken)))
-        return made
+        taken = {"ctx", "input", "tool", *(package.name for package in self.packages.values())}
+        return [self._dependency(each, taken) for each in tool.inject if self._is_known(each)]
 
     def _is_known(self, injected: Injected) -> bool:
         if injected.kind == "service":
             return injected.name in self.packages
         return injected.kind != "section" or injected.name in self.sections
 
-    def _dependency(self, injected: Injected, field: str) -> Dependency:
+    def _dependency(self, injected: Injected, taken: set[str]) -> Dependency:
         match injected.kind:
             case "logger":
-                return Dependency(field, LOGGER, "logger")
+                return Dependency(free("logger", taken), LOGGER, "logger")
             case "config":
-                return Dependency(field, "*config.Config", "cfg", self.config_import)
+                return Dependency(free("cfg", taken), "*config.Config", "cfg", self.config_import)
             case "section":
                 section = self.sections[injected.name]
+                field = free(lowered(section.type), taken)
                 return Dependency(field, f"*config.{section.type}", f"&cfg.{section.field}", self.config_import)
             case _:
                 package = self.packages[injected.name]
+                variable = self.variables[injected.name]
                 go = f"{package.name}.{package.interface}"
-                return Dependency(field, go, self.variables[injected.name], self.service_import(package))
+                return Dependency(free(variable, taken), go, variable, self.service_import(package))
 
 
-def free(wanted: str, taken: set[str]) -> str:
-    """A name that is not taken, and is now."""
-    while wanted in taken:
-        wanted += "_"
-    taken.add(wanted)
-    return wanted
-
-
-def _variables(packages: dict[str, Package]) -> dict[str, str]:
-    """What the registry keeps each service in."""
-    taken = {each.name for each in packages.values()} | {"logger", "cfg", "err", "config", "fmt", "slog"}
-    return {name: free(f"{package.name}Service", taken) for name, package in packages.items()}
+def _variables(packages: dict[str, Package], acronyms: frozenset[str], others: Set[str]) -> dict[str, str]:
+    """What each service is called where it is given: as in the agent file, or like its interface if a package has that name."""
+    taken = {"logger", "cfg", "err", *others, *(each.name for each in packages.values())}
+    style = unexported(acronyms)
+    found: dict[str, str] = {}
+    for name, package in packages.items():
+        ways = (style.made(name), lowered(package.interface), f"{lowered(package.interface)}Service")
+        found[name] = free(next((way for way in ways if way not in taken), ways[-1]), taken, "Service")
+    return found
 
 
 def module_of(project: Project) -> str:
@@ -130,25 +132,17 @@ def module_of(project: Project) -> str:
 
 
 def _packages(project: Project, acronyms: frozenset[str]) -> list[Package]:
-    names = [each.name for each in project.services]
-    folders = identifiers(names, folder_style())
-    packages = identifiers(names, package_style(acronyms))
-    return [
-        _package(each, safe_stem(folders[each.name]), _apart(packages[each.name]), acronyms)
-        for each in project.services
-    ]
-
-
-def _apart(name: str) -> str:
-    """A package's name that no function of the generated files has."""
-    return f"{name}_" if _FUNCTION.match(name) else name
-
-
-def _package(service: Service, folder: str, name: str, acronyms: frozenset[str]) -> Package:
+    folders = identifiers((each.name for each in project.services), folder_style())
     taken: set[str] = set()
+    return [_package(each, safe_stem(folders[each.name]), acronyms, taken) for each in project.services]
+
+
+def _package(service: Service, folder: str, acronyms: frozenset[str], packages: set[str]) -> Package:
+    taken: set[str] = {"config", "slog"}
     interface = free(_exported(service.interface, service.name, acronyms), taken)
+    implementation = free(lowered(interface), taken, "Impl")
     factory = free(_exported(service.factory, f"new {service.interface or service.name}", acronyms), taken)
-    return Package(service, folder, name, interface, factory)
+    return Package(service, folder, package_name(folder, packages), interface, implementation, factory)
 
 
 def _exported(written: str, otherwise: str, acronyms: frozenset[str]) -> str:

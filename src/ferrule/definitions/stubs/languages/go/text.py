@@ -1,4 +1,4 @@
-"""Go source as text: literals, comments and columns as gofmt would leave them, and whole files with headers and imports.
+"""Go source as text: literals, comments, and whole files with headers and imports.
 
 Names, descriptions and values of definitions come in from here only as literals and comments in characters that can be seen
 and cannot do harm, so that no text of theirs can end a literal or a comment.
@@ -6,41 +6,41 @@ and cannot do harm, so that no text of theirs can end a literal or a comment.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 
 import msgspec
 
 from ferrule.contracts.language import SourceFile, ToolPlan
-from ferrule.definitions.stubs.languages.go.names import Support, support
+from ferrule.definitions.stubs.languages.go.names import support
 
-WIDTH = 110
+_WIDTH = 110
 """Where the words of a comment are broken."""
-_PLAIN = re.compile(r'[ !#-\[\]-~]*"?')
 _LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _QUOTES, _BACKTICKS = re.compile("''+"), re.compile("``+")
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def quoted(text: str) -> str:
-    """A string literal. What nobody could see in it is escaped."""
-    if _PLAIN.fullmatch(text) and '"' not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_escaped, text)) + '"'
+    """A string literal. What nobody could see in it is escaped; half of a character is no text in Go."""
+    text = _SURROGATES.sub("\ufffd", text)
+    return '"' + "".join(one if one.isprintable() and one not in '"\\' else _escaped(one) for one in text) + '"'
 
 
 def _escaped(one: str) -> str:
+    if one in '"\\\n\t\r':
+        return json.dumps(one)[1:-1]
     code = ord(one)
-    if one in '"\\':
-        return f"\\{one}"
-    if one.isprintable():
-        return one
-    if one in "\n\t\r":
-        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}[one]
-    if 0xD800 <= code < 0xE000:
-        return "\\ufffd"  # half of a character is no text in Go
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def raw(text: str) -> str:
+    """A string literal without escapes, where that is possible."""
+    return f"`{text}`" if text.isprintable() and "`" not in text else quoted(text)
 
 
 def json_literal(raw: msgspec.Raw | bytes) -> str:
@@ -54,14 +54,7 @@ def json_literal(raw: msgspec.Raw | bytes) -> str:
 def _json_escaped(one: str) -> str:
     if one in "\n\r\t":
         return " "
-    return "".join(f"\\u{unit:04x}" for unit in _units(ord(one)))
-
-
-def _units(code: int) -> tuple[int, ...]:
-    """The UTF-16 of a character."""
-    if code < 0x10000:
-        return (code,)
-    return (0xD800 + ((code - 0x10000) >> 10), 0xDC00 + ((code - 0x10000) & 0x3FF))
+    return "\\u0060" if one == "`" else json.dumps(one)[1:-1] if not one.isascii() else f"\\u{ord(one):04x}"
 
 
 def comment(paragraphs: Iterable[str], indent: str = "") -> list[str]:
@@ -81,7 +74,7 @@ def _paragraphs(text: str) -> list[list[str]]:
     for line in _LINE_ENDS.split(text):
         plain = one_line(line)
         if plain:
-            found[-1] += _wrapped(plain)
+            found[-1] += wrap(plain, _WIDTH, break_long_words=False, break_on_hyphens=False)
         elif found[-1]:
             found.append([])
     return [_settled(part) for part in found if part]
@@ -91,25 +84,8 @@ def one_line(text: str) -> str:
     """A text as one line that is safe in a comment."""
     plain = " ".join(text.split())
     if not plain.isascii() or not plain.isprintable():
-        plain = "".join(_shown(one) for one in plain)
+        plain = "".join(f"\\u{ord(one):04x}" if unicodedata.category(one) in _HARMFUL else one for one in plain)
     return _QUOTES.sub('"', _BACKTICKS.sub("`", plain))
-
-
-def _shown(one: str) -> str:
-    return f"\\u{ord(one):04x}" if unicodedata.category(one) in _HARMFUL else one
-
-
-def _wrapped(line: str) -> list[str]:
-    if len(line) <= WIDTH:
-        return [line]
-    lines, current = [], ""
-    for word in line.split(" "):
-        if current and len(current) + len(word) >= WIDTH:
-            lines.append(current)
-            current = word
-        else:
-            current = f"{current} {word}" if current else word
-    return [*lines, current]
 
 
 def _settled(lines: list[str]) -> list[str]:
@@ -120,30 +96,17 @@ def _settled(lines: list[str]) -> list[str]:
     return lines
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells with the columns gofmt gives them: a column is as wide as its widest cell in rows that follow one another and
-    have a cell after it."""
-    if len(rows) == 1:
-        return [" ".join(rows[0])]
-    widths = [[0] * len(row) for row in rows]
-    for column in range(max((len(row) for row in rows), default=1) - 1):
-        _set_widths(rows, widths, column)
-    return [
-        "".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
-        for row, wide in zip(rows, widths, strict=True)
-    ]
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of as many cells each, in columns: as gofmt has the lines of a struct or of constants that nothing stands between."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return ["\t" + " ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _set_widths(rows: Sequence[Sequence[str]], widths: list[list[int]], column: int) -> None:
-    block: list[int] = []
-    for number in range(len(rows) + 1):
-        if number < len(rows) and len(rows[number]) > column + 1:
-            block.append(number)
-            continue
-        width = max((len(rows[each][column]) for each in block), default=0) + 1
-        for each in block:
-            widths[each][column] = width
-        block = []
+def struct(name: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """A struct whose fields have no comments."""
+    if not rows:
+        return [f"type {name} struct{{}}", ""]
+    return [f"type {name} struct {{", *columns(rows), "}", ""]
 
 
 SHARED = "// Code generated by ferrule gen. DO NOT EDIT."
@@ -154,16 +117,27 @@ def header(tool: ToolPlan) -> str:
     return f"// Code generated by ferrule gen from {one_line(tool.tool_id)} ({one_line(tool.digest)}). DO NOT EDIT."
 
 
-def source(
-    first: str, package: str, lines: list[str], standard: Iterable[str] = (), imports: Iterable[str] = ()
-) -> str:
-    """A file. `standard` are paths of Go's own packages, `imports` are imports of the file's own module."""
+STANDARD = {"json": "encoding/json", "slog": "log/slog", "utf8": "unicode/utf8"}
+_USED = re.compile(r"\b(context|errors|fmt|json|os|regexp|slog|strings|testing|utf8)\.[A-Z]")
+
+
+def source(first: str, package: str, lines: list[str], imports: Iterable[str] = ()) -> str:
+    """A file. The standard packages that its lines use are imported; `imports` are those of the file's own module."""
     while lines and not lines[-1]:
         lines.pop()
-    body = "\n".join(lines)
-    blocks = [sorted(map(quoted, standard)), sorted(imports, key=lambda each: each.rpartition(" ")[2])]
+    used = {found for line in lines if not line.lstrip().startswith("//") for found in _USED.findall(_bare(line))}
+    standard = sorted(quoted(STANDARD.get(each, each)) for each in used)
+    own = sorted(imports, key=lambda each: each.rpartition(" ")[2])
     start = f"{first}\n\n" if first else ""
-    return f"{start}package {package}\n\n{_imports(blocks)}{body}\n"
+    return f"{start}package {package}\n\n{_imports([standard, own])}" + "\n".join(lines) + "\n"
+
+
+_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
+
+
+def _bare(line: str) -> str:
+    """A line without its literals."""
+    return _LITERAL.sub("", line)
 
 
 def _imports(blocks: list[list[str]]) -> str:
@@ -175,8 +149,7 @@ def _imports(blocks: list[list[str]]) -> str:
     return "import (\n" + "\n".join("".join(f"\t{each}\n" for each in block) for block in given) + ")\n\n"
 
 
-def shared_file(name: str, folder: str) -> SourceFile:
+def shared_file(name: str, folder: str, more: str = "") -> SourceFile:
     """A support file in a package of stubs."""
-    found: Support = support(name)
-    text = f"{SHARED}\n\npackage {folder}\n{found.text}"
+    text = f"{SHARED}\n\npackage {folder}\n{support(name)}{more}"
     return SourceFile(f"{folder}/ferrule_{name}_gen.go", text, "generated")

@@ -87,7 +87,7 @@ func (q question) tried() told {
 	if q.Status == 0 {
 		server.Close()
 	}
-	client, err := ferruleclient.NewClient(ferruleclient.WithURL(server.URL))
+	client, err := ferruleclient.NewClient(server.URL, "")
 	if err != nil {
 		panic(err)
 	}
@@ -108,7 +108,7 @@ func (q question) tried() told {
 
 func (q question) called(ctx context.Context, client *ferruleclient.Client) (any, error) {
 	if q.Later {
-		return ferruleclient.ResultOf(ctx, client, "inv_1", ferruleclient.DecodeTextOutput)
+		return ferruleclient.ResultOf[ferruleclient.TextOutput](ctx, client, "inv_1")
 	}
 	switch q.Tool {
 	case "text":
@@ -118,7 +118,7 @@ func (q question) called(ctx context.Context, client *ferruleclient.Client) (any
 	case "count":
 		return client.Count(ctx, ferruleclient.CountInput{})
 	case "word":
-		return client.Word(ctx, ferruleclient.WordInput{Word: "no such word"})
+		return client.Word(ctx, ferruleclient.WordInput{Word: ferruleclient.WordWordA})
 	}
 	return client.Loose(ctx, ferruleclient.LooseInput{})
 }
@@ -127,15 +127,13 @@ func tellingOf(err error) told {
 	if err == nil {
 		return told{}
 	}
-	made := told{Kind: strings.TrimPrefix(fmt.Sprintf("%T", err), "*ferruleclient."), Message: err.Error()}
+	made := told{Message: err.Error()}
 	var base *ferruleclient.CallError
 	if made.IsBase = errors.As(err, &base); made.IsBase {
-		made.Code, made.Status, made.Invocation = base.Code, base.Status, base.InvocationID
+		made.Kind, made.Code, made.Status, made.Invocation = string(base.Class), base.Code, base.Status, base.InvocationID
 		made.RetryAfter, made.IsSafe = base.RetryAfter.Seconds(), base.IsRetrySafe
 	}
-	var refused *ferruleclient.InvalidJSON
 	var dialled *net.OpError
-	made.IsCause = errors.As(err, &refused) || errors.As(err, &dialled) && errors.Is(err, syscall.ECONNREFUSED) ||
-		errors.Is(err, context.DeadlineExceeded)
+	made.IsCause = errors.As(err, &dialled) && errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded)
 	return made
 }

@@ -15,6 +15,6 @@
 	}
 	output := GreetOutput{Words: []string{"hello " + input.Name}}
 	if input.Mood != nil {
-		output.Mood = PointerTo(GreetOutputMood(*input.Mood))
+		output.Mood = Ptr(GreetOutputMood(*input.Mood))
 	}
 	return output, nil

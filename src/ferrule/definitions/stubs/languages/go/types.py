@@ -1,0 +1,432 @@
+"""Writes a tree as plain Go: structs with tags of `encoding/json`, typed constants, unions as structs of which one field is set.
+
+A type may be looser than its schema and is never narrower. A union whose variants neither a tag nor their kinds tell apart is a
+`json.RawMessage`, and a note says so. `checks.py` writes the `Validate` of these types.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from ferrule.contracts.language import Plan, ToolNote
+from ferrule.contracts.type_tree import (
+    Alias,
+    Anything,
+    Boolean,
+    Constant,
+    Declaration,
+    Enumeration,
+    Integer,
+    ListOf,
+    MapOf,
+    Member,
+    Named,
+    Note,
+    Null,
+    Nullable,
+    Number,
+    Record,
+    Text,
+    TupleOf,
+    Type,
+    TypeTree,
+    Union,
+    Words,
+)
+from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
+from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, free
+from ferrule.definitions.stubs.languages.go.text import columns, comment, one_line, quoted
+from ferrule.model.value import JsonValue
+
+RAW, NUMBER = "json.RawMessage", "json.Number"
+INT, UINT = range(-(2**63), 2**63), range(2**64)
+_LONGEST = 400
+_BIG = "its bounds go beyond 64 bits, so it is a json.Number in Go"
+_MIXED = "neither a tag nor the kind of JSON tells its variants apart, so it is a json.RawMessage in Go"
+_TAG_SIGNS = frozenset("!#$%&()*+-./:;<=>?@[]^_{|}~ ")
+"""What encoding/json takes in a tag beside letters and digits."""
+_CASES = {"object": "'{'", "array": "'['", "string": "'\"'", "boolean": "'t', 'f'"}
+
+
+class Field(NamedTuple):
+    """A field of a struct."""
+
+    name: str
+    go: str
+    tag: str
+    comment: list[str]
+    member: Member | None = None
+
+
+class Scope:
+    """The names that one package declares."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.acronyms = plan.project.acronyms | ACRONYMS
+        self.taken = declared_names(plan)
+        self.notes: list[ToolNote] = []
+        """Where types are looser than the trees."""
+
+
+class Tree:
+    """One tree being written. `what`: said of its root."""
+
+    def __init__(self, tree: TypeTree, scope: Scope, tool_id: str, what: str) -> None:
+        self._tree = tree
+        self._scope = scope
+        self._tool_id = tool_id
+        self._what = what
+        self.declared = {each.name: each for each in tree.declarations}
+        self.fields = {each.name: self._fields(each) for each in tree.declarations}
+        """The fields of each struct; none for any other declaration."""
+
+    def given(self, wanted: str) -> str:
+        """A name that nobody else in the package has."""
+        return free(wanted, self._scope.taken)
+
+    def lines(self, declared: Declaration) -> list[str]:
+        """A declaration, with what reads and writes it."""
+        root = self._tree.root.name
+        first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
+        told = comment((f"{declared.name} {first}", *_told(declared.words)))
+        match declared:
+            case Record():
+                lines = [*self._struct(declared.name, told), *self._record_methods(declared)]
+            case Union():
+                lines = self._union(declared, told)
+            case Enumeration():
+                lines = self._enumeration(declared, told)
+            case Alias():
+                go = self.member_type(declared.type)
+                if go == NUMBER:
+                    self._note(declared.pointer, _BIG)
+                lines = [*told, f"type {declared.name}{' ' if is_own(declared.type) else ' = '}{go}", ""]
+            case _:
+                assert_never(declared)
+        return lines
+
+    def _note(self, pointer: str, message: str) -> None:
+        self._scope.notes.append(ToolNote(self._tool_id, Note(pointer, message)))
+
+    # Types
+
+    def go(self, type_: Type) -> str:
+        """A type where it is an item of something."""
+        match type_:
+            case Anything() | Null():
+                return "any"
+            case Boolean():
+                return "bool"
+            case Integer():
+                return integer_type(type_)
+            case Number():
+                return "float64"
+            case Text():
+                return "string"
+            case Constant():
+                return _base(type_.value)
+            case ListOf():
+                return f"[]{self.go(type_.item)}"
+            case TupleOf():
+                return "[]any"
+            case MapOf():
+                return f"map[string]{self.go(type_.value)}"
+            case Nullable():
+                go = self.go(type_.inner)
+                return go if go.startswith(("[]", "map[")) else f"*{go}"
+            case Named():
+                return type_.name
+            case _:
+                assert_never(type_)
+
+    def member_type(self, type_: Type) -> str:
+        """A type where it stands alone: any value is kept as it came."""
+        return RAW if isinstance(type_, Anything | Null) else self.go(type_)
+
+    def takes_null(self, type_: Type) -> bool:
+        """Whether null is a value of a type."""
+        if isinstance(type_, Named) and isinstance(alias := self.declared[type_.name], Alias):
+            return self.takes_null(alias.type)
+        return isinstance(type_, Anything | Null | Nullable)
+
+    def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
+        """Whether a value of a type would hold one of the record `name` in itself."""
+        if not isinstance(type_, Named) or type_.name in seen:
+            return False
+        seen.add(type_.name)
+        match self.declared[type_.name]:
+            case Record(members=members):
+                return type_.name == name or any(
+                    self._contains(each.type, name, seen) for each in members if each.is_required
+                )
+            case Alias(type=inner):
+                return self._contains(inner, name, seen)
+            case _:
+                return False
+
+    # Records
+
+    def _fields(self, declared: Declaration) -> list[Field]:
+        match declared:
+            case Record():
+                return self._record_fields(declared)
+            case Union():
+                return self._union_fields(declared)
+            case _:
+                return []
+
+    def _record_fields(self, record: Record) -> list[Field]:
+        members = [each for each in record.members if is_taggable(each.name)]
+        names = identifiers((each.name for each in members), exported(self._scope.acronyms), METHODS | {EXTRA})
+        fields = [self._field(record, each, names[each.name]) for each in members]
+        hidden = [one_line(quoted(each.name)) for each in record.members if not is_taggable(each.name)]
+        is_open = record.openness == "open" and record.extra is not None
+        if hidden:
+            told = (
+                f"{EXTRA} has members whose names no tag can have ({', '.join(hidden)}){' and all others' * is_open}."
+            )
+        elif is_open:
+            told = f"{EXTRA} has the members that no other field is for."
+        else:
+            return fields
+        go = "any" if hidden or record.extra is None else self.go(record.extra)
+        return [*fields, Field(EXTRA, f"map[string]{go}", '`json:"-"`', comment([told], "\t"))]
+
+    def _field(self, record: Record, member: Member, name: str) -> Field:
+        type_ = member.type
+        told = _told(member.words)
+        if isinstance(type_, Constant):
+            told.append(f"It is always {_json(type_.value)}.")
+        if isinstance(type_, Null):
+            told.append("It is always null.")
+        if isinstance(type_, TupleOf):
+            told.append(f"Its items are {self._items(type_)}.")
+        if isinstance(type_, Text) and type_.format:
+            told.append("Base64." if type_.format == "binary" else f"Format: {type_.format}.")
+        if _has_big(type_):
+            step = member.name.replace("~", "~0").replace("/", "~1")
+            self._note(f"{record.pointer}/properties/{step}", _BIG)
+        go, ending = self._placed(record, member)
+        return Field(name, go, f'`json:"{_tagged(member.name, ending)}"`', comment(told, "\t"), member)
+
+    def _placed(self, record: Record, member: Member) -> tuple[str, str]:
+        """The type of a member's field, and what its tag ends with."""
+        go = self.member_type(member.type)
+        if member.is_required:
+            is_endless = self._contains(member.type, record.name, set())
+            return f"*{go}" if is_endless else go, ""
+        if go == RAW:
+            return go, ",omitempty"
+        if self.takes_null(member.type):
+            return f"Optional[{self.go(plain(member.type))}]", ",omitzero"
+        return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
+
+    def _items(self, type_: TupleOf) -> str:
+        items = [self.go(each) for each in type_.items]
+        return ", ".join(items) + (f", then any number of {self.go(type_.rest)}" if type_.rest is not None else "")
+
+    def _struct(self, name: str, told: list[str]) -> list[str]:
+        fields = self.fields[name]
+        if not fields:
+            return [*told, f"type {name} struct{{}}", ""]
+        lines = [*told, f"type {name} struct {{"]
+        run: list[list[str]] = []
+        for field in fields:
+            if field.comment and run:
+                lines += columns(run)
+                run = []
+            lines += field.comment
+            run.append([field.name, field.go, field.tag])
+        return [*lines, *columns(run), "}", ""]
+
+    def _record_methods(self, record: Record) -> list[str]:
+        """What reads and writes the members that no field is for."""
+        fields = self.fields[record.name]
+        if not fields or fields[-1].member is not None:
+            return []
+        name = record.name
+        known = "".join(f", {quoted(each.member.name)}" for each in fields if each.member is not None)
+        go = fields[-1].go.removeprefix("map[string]")
+        return [
+            f"func (v *{name}) UnmarshalJSON(data []byte) (err error) {{",
+            f"\ttype fields {name}",
+            "\tif err = decode(data, (*fields)(v)); err == nil {",
+            f"\t\tv.{EXTRA}, err = decodeExtra[{go}](data{known})",
+            "\t}",
+            "\treturn err",
+            "}",
+            "",
+            f"func (v {name}) MarshalJSON() ([]byte, error) {{",
+            f"\ttype fields {name}",
+            f"\treturn encodeExtra(fields(v), v.{EXTRA})",
+            "}",
+            "",
+        ]
+
+    # Unions and enumerations
+
+    def _union_fields(self, union: Union) -> list[Field]:
+        """The fields of a union as a struct; none where nothing tells the variants apart."""
+        if not _has_plain_tag(union) and not _has_own_kinds(union):
+            self._note(union.pointer, _MIXED)
+            return []
+        names = identifiers((each.word for each in union.variants), exported(self._scope.acronyms), METHODS)
+        fields = []
+        for variant in union.variants:
+            go = self.member_type(variant.type)
+            told = ""
+            if isinstance(variant.type, Constant):
+                told = f"It is {_json(variant.type.value)}."
+            elif union.tag is not None and variant.tags:
+                told = f"Where {one_line(union.tag)} is {' or '.join(map(_json, variant.tags))}."
+            is_nilable = go.startswith(("[]", "map["))
+            fields.append(Field(names[variant.word], go if is_nilable else f"*{go}", "", comment([told], "\t")))
+        return fields
+
+    def _union(self, union: Union, told: list[str]) -> list[str]:
+        name, fields = union.name, self.fields[union.name]
+        if not fields:
+            variants = ", ".join(self.go(each.type) for each in union.variants)
+            return [*told, "//", *comment([f"It is one of {variants}."]), f"type {name} = {RAW}", ""]
+        by_tag = _has_plain_tag(union)
+        written = [
+            line
+            for each in fields
+            for line in (f"\tcase v.{each.name} != nil:", f"\t\treturn json.Marshal(v.{each.name})")
+        ]
+        return [
+            *self._struct(name, [*told, "//", "// One of its fields is set."]),
+            f"func (v {name}) MarshalJSON() ([]byte, error) {{",
+            *(["\tswitch {", *written, "\t}"] if written else []),
+            f'\treturn nil, errors.New("{name}: none of its fields is set")',
+            "}",
+            "",
+            f"func (v *{name}) UnmarshalJSON(data []byte) error {{",
+            *(_read_by_tag(union, fields) if by_tag else _read_by_kind(union, fields)),
+            f'\treturn errors.New("{name}: the value fits none of its fields")',
+            "}",
+            "",
+        ]
+
+    def _enumeration(self, declared: Enumeration, told: list[str]) -> list[str]:
+        name = declared.name
+        names = identifiers((each.word for each in declared.choices), exported(self._scope.acronyms))
+        rows = [
+            [self.given(f"{name}{names[each.word]}"), name, f"= {_literal(each.value)}"] for each in declared.choices
+        ]
+        base = "string" if declared.kind == "string" else "int64"
+        return [*told, f"type {name} {base}", "", f"// The values of {name}.", "const (", *columns(rows), ")", ""]
+
+
+def _read_by_tag(union: Union, fields: list[Field]) -> list[str]:
+    lines = ["\tvar tag struct {", f"\t\tValue string `json:{quoted(str(union.tag))}`", "\t}"]
+    lines += ["\tif err := decode(data, &tag); err != nil {", "\t\treturn err", "\t}", "\tswitch tag.Value {"]
+    seen: set[str] = set()
+    for variant, field in zip(union.variants, fields, strict=True):
+        cases = [quoted(str(each)) for each in dict.fromkeys(variant.tags) if str(each) not in seen]
+        seen.update(map(str, variant.tags))
+        if cases:
+            lines += [f"\tcase {', '.join(cases)}:", f"\t\treturn decode(data, &v.{field.name})"]
+    return [*lines, "\t}"]
+
+
+def _read_by_kind(union: Union, fields: list[Field]) -> list[str]:
+    lines = ["\tswitch data[0] {"]
+    number = ""
+    for variant, field in zip(union.variants, fields, strict=True):
+        cases = [_CASES[each] for each in variant.kinds if each in _CASES]
+        if cases:
+            lines += [f"\tcase {', '.join(cases)}:", f"\t\treturn decode(data, &v.{field.name})"]
+        if "number" in variant.kinds:
+            number = field.name
+    if number:
+        digits = ", ".join(f"'{each}'" for each in "-0123456789")
+        lines += [f"\tcase {digits}:", f"\t\treturn decode(data, &v.{number})"]
+    return [*lines, "\t}"]
+
+
+def _has_plain_tag(union: Union) -> bool:
+    return (
+        union.tag is not None
+        and is_taggable(union.tag)
+        and all(isinstance(tag, str) for variant in union.variants for tag in variant.tags)
+    )
+
+
+def _has_own_kinds(union: Union) -> bool:
+    kinds = [kind for variant in union.variants for kind in variant.kinds]
+    return len(set(kinds)) == len(kinds) and all(each.kinds for each in union.variants)
+
+
+def is_taggable(name: str) -> bool:
+    """Whether a tag of a struct can have a name."""
+    return name != "" and all(
+        one in _TAG_SIGNS or unicodedata.category(one)[0] == "L" or one.isdecimal() for one in name
+    )
+
+
+def _tagged(name: str, ending: str) -> str:
+    return f"{name}," if name == "-" and not ending else f"{name}{ending}"
+
+
+def integer_type(type_: Integer) -> str:
+    """The integer of Go that holds every value within the bounds; a `json.Number` where none does."""
+    low, high = type_.minimum, type_.maximum
+    if (low is None or low in INT) and (high is None or high in INT):
+        return "int64"
+    return "uint64" if low is not None and low >= 0 and high is not None and high in UINT else NUMBER
+
+
+def is_own(type_: Type) -> bool:
+    """Whether another name of a type is a type of its own in Go."""
+    return isinstance(plain(type_), ListOf | MapOf | TupleOf)
+
+
+def _has_big(type_: Type) -> bool:
+    if isinstance(type_, Integer):
+        return integer_type(type_) == NUMBER
+    parts = [getattr(type_, name, None) for name in ("item", "value", "inner", "rest")]
+    return any(_has_big(each) for each in parts if isinstance(each, msgspec.Struct))  # type: ignore[arg-type]
+
+
+def _base(value: str | int | float | bool) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case int():
+            return "int64" if value in INT else NUMBER
+        case _:
+            return "float64"
+
+
+def plain(type_: Type) -> Type:
+    """A type without its null."""
+    return type_.inner if isinstance(type_, Nullable) else type_
+
+
+def _literal(value: str | int) -> str:
+    return quoted(value) if isinstance(value, str) else str(value)
+
+
+def _told(words: Words) -> list[str]:
+    """What a reader is told, as paragraphs."""
+    parts = [words.description] if words.description.strip() else []
+    if words.limits:
+        parts.append(f"Checked: {'; '.join(words.limits)}.")
+    if words.has_default:
+        parts.append(f"Default, which is not filled in: {_json(words.default)}.")
+    if words.examples:
+        parts.append(f"Examples: {', '.join(map(_json, words.examples))}.")
+    if words.is_deprecated:
+        parts.append("Deprecated: the definition says so.")
+    return parts
+
+
+def _json(value: JsonValue) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
