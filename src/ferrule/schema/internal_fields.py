@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.schema.pointers import read_fragment
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
 
 Trail = tuple[str, ...]
@@ -234,8 +234,7 @@ class _Strip:
         pointer = schema.get("$ref")
         if not isinstance(pointer, str):
             return False
-        parts = (part.replace("~1", "/").replace("~0", "~") for part in unquote(pointer).split("/"))
-        return any(part in self.leaves for part in parts)
+        return any(step in self.leaves for step in read_fragment(f"/{pointer}"))
 
 
 def _loosened(schema: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:

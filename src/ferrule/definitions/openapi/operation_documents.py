@@ -7,6 +7,7 @@ from typing import Any
 from ferrule.definitions.openapi.read import METHODS, OpenApi
 from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
 from ferrule.model.value import Path
+from ferrule.schema.pointers import escape_in_reference, unescape_step
 from ferrule.schema.references import Broken, refs_in
 
 VERSION = "3.1.1"
@@ -20,11 +21,6 @@ _SINGLE = frozenset(
      "unevaluatedProperties", "contentSchema"]
 )  # fmt: skip
 _USUAL_STYLE = {"query": "form", "cookie": "form"}
-
-
-def escaped(step: str) -> str:
-    """A step of a JSON pointer in a reference, which takes percent signs for the beginning of an escape."""
-    return step.replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
 def place_of(path: str, method: str) -> Path:
@@ -63,7 +59,7 @@ class Modern:
     def document_of(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
         """The operation, alone in a document."""
         heading = operation.heading
-        own = f"#/paths/{escaped(heading.template)}/{heading.method.lower()}"
+        own = f"#/paths/{escape_in_reference(heading.template)}/{heading.method.lower()}"
         self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
         written = self._operation(operation)
         made: dict[str, Any] = {"openapi": version_for(heading.method, written)}
@@ -176,7 +172,7 @@ class Modern:
         wanted = [ref.removeprefix(PREFIX) for ref in refs_in(written)]
         found: dict[str, Any] = {}
         for name in wanted:  # grows while it is walked
-            plain = name.replace("~1", "/").replace("~0", "~")
+            plain = unescape_step(name)
             if plain in found or plain not in self._schemas:
                 continue
             if len(found) >= _MOST_SCHEMAS:
@@ -237,7 +233,7 @@ class Modern:
             self._schemas[name] = {}
             self._schemas[name] = made = self.schema(target.value)
             self._needs[name] = tuple(each.removeprefix(PREFIX) for each in refs_in(made))
-        return PREFIX + escaped(name)
+        return PREFIX + escape_in_reference(name)
 
 
 def _renewed(schema: dict[str, Any]) -> dict[str, Any]:

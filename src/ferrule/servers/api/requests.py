@@ -17,7 +17,8 @@ from msgspec import inspect
 from ferrule.model.hints import nearest
 from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
-from ferrule.servers.api.replies import Member, Problem, escaped
+from ferrule.schema.pointers import write_pointer
+from ferrule.servers.api.replies import Member, Problem
 from ferrule.servers.asgi import Request, no_garbage
 
 _TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
@@ -43,7 +44,7 @@ def explain_misshapen_body(error: msgspec.ValidationError, shape: type[msgspec.S
     assert told is not None  # whatever it is has a text
     steps = [name or number for name, number in _STEP.findall(told["place"] or "")]
     name, text = _explain_member(told["text"], shape, steps)
-    pointer = "".join(f"/{escaped(step)}" for step in (*steps, *name))
+    pointer = write_pointer((*steps, *name))
     return Problem(400, "invalid_request", f"the body is not as it must be: {text}", errors=[Member(pointer, text)])
 
 
