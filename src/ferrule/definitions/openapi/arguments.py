@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from ferrule.definitions.openapi.bodies import BodyPlan, plan_body
 from ferrule.definitions.openapi.entries import described
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import broken
 from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import LEFT_OUT, PARAMETER, Operation, Parameter
 from ferrule.definitions.openapi.wording import bounded, joined, shown, spoken, words_of
 from ferrule.model.diagnostic import Severity
 from ferrule.schema.pointers import escape_step
-from ferrule.schema.references import broken
 
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _PLACE = re.compile(r"\{([^{}]+)\}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ferrule.definitions.openapi.references import Broken, References, Target
 from ferrule.definitions.openapi.shape import mapping, text
 from ferrule.schema.pointers import escape_step
-from ferrule.schema.references import Broken, References, Target
 
 if TYPE_CHECKING:
     from ferrule.definitions.openapi.read import OpenApi

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.definitions.openapi.read import METHODS, OpenApi
+from ferrule.definitions.openapi.references import Broken, refs_in
 from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
 from ferrule.model.value import Path
 from ferrule.schema.pointers import escape_in_reference, unescape_step
-from ferrule.schema.references import Broken, refs_in
 
 VERSION = "3.1.1"
 PREFIX = "#/components/schemas/"

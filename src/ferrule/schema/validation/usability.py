@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import msgspec
 
 from ferrule.model.value import Path
+from ferrule.schema.references import join_address
 from ferrule.schema.validation.latest_draft import draft_of
 from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
 from ferrule.schema.validation.validators import validator_of
@@ -122,7 +122,7 @@ class _Addresses:
         address = reference.partition("#")[0]
         while path and path not in self._bases:
             path = path[:-1]
-        whole = _joined(self._bases.get(path, ""), address)
+        whole = join_address(self._bases.get(path, ""), address)
         return whole in self._known or address in self._known or _is_taken({"$ref": whole})
 
     def _add(self, position: Position) -> None:
@@ -132,13 +132,6 @@ class _Addresses:
             if isinstance(own, str) and (address := own.partition("#")[0]):
                 while path and path not in self._bases:
                     path = path[:-1]
-                whole = _joined(self._bases.get(path, ""), address)
+                whole = join_address(self._bases.get(path, ""), address)
                 self._bases[position.path] = whole
                 self._known |= {whole, address}
-
-
-def _joined(base: str, address: str) -> str:
-    try:
-        return urljoin(base, address) if base else address
-    except ValueError:
-        return address

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ferrule.schema.references import References, rooted
+
 Node = dict[str, Any]
 """`name`, `is_required`, `type`, `description`, `values`, `children`."""
 
@@ -35,7 +37,8 @@ class _Tree:
     """Walks one schema."""
 
     def __init__(self, root: Any) -> None:
-        self._root = root
+        self._root = rooted(root)
+        self._references = References(self._root)
         self._left = _MOST
         self._work = _MOST_WORK
 
@@ -107,22 +110,9 @@ class _Tree:
             if reference in seen or len(seen) >= _MOST_REFERENCES:
                 return {}, seen
             seen = (*seen, reference)
-            schema = self._at(reference)
+            target = self._references.find(reference)
+            schema = {} if target is None else target.value
         return schema, seen
-
-    def _at(self, reference: str) -> Any:
-        if not reference.startswith("#"):
-            return {}
-        found = self._root
-        for step in reference[1:].split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return {}
-        return found
 
     def _type(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> str:
         """A type in a few words."""
@@ -146,9 +136,10 @@ class _Tree:
         name = reference.rpartition("/")[2][:60] or "the whole"
         if reference in seen or depth > _DEEPEST:
             return f"{name} again"
-        if not reference.startswith("#"):
-            return f"as at {reference[:120]}"
-        return self._type(self._at(reference), (*seen, reference), depth + 1)
+        target = self._references.find(reference)
+        if target is None:
+            return "anything" if reference.startswith("#") else f"as at {reference[:120]}"
+        return self._type(target.value, (*seen, reference), depth + 1)
 
     def _plain_type(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
         kind = schema.get("type")
