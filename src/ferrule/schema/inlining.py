@@ -73,8 +73,12 @@ class _Inlining:
             raise NotInlinable(f"it refers to itself ({ref[:60]})")
         found = self._references.find(ref)
         if found is None:
-            why = "which is not there" if ref.startswith("#") else "another document"
-            raise NotInlinable(f"it refers to {ref[:60]}, {why}")
+            is_within = ref.startswith("#")
+            raise NotInlinable(
+                f"it refers to {ref[:60]}, which is not there"
+                if is_within
+                else f"it refers to another document ({ref[:60]})"
+            )
         target = self.schema(found.value, (*open_refs, ref), depth + 1)
         if target is True:
             target = {}
