@@ -79,11 +79,11 @@ def test_a_schema_is_what_stands_there_unless_it_is_true_or_false() -> None:
 
 
 def test_an_older_draft_names_places_in_its_own_way() -> None:
-    fourth = {
+    fourth: dict[str, Any] = {
         "$schema": "http://json-schema.org/draft-04/schema#",
         "definitions": {"a": {"id": "#here", "type": "null"}},
     }
-    seventh = {
+    seventh: dict[str, Any] = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"a": {"$id": "#here", "$anchor": "x"}},
     }
