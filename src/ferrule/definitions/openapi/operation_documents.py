@@ -8,6 +8,7 @@ from ferrule.definitions.openapi.read import METHODS, OpenApi
 from ferrule.definitions.openapi.references import Broken, refs_in
 from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
 from ferrule.model.value import Path
+from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import escape_in_reference, unescape_step
 
 VERSION = "3.1.1"
@@ -239,9 +240,7 @@ class Modern:
 def _renewed(schema: dict[str, Any]) -> dict[str, Any]:
     """Words of 3.0 and 2.0 that 3.1 has others for."""
     is_nullable = schema.pop("nullable", False) is True or schema.pop("x-nullable", False) is True
-    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(schema.get(key), bool) and schema.pop(key) and bound in schema:
-            schema[key] = schema.pop(bound)
+    bounds_in_numbers(schema)
     if "example" in schema and "examples" not in schema:
         schema["examples"] = [schema.pop("example")]
     if schema.get("type") == "file":

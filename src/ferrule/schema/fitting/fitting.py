@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.light import Light
-from ferrule.schema.fitting.merging import Flat
 from ferrule.schema.fitting.objects import legal_names, rewritten_object
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.rewriting import Rewriting

@@ -6,12 +6,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ferrule.schema.fitting.merging import type_words
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, Homes
 from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
 from ferrule.schema.fitting.steps import Unfit
-from ferrule.schema.fitting.typed import bounds_in_numbers
+from ferrule.schema.merging import bounds_in_numbers, type_words
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 _HOMES = ("$defs", "definitions")

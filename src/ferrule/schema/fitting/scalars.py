@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.schema.fitting.merging import ANNOTATIONS, key_of
 from ferrule.schema.fitting.profile import Profile, nullable
 from ferrule.schema.fitting.state import Node, State, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
-from ferrule.schema.fitting.typed import FAMILIES, bounds_in_numbers, type_of, types_of
+from ferrule.schema.fitting.typed import FAMILIES, type_of, types_of
 from ferrule.schema.fitting.words import told
+from ferrule.schema.merging import ANNOTATIONS, bounds_in_numbers, key_of
 
 
 def rewritten_scalar(

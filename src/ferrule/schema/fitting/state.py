@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ferrule.model.loss import Instead
-from ferrule.schema.fitting.merging import Flat, merged
+from ferrule.schema.fitting.flattening import Flat, merged
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, FittedReferences
 from ferrule.schema.fitting.steps import KEEP, Change, Step, Text, Unfit

@@ -16,6 +16,7 @@ import jsonschema_rs
 import msgspec
 
 from ferrule.model.value import Path, dig
+from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import write_fragment
 from ferrule.schema.references import Addresses, Resource
 from ferrule.schema.validation.validators import compiled_schema
@@ -48,7 +49,6 @@ _NOTES: dict[str, type] = {
     "examples": list,
 }
 """Keywords that only tell something, and what 2020-12 wants them to be; older drafts do not know all of them."""
-_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _VALUED = frozenset(
     ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
      "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "format"]
@@ -238,11 +238,7 @@ def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
     }
     if draft == 4:
         known.pop("id", None)
-        for exclusive, bound in _BOUNDS:
-            if isinstance(said := known.get(exclusive), bool):
-                del known[exclusive]
-                if said and bound in known:
-                    known[exclusive] = known.pop(bound)
+        bounds_in_numbers(known)
     return known
 
 
