@@ -16,9 +16,9 @@ import msgspec
 
 from ferrule.definitions.compiler.locate import diagnostic_of, locate
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.content.yaml_text import Memo
 from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of
 from ferrule.definitions.openapi.drafts import Draft, Drafting, namespace_of
-from ferrule.definitions.openapi.front_matter import Memo
 from ferrule.definitions.openapi.read import OpenApi, read_document
 from ferrule.definitions.openapi.references import Broken, Load
 from ferrule.definitions.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Heading, mapping

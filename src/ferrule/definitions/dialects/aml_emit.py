@@ -7,9 +7,9 @@ from typing import Any
 
 from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
+from ferrule.definitions.content.yaml_text import yaml_text
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
-from ferrule.definitions.dialects.yaml_text import yaml_text
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, Tool
