@@ -13,7 +13,7 @@ from ferrule.schema.fitting.profiles import PROFILES
 from ferrule.schema.inlining import inlined
 from ferrule.schema.references import References, Resource, Target, draft_by_name, join_address, rooted
 from ferrule.schema.schema_view import SchemaView
-from ferrule.servers.console.catalog.schema_tree import schema_tree
+from ferrule.schema.tree import schema_tree
 from ferrule.servers.mcp.wire.projection import output_schema
 from tests.servers.mcp.wire.test_projection import tool
 
@@ -187,5 +187,5 @@ def test_what_speaks_about_a_member_is_found_behind_an_address() -> None:
 
 
 def test_a_tree_shows_what_stands_behind_an_address() -> None:
-    order = next(node for node in schema_tree(INNER) if node["name"] == "order")
-    assert [(node["name"], node["type"]) for node in order["children"]] == [("text", "string"), ("again", "boolean")]
+    order = next(node for node in schema_tree(INNER) if node.name == "order")
+    assert [(node.name, node.type) for node in order.children] == [("text", "string"), ("again", "boolean")]
