@@ -19,6 +19,9 @@ DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAn
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
 """Keywords that judge nothing, so that they may stand beside what a reference was."""
+REFUSED_BY_AML = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
+EXCLUDED_FROM_OXP = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
+"""Keywords about references that schemas of these standards do not have."""
 _MOST_SCHEMAS = 5_000
 DEEPEST = 64
 

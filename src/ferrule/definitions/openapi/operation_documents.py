@@ -10,17 +10,12 @@ from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Pa
 from ferrule.model.value import Path
 from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import escape_in_reference, unescape_step
+from ferrule.schema.walk import map_members
 
 VERSION = "3.1.1"
 PREFIX = "#/components/schemas/"
 _MOST_SCHEMAS = 150
 """More than these are left out of a tool's own document; each tool has its own."""
-_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SINGLE = frozenset(
-    ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
-     "unevaluatedProperties", "contentSchema"]
-)  # fmt: skip
 _USUAL_STYLE = {"query": "form", "cookie": "form"}
 
 
@@ -191,16 +186,10 @@ class Modern:
         for key, value in written.items():
             if key == "$ref":
                 made["$ref"] = self._referred(value)
-            elif key in _MAPS and isinstance(value, dict):
-                made[key] = {name: self.schema(member) for name, member in value.items()}
-            elif key in _LISTS and isinstance(value, list):
-                made[key] = [self.schema(member) for member in value]
-            elif key in _SINGLE and isinstance(value, dict):
-                made[key] = self.schema(value)
             elif key == "discriminator":
                 made[key] = self._discriminator(value)
             else:
-                made[key] = value
+                made[key] = map_members(key, value, lambda member, _: self.schema(member))
         if made.get("$ref") == "":
             del made["$ref"]
         return _renewed(made) if self._is_old else made
