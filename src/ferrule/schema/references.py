@@ -105,7 +105,7 @@ class References:
             found = find_at(self.root, read_fragment(reference[1:]))
             return None if found is None else Target(*found)
         if self._addresses is None:
-            self._addresses, places = _survey(self.root)
+            self._addresses, places = survey(self.root)
             self._place = places.get((), self._place)
         return self._addresses.find(reference, self._place)
 
@@ -115,7 +115,7 @@ class References:
         return target.value if target is not None and isinstance(target.value, dict) else None
 
 
-def _survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
+def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
     """Enters every schema of a document; also returns how the references of each are read."""
     addresses = Addresses(root)
     places: dict[Path, Resource] = {}
@@ -136,7 +136,7 @@ def rooted(schema: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return schema
-    addresses, places = _survey(schema)
+    addresses, places = survey(schema)
     if all(not place.home for place in places.values()):
         return schema
 

@@ -177,7 +177,7 @@ def fit(schema: dict[str, Any], profile: Profile) -> Fitted:
 
 def _fitted(schema: Any, written: bytes, profile: Profile) -> Fitted | Unfit:
     draft = _draft_of(schema, written)
-    if b'"$id":' in written or b'"id":' in written:
+    if (b'"id":' if draft == 4 else b'"$id":') in written:
         schema = rooted(schema)
     try:
         return lightened(schema, profile, draft) if profile.accepted is None else rewritten(schema, profile, draft)
