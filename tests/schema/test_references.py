@@ -160,6 +160,17 @@ def test_a_lost_reference_of_a_part_stays_lost() -> None:
     assert References(found := rooted(schema)).find(found["$defs"]["a"]["$ref"]) is None
 
 
+def test_a_schema_that_is_nested_deep_is_written_from_its_root_too() -> None:
+    deep: dict[str, Any] = {"$id": "https://x.example/inner.json", "$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}
+    for _ in range(1500):
+        deep = {"items": deep}
+    references = References(rooted(deep))
+    part = references.root
+    while "items" in part:
+        part = part["items"]
+    assert references.schema(part["$ref"]) == {"const": 1}
+
+
 VALUES: list[Any] = [
     {"order": {"text": "a"}}, {"order": {"text": 1}}, {"order": {"again": True}}, {"order": {"again": 1}},
     {"name": "a"}, {"name": 1}, {"own": 1}, {"own": "a"}, {},

@@ -128,33 +128,38 @@ def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
     return addresses, places
 
 
-def rooted(schema: Any) -> Any:
+def rooted(schema: Any, at: Path = ()) -> Any:
     """Returns the schema with every reference written from its root; itself when only its root has an address.
 
     A part with an address of its own (`$id`) reads `#/…` from itself. Once that is settled here, nobody else has to know where a
-    reference was written.
+    reference was written. `at`: where the schema stands in a document of another kind; references are written from its root then,
+    and those that lead out of the schema stay.
     """
     if not isinstance(schema, dict):
         return schema
     addresses, places = survey(schema)
-    if all(not place.home for place in places.values()):
+    if not at and all(not place.home for place in places.values()):
         return schema
 
-    def moved(part: Any, path: Path) -> Any:
+    whole = dict(schema)
+    waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
+
+    def copied(part: Any, path: Path) -> Any:
         if not isinstance(part, dict):
             return part
-        made = {
-            keyword: map_members(keyword, operand, lambda member, steps: moved(member, path + steps))
-            for keyword, operand in part.items()
-        }
-        place = places[path]
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            target = addresses.find(reference, place)
-            own = f"{place.base}{reference}" if reference.startswith("#") else reference
-            made["$ref"] = own if target is None else write_fragment(target.path)
-        if path and place.home == path:
-            made.pop("id" if place.draft == 4 else "$id", None)
+        waiting.append((made := dict(part), path))
         return made
 
-    return moved(schema, ())
+    while waiting:  # no recursion: schemas of strangers may be nested deep
+        made, path = waiting.pop()
+        place = places[path]
+        for keyword, operand in made.items():
+            made[keyword] = map_members(keyword, operand, lambda part, steps, path=path: copied(part, path + steps))
+        reference = made.get("$ref")
+        if isinstance(reference, str):
+            target = addresses.find(reference, place)
+            lost = f"{place.base}{reference}" if reference.startswith("#") and not at else reference
+            made["$ref"] = lost if target is None else write_fragment(at + target.path)
+        if (path or at) and place.home == path:
+            made.pop("id" if place.draft == 4 else "$id", None)
+    return whole

@@ -161,3 +161,26 @@ def test_circles_are_the_same_in_whatever_order_they_are_asked_for() -> None:
     circles = Circles(References(DOCUMENT))
     found = [name for name in ("Shop", "Name", "Dog", "Man", "Tree") if SCHEMAS + name in circles]
     assert found == ["Dog", "Man", "Tree"]
+
+
+def test_schemas_with_an_address_of_their_own_are_read_as_json_schema_reads_them() -> None:
+    pet = {
+        "$id": "https://x.example/pet.json",
+        "properties": {"name": {"$ref": "#/$defs/name"}, "owner": {"$ref": "#/components/schemas/Owner"}},
+        "$defs": {"name": {"const": "inner"}},
+    }
+    shop = {"pet": {"$ref": "https://x.example/pet.json"}, "name": {"$ref": "https://x.example/pet.json#/$defs/name"}}
+    document = {
+        "$defs": {"name": {"const": "outer"}},
+        "components": {"schemas": {"Pet": pet, "Owner": {}, "Shop": shop}},
+    }
+    references = References(document)
+    found = references.follow("#/components/schemas/Pet", ()).value
+    assert references.follow(found["properties"]["name"]["$ref"], ()).value == {"const": "inner"}
+    assert references.follow(found["properties"]["owner"]["$ref"], ()).value == {}, (
+        "what is not in the schema is in the document"
+    )
+    assert references.follow(shop["pet"]["$ref"], ()) == references.follow("#/components/schemas/Pet", ())
+    assert references.follow(shop["name"]["$ref"], ()).value == {"const": "inner"}
+    assert "leads out of the document" in told(references, "https://x.example/other.json")
+    assert pet["$id"] == "https://x.example/pet.json", "the document itself is not changed"

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Path, dig
-from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step
+from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step, write_fragment
+from ferrule.schema.references import rooted, survey
 
 REFERENCE = "OAS-2"
 """A `$ref` that leads nowhere, in circles, or out of the document."""
@@ -56,7 +57,9 @@ class References:
     """The references of one document. Each is followed once."""
 
     def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
-        self._files: dict[str, Any] = {"": root}
+        self._homes: dict[str, Path] = {}
+        """Where the schemas stand that have an address of their own (`$id`)."""
+        self._files: dict[str, Any] = {"": self._without_addresses(root)}
         self._load = load
         self._own_name = file_name
         said = root.get("$self")
@@ -91,6 +94,10 @@ class References:
         file, _, fragment = ref.partition("#")
         if file and file in (self._self, self._own_name):
             file = ""
+        home = self._homes.get(file)
+        if home is not None:
+            is_pointer = not fragment or fragment.startswith("/")
+            file, fragment = "", f"{write_fragment(home)[1:]}{fragment}" if is_pointer else fragment
         if file:
             file = self._name_of(file, ref, at)
         value = self._files.get(file, _MISSING)
@@ -108,6 +115,19 @@ class References:
                 "define it, or correct the reference",
             )
         return Target(dig(value, path), () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
+
+    def _without_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
+        """The document, with the schemas that have an address written as if they had none: `#/…` begins at its root."""
+        components = root.get("components")
+        schemas = components.get("schemas") if isinstance(components, dict) else None
+        made: dict[str, Any] = {}
+        for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+            if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
+                at = ("components", "schemas", name)
+                addresses, _ = survey(schema)
+                self._homes |= {address: at + path for address, path in addresses.resources.items() if address}
+                made[name] = rooted(schema, at)
+        return {**root, "components": {**components, "schemas": {**schemas, **made}}} if made else root
 
     def _name_of(self, file: str, ref: str, at: Path) -> str:
         """The file as `load` takes it. Raises Broken for addresses, and for files that are not beside the document."""
