@@ -6,6 +6,7 @@ adds files and chains of references above it. Nothing is fetched, and nothing he
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
@@ -128,6 +129,21 @@ def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
     return addresses, places
 
 
+def _may_have_parts(schema: dict[str, Any]) -> bool:
+    """Whether something below the root may have an address of its own: soon told, since hardly anything has."""
+    word = "id" if draft_by_name(schema) == 4 else "$id"
+    stack = list(schema.values())
+    while stack:
+        node = stack.pop()
+        if node.__class__ is dict:
+            if word in node:
+                return True
+            stack += node.values()
+        elif node.__class__ is list:
+            stack += node
+    return False
+
+
 def rooted(schema: Any, at: Path = ()) -> Any:
     """Returns the schema with every reference written from its root; itself when only its root has an address.
 
@@ -135,7 +151,7 @@ def rooted(schema: Any, at: Path = ()) -> Any:
     reference was written. `at`: where the schema stands in a document of another kind; references are written from its root then,
     and those that lead out of the schema stay.
     """
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or not (at or _may_have_parts(schema)):
         return schema
     addresses, places = survey(schema)
     if not at and all(not place.home for place in places.values()):
@@ -144,17 +160,17 @@ def rooted(schema: Any, at: Path = ()) -> Any:
     whole = dict(schema)
     waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
 
-    def copied(part: Any, path: Path) -> Any:
+    def copied(around: Path, part: Any, steps: Path) -> Any:
         if not isinstance(part, dict):
             return part
-        waiting.append((made := dict(part), path))
+        waiting.append((made := dict(part), around + steps))
         return made
 
     while waiting:  # no recursion: schemas of strangers may be nested deep
         made, path = waiting.pop()
         place = places[path]
         for keyword, operand in made.items():
-            made[keyword] = map_members(keyword, operand, lambda part, steps, path=path: copied(part, path + steps))
+            made[keyword] = map_members(keyword, operand, partial(copied, path))
         reference = made.get("$ref")
         if isinstance(reference, str):
             target = addresses.find(reference, place)

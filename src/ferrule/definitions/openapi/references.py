@@ -118,10 +118,10 @@ class References:
 
     def _without_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
         """The document, with the schemas that have an address written as if they had none: `#/…` begins at its root."""
-        components = root.get("components")
-        schemas = components.get("schemas") if isinstance(components, dict) else None
+        components = found if isinstance(found := root.get("components"), dict) else {}
+        schemas = found if isinstance(found := components.get("schemas"), dict) else {}
         made: dict[str, Any] = {}
-        for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        for name, schema in schemas.items():
             if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
                 at = ("components", "schemas", name)
                 addresses, _ = survey(schema)
