@@ -47,12 +47,12 @@ def test_a_pointer_that_leads_nowhere_is_told_apart_from_null(pointer: str) -> N
 
 
 def test_a_path_says_positions_as_numbers_and_names_as_text() -> None:
-    assert follow_steps(VALUE, ("a/b", "0", "m~n")) == ("a/b", 0, "m~n")
-    assert follow_steps(VALUE, ("", "0")) == ("", "0")
+    assert follow_steps(VALUE, ("a/b", "0", "m~n")) == (1, ("a/b", 0, "m~n"))
+    assert follow_steps(VALUE, ("", "0")) == ("zero", ("", "0"))
 
 
 def test_steps_are_followed_as_far_as_they_lead() -> None:
-    assert follow_steps(VALUE, ("a/b", "0", "absent", "more")) == ("a/b", 0)
+    assert follow_steps(VALUE, ("a/b", "0", "absent", "more")) == ({"m~n": 1}, ("a/b", 0))
 
 
 @pytest.mark.parametrize(("step", "position"), [("0", 0), ("10", 10), ("1234567890", 1234567890)])

@@ -64,7 +64,7 @@ def _path(entry: Entry, note: Looser, document: Document) -> Path:
         home = path_of(entry.outline.dialect, f"{side}_schema")
         if home is not None:
             wanted = read_fragment(note.pointer.removeprefix("#"))
-            steps = follow_steps(dig(document.value, (*tool, *home)), wanted)
+            _, steps = follow_steps(dig(document.value, (*tool, *home)), wanted)
             if note.side or len(steps) == len(wanted):
                 return (*tool, *home, *steps)
     return tool

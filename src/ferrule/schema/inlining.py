@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from ferrule.model.value import Path
 from ferrule.schema.references import References, rooted
-from ferrule.schema.walk import map_members, positions
+from ferrule.schema.walk import DESCENT, map_members, positions
 
 DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "schemas"})
 """Keywords that say nothing once there are no references. `id` is one of draft 4."""
@@ -62,8 +63,12 @@ class _Inlining:
         refused = _REFUSED & schema.keys()
         if refused:
             raise NotInlinable(f"it has a {min(refused)}, which depends on where it is read")
+
+        def inside(member: Any, _: Path) -> Any:
+            return self.schema(member, open_refs, depth + 1)
+
         kept = {
-            keyword: map_members(keyword, operand, lambda member, _: self.schema(member, open_refs, depth + 1))
+            keyword: map_members(keyword, operand, inside) if keyword in DESCENT else operand
             for keyword, operand in schema.items()
             if keyword != "$ref" and not _is_dropped(keyword, operand)
         }

@@ -6,6 +6,7 @@ puts one level of many together, the rest when its turn comes. Both ask `join_op
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from ferrule.model.value import MISSING, Missing, is_number
@@ -38,8 +39,6 @@ ANNOTATIONS = frozenset(
 )
 """Keywords that judge no value."""
 ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
-_HIGHEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
-_LOWEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 _MOST_MERGES = 2_000
 _MOST_DEPTH = 8
 _LATER_WINS = frozenset({"description", "default", "sensitive"})
@@ -59,25 +58,53 @@ def join_operands(keyword: str, one: Any, other: Any) -> Any:
 
     It is MISSING when no single operand says that, and NEVER when no value can fit both. Of annotations the first stays.
     """
+    join = _JOINS.get(keyword)
+    joined = MISSING if join is None else join(one, other)
+    if joined is not MISSING:
+        return joined
     if keyword in ANNOTATIONS or keyword.startswith("x-"):
         return one
-    if keyword == "type":
-        return common_types(type_words(one), type_words(other)) or NEVER
-    if keyword == "enum" and isinstance(one, list) and isinstance(other, list):
-        return same_values(one, other) or NEVER
-    if keyword == "const":
-        return one if is_same(one, other) else NEVER
-    if keyword == "required" and isinstance(one, list) and isinstance(other, list):
-        return list(dict.fromkeys([*one, *other]))
-    if keyword in _HIGHEST and is_number(one) and is_number(other):
-        return max(one, other)
-    if keyword in _LOWEST and is_number(one) and is_number(other):
-        return min(one, other)
-    if keyword == "uniqueItems":
-        return one is True or other is True
-    if keyword == "propertyNames":
-        return {"allOf": [one, other]}
     return one if is_same(one, other) else MISSING
+
+
+def _join_types(one: Any, other: Any) -> Any:
+    return common_types(type_words(one), type_words(other)) or NEVER
+
+
+def _join_enums(one: Any, other: Any) -> Any:
+    return same_values(one, other) or NEVER if isinstance(one, list) and isinstance(other, list) else MISSING
+
+
+def _join_constants(one: Any, other: Any) -> Any:
+    return one if is_same(one, other) else NEVER
+
+
+def _join_names(one: Any, other: Any) -> Any:
+    return list(dict.fromkeys([*one, *other])) if isinstance(one, list) and isinstance(other, list) else MISSING
+
+
+def _join_lowest(one: Any, other: Any) -> Any:
+    return max(one, other) if is_number(one) and is_number(other) else MISSING
+
+
+def _join_highest(one: Any, other: Any) -> Any:
+    return min(one, other) if is_number(one) and is_number(other) else MISSING
+
+
+_JOINS: dict[str, Callable[[Any, Any], Any]] = {
+    "type": _join_types,
+    "enum": _join_enums,
+    "const": _join_constants,
+    "required": _join_names,
+    "uniqueItems": lambda one, other: one is True or other is True,
+    "propertyNames": lambda one, other: {"allOf": [one, other]},
+    **dict.fromkeys(
+        ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"), _join_lowest
+    ),
+    **dict.fromkeys(
+        ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"), _join_highest
+    ),
+}
 
 
 class Merger:
@@ -173,11 +200,13 @@ def same_values(some: list[Any], others: list[Any]) -> list[Any]:
 
 def is_same(one: Any, other: Any) -> bool:
     """True for JSON values that are equal: 1 is 1.0 but not true, however deep inside they stand."""
-    return bool(one == other) and key_of(one) == key_of(other)
+    return one is other or (bool(one == other) and (one.__class__ is str or key_of(one) == key_of(other)))
 
 
 def key_of(value: Any) -> Any:
     """Something to compare JSON values by: 1 is 1.0 but not true."""
+    if value.__class__ is str:
+        return value
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, list):

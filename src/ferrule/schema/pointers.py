@@ -31,12 +31,13 @@ def escape_in_reference(step: str) -> str:
 
 def unescape_step(written: str) -> str:
     """Reads one step of a pointer."""
-    return written.replace("~1", "/").replace("~0", "~") if "~" in written else written
+    return written.replace("~1", "/").replace("~0", "~")
 
 
 def read_pointer(pointer: str) -> tuple[str, ...]:
     """Returns the steps of a pointer; it begins with a slash, or is empty for the whole."""
-    return tuple(map(unescape_step, pointer.split("/")[1:]))
+    steps = pointer.split("/")[1:]
+    return tuple(map(unescape_step, steps)) if "~" in pointer else tuple(steps)
 
 
 def write_pointer(path: Iterable[str | int]) -> str:
@@ -59,8 +60,8 @@ def list_position(step: str) -> int | None:
     return int(step) if _POSITION.fullmatch(step) else None
 
 
-def follow_steps(value: Any, steps: Iterable[str]) -> Path:
-    """Returns the steps as a path into the value, with list positions as numbers; it ends where they lead no further."""
+def follow_steps(value: Any, steps: Iterable[str]) -> tuple[Any, Path]:
+    """Returns what stands where the steps lead no further, and the path to it, with list positions as numbers."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(value, dict) and step in value:
@@ -71,14 +72,10 @@ def follow_steps(value: Any, steps: Iterable[str]) -> Path:
             path.append(at)
         else:
             break
-    return tuple(path)
+    return value, tuple(path)
 
 
 def find_at(value: Any, steps: tuple[str, ...]) -> tuple[Any, Path] | None:
     """Returns what stands at the end of the steps, with its path, or None when they lead nowhere."""
-    path = follow_steps(value, steps)
-    if len(path) < len(steps):
-        return None
-    for step in path:
-        value = value[step]
-    return value, path
+    found = follow_steps(value, steps)
+    return found if len(found[1]) == len(steps) else None

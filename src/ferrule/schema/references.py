@@ -30,6 +30,9 @@ class Resource(NamedTuple):
     """Where the schema with that address stands."""
 
 
+_LATEST = Resource(2020)
+
+
 class Target(NamedTuple):
     """What a reference leads to."""
 
@@ -96,7 +99,7 @@ class References:
     def __init__(self, root: Any) -> None:
         self.root = root
         self._addresses: Addresses | None = None
-        self._place = Resource(2020)
+        self._place = _LATEST
 
     def find(self, reference: object) -> Target | None:
         """Returns what a reference leads to; None when that is nowhere in this schema."""

@@ -40,7 +40,8 @@ MAP_KEYWORDS = frozenset(
 IN_PLACE = frozenset({"allOf", "anyOf", "else", "if", "not", "oneOf", "then", "dependencies", "dependentSchemas"})
 """Keywords whose schemas describe the same value as the schema around them."""
 
-_DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+"""Keywords with schemas inside."""
 
 
 class Position(NamedTuple):
@@ -74,7 +75,7 @@ def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozens
         position = stack.pop()
         yield position
         schema = position.schema
-        if not _DESCENT.isdisjoint(schema):
+        if not DESCENT.isdisjoint(schema):
             below = _below(position, schema, skip)
             below.reverse()
             stack += below
@@ -109,7 +110,7 @@ def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) 
 def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> list[Position]:
     found: list[Position] = []
     for keyword, operand in schema.items():
-        if keyword not in _DESCENT or keyword in skip:
+        if keyword not in DESCENT or keyword in skip:
             continue
         around = position if keyword in IN_PLACE else None
         path = (*position.path, keyword)

@@ -47,5 +47,9 @@ def test_integers_are_numbers() -> None:
 def test_what_cannot_be_put_into_one_is_told() -> None:
     flat = merged([{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}])
     assert flat is not None and flat.left_out == [("pattern", "b$")]
+    flat = merged([{"minimum": "odd"}, {"minimum": "odd"}, {"minimum": 1}])
+    assert flat is not None and flat.left_out == [("minimum", 1)], (
+        "what is written wrong twice alike is no contradiction"
+    )
     flat = merged([{"not": {"const": 1}}, {"not": {"const": True}}])
     assert flat is not None and flat.left_out == [("not", {"const": True})]

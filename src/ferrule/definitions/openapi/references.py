@@ -106,7 +106,7 @@ class References:
         if fragment and not fragment.startswith("/"):
             return self._anchored(file, fragment, ref, at)
         steps = read_fragment(fragment)
-        path = follow_steps(value, steps)
+        value, path = follow_steps(value, steps)
         if len(path) < len(steps):
             raise broken(
                 REFERENCE,
@@ -114,7 +114,7 @@ class References:
                 f"the reference {_short(ref)} leads nowhere: there is no {steps[len(path)][:60]!r}",
                 "define it, or correct the reference",
             )
-        return Target(dig(value, path), () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
+        return Target(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
 
     def _without_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
         """The document, with the schemas that have an address written as if they had none: `#/…` begins at its root."""
