@@ -14,20 +14,19 @@ from ferrule.contracts.registry import late
 from ferrule.errors import SettingsError
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.credentials import SecretRef
-from ferrule.model.hints import choices_at, in_words, key_of, nearest
-from ferrule.model.persistence import RedactionPattern, RedactionSettings, ResultSettings
+from ferrule.model.hints import nearest
+from ferrule.model.misfits import choices_at, in_words, key_of, members_at, read_misfit
+from ferrule.model.persistence import RedactionSettings, ResultSettings
 from ferrule.model.retry import RetrySettings
-from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
-from ferrule.model.serving import GrantSettings, JwtSettings, LimitSettings, McpSettings, OxpSettings, ServeSettings
+from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.model.serving import ServeSettings
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.upstreams import (
     CacheUpstreams,
     DatabaseUpstreams,
     HostTls,
     HumanUpstreams,
-    McpServer,
     McpUpstreams,
-    OxpServer,
     OxpUpstreams,
     QueueUpstreams,
     RestUpstreams,
@@ -282,8 +281,7 @@ def load_settings(root: Path) -> Settings:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        told = str(error)
-        raise SettingsError(f"{file}{_line(text, key_of(told))}: {in_words(told)}{_advice(told)}") from None
+        raise SettingsError(f"{file}{_line(text, key_of(error))}: {in_words(error)}{_advice(error)}") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
         raise SettingsError(f"{file}: {error}") from None
 
@@ -297,54 +295,10 @@ def _line(text: str, key: str) -> str:
     return f":{lines[0]}" if len(lines) == 1 else ""
 
 
-def _advice(message: str) -> str:
-    words = choices_at(Settings, message)
+def _advice(error: msgspec.ValidationError) -> str:
+    words = choices_at(Settings, error)
     if words:
         return f" (write one of {', '.join(words)})"
-    if "unknown field" not in message:
-        return ""
-    word = message.split("`")[1] if "`" in message else ""
-    tables = (
-        Settings,
-        CheckSettings,
-        Suppress,
-        SinkSettings,
-        AmlSettings,
-        NetworkSettings,
-        HostTls,
-        ApprovalSettings,
-        NotifySettings,
-        LedgerSettings,
-        FunctionSettings,
-        SurfaceSettings,
-        HookSettings,
-        GuardrailSettings,
-        SchedulerPolicy,
-        ResourceLock,
-        ResultSettings,
-        RedactionSettings,
-        RedactionPattern,
-        RetrySettings,
-        BuiltinSettings,
-        SecretSettings,
-        SecretRef,
-        OAuthProvider,
-        RestUpstreams,
-        McpUpstreams,
-        McpServer,
-        OxpUpstreams,
-        OxpServer,
-        DatabaseUpstreams,
-        QueueUpstreams,
-        HumanUpstreams,
-        CacheUpstreams,
-        ServeSettings,
-        LimitSettings,
-        McpSettings,
-        OxpSettings,
-        JwtSettings,
-        GrantSettings,
-    )
-    known = [name for table in tables for name in table.__struct_fields__]
-    hint = nearest(word, known)
+    misfit = read_misfit(error)
+    hint = nearest(misfit.key, members_at(Settings, misfit.steps)) if misfit.kind == "unknown_key" else None
     return f" ({hint})" if hint else ""

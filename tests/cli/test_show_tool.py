@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ferrule.cli.show_tool import schema_lines
 from tests.cli.run import ferrule
 
 
@@ -18,6 +19,37 @@ def test_show_marks_what_was_inferred_and_names_the_users(workspace: Path) -> No
     assert "agents      support (approval required)" in lines
     assert "roles       support-role (approval required, at most 3 a run)" in lines
     assert "subject*: string, at most 120 characters. Subject line." in lines
+
+
+def test_show_follows_references_and_tells_alternatives() -> None:
+    card = {"title": "Card", "properties": {"number": {"type": "string", "minLength": 4}}, "required": ["number"]}
+    schema = {
+        "type": "object",
+        "properties": {
+            "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}, "description": "What is  ordered."},
+            "state": {"type": "string", "enum": ["open", "paid", "sent", "lost", "done"]},
+            "pay": {"oneOf": [card, {"$ref": "#/$defs/cash"}]},
+        },
+        "required": ["lines"],
+        "additionalProperties": False,
+        "$defs": {
+            "line": {"type": "object", "properties": {"isbn": {"type": "string"}}},
+            "cash": {"properties": {"till": {}}},
+        },
+    }
+    assert list(schema_lines(schema)) == [
+        "  lines*: array of object. What is ordered.",
+        "    isbn: string",
+        '  state: one of 5: "open", "paid", "sent", "lost", "done"',
+        "  pay: object",
+        "    exactly one of, 1: object. Card",
+        "      number*: string, at least 4 characters",
+        "    exactly one of, 2: object",
+        "      till: anything",
+        "  (nothing else)",
+    ]
+    assert list(schema_lines({"type": "string"})) == ["  the value: string"]
+    assert list(schema_lines({"type": "object"})) == []
 
 
 def test_show_tells_where_a_tool_lives(workspace: Path) -> None:

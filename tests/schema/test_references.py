@@ -1,163 +1,202 @@
-"""References are followed within a document and to files beside it; circles are known, and nothing else is reached."""
+"""References of one schema: where they lead, whatever they are written as."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jsonschema_rs
+import msgspec
 import pytest
 
-from ferrule.schema.references import Broken, Circles, References, refs_in
+from ferrule.schema.fitting.fitting import fit
+from ferrule.schema.fitting.profiles import PROFILES
+from ferrule.schema.inlining import inlined
+from ferrule.schema.references import References, Resource, Target, draft_by_name, join_address, rooted
+from ferrule.schema.schema_view import SchemaView
+from ferrule.schema.tree import schema_tree
+from ferrule.servers.mcp.wire.projection import output_schema
+from tests.servers.mcp.wire.test_projection import tool
 
-NAME = {"type": "string"}
-DOCUMENT: dict[str, Any] = {
-    "$self": "https://api.example/openapi.json",
-    "components": {
-        "schemas": {
-            "Name": NAME,
-            "Alias": {"$ref": "#/components/schemas/Name", "description": "also a name"},
-            "Wider": {"$ref": "#/components/schemas/Name", "minLength": 1},
-            "a/b~c d": {"type": "integer"},
-            "Anchored": {"$anchor": "here", "type": "boolean"},
-            "Loop": {"$ref": "#/components/schemas/Pool"},
-            "Pool": {"$ref": "#/components/schemas/Loop"},
-            "Tree": {"properties": {"children": {"items": {"$ref": "#/components/schemas/Tree"}}}},
-            "Man": {"properties": {"dog": {"$ref": "#/components/schemas/Dog"}}},
-            "Dog": {
-                "properties": {
-                    "man": {"$ref": "#/components/schemas/Man"},
-                    "name": {"$ref": "#/components/schemas/Name"},
-                }
-            },
-            "Shop": {"properties": {"owner": {"$ref": "#/components/schemas/Man"}, "lost": {"$ref": "#/nowhere"}}},
-        }
+ROOT: dict[str, Any] = {
+    "$id": "https://x.example/tool.json",
+    "properties": {"a": {"type": "integer"}},
+    "anyOf": [{"const": at} for at in range(12)],
+    "$defs": {
+        "Name": {"type": "string"},
+        "a/b": {"type": "null"},
+        "100%": {"type": "number"},
+        "Anchored": {"$anchor": "here", "type": "boolean"},
+        "Dynamic": {"$dynamicAnchor": "there", "type": "array"},
+        "Shut": False,
     },
-    "servers": [{"url": "a"}, {"url": "b"}],
 }
-SCHEMAS = "#/components/schemas/"
-
-
-def told(references: References, ref: object) -> str:
-    """What is said about a reference that cannot be followed."""
-    with pytest.raises(Broken) as caught:
-        references.follow(ref, ("paths", "/a"))
-    assert caught.value.finding.path == ("paths", "/a", "$ref") and caught.value.finding.rule == "OAS-2"
-    return caught.value.finding.message
 
 
 @pytest.mark.parametrize(
-    ("ref", "value", "name"),
+    ("reference", "path"),
     [
-        (SCHEMAS + "Name", NAME, "Name"),
-        (SCHEMAS + "Alias", NAME, "Name"),
-        (SCHEMAS + "Wider", DOCUMENT["components"]["schemas"]["Wider"], "Wider"),
-        (SCHEMAS + "a~1b~0c%20d", {"type": "integer"}, "a/b~c d"),
-        ("#here", {"$anchor": "here", "type": "boolean"}, "here"),
-        ("#/servers/1", {"url": "b"}, "1"),
-        ("https://api.example/openapi.json" + SCHEMAS + "Name", NAME, "Name"),
-        ("openapi.json" + SCHEMAS + "Name", NAME, "Name"),
+        ("#", ()),
+        ("", ()),
+        ("https://x.example/tool.json", ()),
+        ("https://x.example/tool.json#", ()),
+        ("tool.json", ()),
+        ("tool.json#/$defs/Name", ("$defs", "Name")),
+        ("https://x.example/tool.json#/$defs/Name", ("$defs", "Name")),
+        ("https://x.example/tool.json#here", ("$defs", "Anchored")),
+        ("#/$defs/a~1b", ("$defs", "a/b")),
+        ("#/$defs/100%25", ("$defs", "100%")),
+        ("#/%24defs/Name", ("$defs", "Name")),
+        ("#/properties/a", ("properties", "a")),
+        ("#/anyOf/0", ("anyOf", 0)),
+        ("#/anyOf/11", ("anyOf", 11)),
+        ("#here", ("$defs", "Anchored")),
+        ("#%68ere", ("$defs", "Anchored")),
+        ("#there", ("$defs", "Dynamic")),
+        ("#/$defs/Shut", ("$defs", "Shut")),
     ],
 )
-def test_a_reference_leads_to_its_value(ref: str, value: Any, name: str) -> None:
-    references = References(DOCUMENT, file_name="openapi.json")
-    assert ref not in references
-    target = references.follow(ref, ())
-    assert (target.value, target.name) == (value, name)
-    assert ref in references and references.follow(ref, ()) is target
-
-
-def test_a_target_says_where_it_stands() -> None:
-    assert References(DOCUMENT).follow("#/servers/1", ()).path == ("servers", 1)
-    assert References(DOCUMENT).follow("#here", ()).path == ("components", "schemas", "Anchored")
+def test_a_reference_leads_to_a_place(reference: str, path: tuple[str | int, ...]) -> None:
+    found = References(ROOT).find(reference)
+    value: Any = ROOT
+    for step in path:
+        value = value[step]
+    assert found == Target(value, path)
 
 
 @pytest.mark.parametrize(
-    ("ref", "message"),
+    "reference",
+    ["#/anyOf/12", "#/anyOf/00", "#/anyOf/01", "#/anyOf/1000000000", "#/anyOf/-1", "#absent", "#/$defs/absent", "other.json",
+     "other.json#/a", "http://[", 5, None, True],
+)  # fmt: skip
+def test_a_reference_that_leads_nowhere_gives_nothing(reference: object) -> None:
+    assert References(ROOT).find(reference) is None
+
+
+def test_a_schema_is_what_stands_there_unless_it_is_true_or_false() -> None:
+    references = References(ROOT)
+    assert references.schema("#/$defs/Name") == {"type": "string"}
+    assert references.schema("#/$defs/Shut") is None and references.schema("#/$defs/absent") is None
+
+
+def test_an_older_draft_names_places_in_its_own_way() -> None:
+    fourth: dict[str, Any] = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "definitions": {"a": {"id": "#here", "type": "null"}},
+    }
+    seventh: dict[str, Any] = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"a": {"$id": "#here", "$anchor": "x"}},
+    }
+    assert References(fourth).find("#here") == Target(fourth["definitions"]["a"], ("definitions", "a"))
+    assert References(seventh).find("#here") == Target(seventh["definitions"]["a"], ("definitions", "a"))
+    assert References(seventh).find("#x") is None, "an anchor is of 2019-09"
+
+
+def test_an_id_of_draft_4_is_a_plain_word_later() -> None:
+    schema = {"properties": {"a": {"id": "customer", "$ref": "#/$defs/x"}}, "$defs": {"x": {}}}
+    assert rooted(schema) is schema
+
+
+@pytest.mark.parametrize(
+    ("address", "draft"),
     [
-        (5, "must be text"),
-        (SCHEMAS + "Absent", "there is no 'Absent'"),
-        ("#/servers/2", "there is no '2'"),
-        ("#/servers/²", "there is no '²'"),
-        ("#absent", "an anchor that nobody set"),
-        (SCHEMAS + "Loop", "leads back to itself"),
-        ("other.yaml#/Name", "leads out of the document"),
-        ("https://elsewhere.example/a.json", "leads out of the document"),
+        ("http://json-schema.org/draft-04/schema#", 4),
+        ("http://json-schema.org/draft-06/schema#", 6),
+        ("http://json-schema.org/draft-07/schema#", 7),
+        ("https://json-schema.org/draft/2019-09/schema", 2019),
+        ("https://json-schema.org/draft/2020-12/schema", 2020),
+        ("https://x.example/own", 2020),
+        (5, 2020),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_told(ref: object, message: str) -> None:
-    assert message in told(References(DOCUMENT), ref)
+def test_a_schema_names_its_draft(address: object, draft: int) -> None:
+    assert draft_by_name({"$schema": address}) == draft
+    assert draft_by_name(True) == 2020
 
 
-def test_files_beside_the_document_are_read_once_and_their_references_are_theirs() -> None:
-    files: dict[str, Any] = {
-        "parts/pet.yaml": {
-            "Pet": {"$ref": "#/Animal"},
-            "Animal": {"p": {"$ref": "../tag.yaml#/Tag"}},
-            "Home": {"$ref": "../main.yaml#/x"},
+def test_addresses_that_cannot_be_joined_stay_as_they_are() -> None:
+    assert join_address("https://x.example/a/b", "c") == "https://x.example/a/c"
+    assert join_address("", "c") == "c" and join_address("https://x.example", "http://[") == "http://["
+    assert Resource(2020) == (2020, "", ())
+
+
+INNER: dict[str, Any] = {
+    "$id": "https://x.example/outer.json",
+    "type": "object",
+    "properties": {
+        "order": {"$ref": "parts/order.json"},
+        "name": {"$ref": "parts/order.json#/$defs/text"},
+        "own": {"$ref": "#/$defs/text"},
+        "lost": {"enum": [{"$ref": "#/data"}]},
+    },
+    "$defs": {
+        "text": {"type": "integer"},
+        "order": {
+            "$id": "parts/order.json",
+            "type": "object",
+            "properties": {"text": {"$ref": "#/$defs/text"}, "again": {"$ref": "#deep"}},
+            "$defs": {"text": {"type": "string"}, "deep": {"$anchor": "deep", "type": "boolean"}},
         },
-        "tag.yaml": {"Tag": NAME},
+    },
+}
+"""A schema with a part that has an address of its own: `#/…` in the part is read from there."""
+
+
+def test_references_of_a_part_with_its_own_address_are_written_from_the_root() -> None:
+    found = rooted(INNER)
+    assert found["properties"]["order"] == {"$ref": "#/$defs/order"}
+    assert found["properties"]["name"] == {"$ref": "#/$defs/order/$defs/text"}
+    assert found["properties"]["own"] == {"$ref": "#/$defs/text"}
+    assert found["properties"]["lost"] == INNER["properties"]["lost"], "what is in an enum is data"
+    assert found["$defs"]["order"]["properties"] == {
+        "text": {"$ref": "#/$defs/order/$defs/text"},
+        "again": {"$ref": "#/$defs/order/$defs/deep"},
     }
-    asked: list[str] = []
-
-    def load(name: str) -> Any:
-        asked.append(name)
-        return files[name]
-
-    references = References({"x": {"const": 1}}, load, "main.yaml")
-    animal = references.follow("./parts/pet.yaml#/Pet", ())
-    assert animal.value == {"p": {"$ref": "tag.yaml#/Tag"}} and animal.path == ()
-    assert references.follow(animal.value["p"]["$ref"], ()).value == NAME
-    assert references.follow("parts/pet.yaml#/Home", ()).value == {"const": 1}
-    assert asked == ["parts/pet.yaml", "tag.yaml"]
-    assert "cannot be read" in told(references, "absent.yaml#/a")
+    assert "$id" not in found["$defs"]["order"] and found["$id"] == INNER["$id"]
 
 
-@pytest.mark.parametrize(
-    "ref", ["../secret.yaml", "/etc/passwd", "a/../../b.yaml", "file:///etc/passwd", "%2e%2e/b.yaml"]
-)
-def test_files_elsewhere_are_never_asked_for(ref: str) -> None:
-    def load(name: str) -> Any:
-        raise AssertionError(name)
-
-    assert "leads out of the document" in told(References({}, load), ref)
+def test_a_lost_reference_of_a_part_stays_lost() -> None:
+    schema = {"$defs": {"a": {"$id": "https://x.example/a", "$ref": "#/$defs/b"}, "b": {}}}
+    assert References(found := rooted(schema)).find(found["$defs"]["a"]["$ref"]) is None
 
 
-def test_words_of_a_discriminator_lead_to_the_file_they_are_written_in() -> None:
-    kinds = {
-        "propertyName": "kind",
-        "mapping": {"cat": "#/Cat", "dog": "dog.yaml", "cow": "Cow", "ox": "../main.yaml#/x"},
-    }
-    files: dict[str, Any] = {
-        "parts/pet.yaml": {"Pet": {"discriminator": kinds, "tags": ["a", {"$ref": "https://x.example/a"}]}}
-    }
-    pet = References({}, files.__getitem__, "main.yaml").follow("parts/pet.yaml#/Pet", ()).value
-    assert pet["discriminator"]["mapping"] == {
-        "cat": "parts/pet.yaml#/Cat",
-        "dog": "parts/dog.yaml#",
-        "cow": "Cow",
-        "ox": "#/x",
-    }
-    assert pet["tags"] == ["a", {"$ref": "https://x.example/a"}]
+def test_a_schema_that_is_nested_deep_is_written_from_its_root_too() -> None:
+    deep: dict[str, Any] = {"$id": "https://x.example/inner.json", "$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}
+    for _ in range(1500):
+        deep = {"items": deep}
+    references = References(rooted(deep))
+    part = references.root
+    while "items" in part:
+        part = part["items"]
+    assert references.schema(part["$ref"]) == {"const": 1}
 
 
-def test_references_in_examples_are_data() -> None:
-    schema = {
-        "items": [{"$ref": "#/a"}],
-        "example": {"$ref": "#/no"},
-        "enum": [{"$ref": "#/no"}],
-        "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/cat", "dog": "Dog"}},
-    }
-    assert sorted(refs_in(schema)) == ["#/a", "#/cat"]
+VALUES: list[Any] = [
+    {"order": {"text": "a"}}, {"order": {"text": 1}}, {"order": {"again": True}}, {"order": {"again": 1}},
+    {"name": "a"}, {"name": 1}, {"own": 1}, {"own": "a"}, {},
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "is_recursive"),
-    [("Tree", True), ("Man", True), ("Dog", True), ("Name", False), ("Shop", False), ("Absent", False)],
-)
-def test_schemas_that_contain_themselves_are_known(name: str, is_recursive: bool) -> None:
-    assert (SCHEMAS + name in Circles(References(DOCUMENT))) is is_recursive
+@pytest.mark.parametrize("value", VALUES)
+def test_all_who_rewrite_a_schema_read_addresses_as_the_validator_does(value: Any) -> None:
+    wanted = jsonschema_rs.validator_for(INNER).is_valid(value)
+    assert jsonschema_rs.validator_for(rooted(INNER)).is_valid(value) is wanted
+    assert jsonschema_rs.validator_for(inlined(INNER)).is_valid(value) is wanted
+    assert jsonschema_rs.validator_for(fit(INNER, PROFILES["openai"]).schema).is_valid(value) is wanted
+    for profile in PROFILES.values():
+        assert not any("another document" in change.why for change in fit(INNER, profile).changes)
+    wrapped = {"type": "array", "items": {"$ref": "#/$defs/whole"}, "$defs": {"whole": INNER}}
+    shown = output_schema(tool(output_schema=msgspec.Raw(msgspec.json.encode(wrapped))), "2025-06-18")
+    assert jsonschema_rs.validator_for(shown).is_valid({"result": [value]}) is wanted
 
 
-def test_circles_are_the_same_in_whatever_order_they_are_asked_for() -> None:
-    circles = Circles(References(DOCUMENT))
-    found = [name for name in ("Shop", "Name", "Dog", "Man", "Tree") if SCHEMAS + name in circles]
-    assert found == ["Dog", "Man", "Tree"]
+def test_what_speaks_about_a_member_is_found_behind_an_address() -> None:
+    view = SchemaView(INNER)
+    order = view.about(view.member((view.root,), "order"))
+    assert [each["type"] for each in view.about(view.member(order, "text")) if "type" in each] == ["string"]
+    assert not view.unresolved
+
+
+def test_a_tree_shows_what_stands_behind_an_address() -> None:
+    order = next(node for node in schema_tree(INNER) if node.name == "order")
+    assert [(node.name, node.type) for node in order.children] == [("text", "string"), ("again", "boolean")]

@@ -15,7 +15,8 @@ from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BatchError, WorkspaceError
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
-from ferrule.model.hints import choices_at, nearest
+from ferrule.model.hints import nearest
+from ferrule.model.misfits import choices_at
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.value import Path
 
@@ -213,7 +214,7 @@ def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _M
             try:
                 found[key] = msgspec.convert([value] if alone else value, field.type)
             except msgspec.ValidationError as error:
-                words = choices_at(field.type, str(error))
+                words = choices_at(field.type, error)
                 hint = f"write one of {', '.join(words)}" if words else None
                 mistakes.add(written, (key,), f"`{key}` cannot be used: {error}", hint)
     return found

@@ -35,6 +35,7 @@ from ferrule.cli.show.watching import view_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.result import Pending, Result
+from ferrule.schema.references import References, rooted
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
 _MEANT = {"idempotency-key": "--key", "arguments": "--input", "args": "--input"}
@@ -45,9 +46,11 @@ _FAR = 5
 
 def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments these options name. Raises UsageError for an option that is no field of the tool."""
+    schema = rooted(schema)
     properties = schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
-    shapes = {name: _shape(field, schema) for name, field in fields.items()}
+    references = References(schema)
+    shapes = {name: _shape(field, references) for name, field in fields.items()}
     arguments: dict[str, Any] = {}
     left = list(words)
     while left:
@@ -101,26 +104,18 @@ def _typed(value: str, schema: Any, field: str) -> Any:
         raise click.UsageError(f"--{field} takes {wanted}, not {value!r}") from None
 
 
-def _shape(field: Any, schema: dict[str, Any], depth: int = 0) -> Any:
+def _shape(field: Any, references: References, depth: int = 0) -> Any:
     """A field's schema with its type told outright: behind a reference into the same schema, or one of alternatives."""
     if not isinstance(field, dict) or depth > _FAR:
         return field
-    place = field.get("$ref")
-    if isinstance(place, str) and place.startswith("#/"):
-        return _shape(_at(schema, place[2:].split("/")), schema, depth + 1)
+    if "$ref" in field:
+        return _shape(references.schema(field["$ref"]), references, depth + 1)
     if "type" in field:
-        return {**field, "items": _shape(field["items"], schema, depth + 1)} if "items" in field else field
-    ways = [_shape(way, schema, depth + 1) for way in field.get("anyOf") or field.get("oneOf") or ()]
+        return {**field, "items": _shape(field["items"], references, depth + 1)} if "items" in field else field
+    ways = [_shape(way, references, depth + 1) for way in field.get("anyOf") or field.get("oneOf") or ()]
     if not ways or not all(_types(way) for way in ways):
         return field
     return {**field, "type": sorted(set().union(*map(_types, ways)))}
-
-
-def _at(schema: Any, steps: list[str]) -> Any:
-    for step in steps:
-        name = step.replace("~1", "/").replace("~0", "~")
-        schema = schema.get(name) if isinstance(schema, dict) else None
-    return schema
 
 
 def _types(schema: Any) -> set[str]:

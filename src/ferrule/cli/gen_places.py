@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-from urllib.parse import unquote
 
 from ferrule.cli.shelf import Entry
 from ferrule.cli.show.gen_report import GenNote
@@ -14,6 +12,7 @@ from ferrule.definitions.compiler.read import read
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.document import Document, Places
 from ferrule.model.value import Path, dig
+from ferrule.schema.pointers import follow_steps, read_fragment
 from ferrule.workspace.convert.fields import path_of
 from ferrule.workspace.stubs import Looser
 from ferrule.workspace.workspace import Workspace
@@ -64,23 +63,8 @@ def _path(entry: Entry, note: Looser, document: Document) -> Path:
     for side in (note.side,) if note.side else ("input", "output"):
         home = path_of(entry.outline.dialect, f"{side}_schema")
         if home is not None:
-            steps = _steps(note.pointer, dig(document.value, (*tool, *home)))
-            if note.side or len(steps) == note.pointer.count("/"):
+            wanted = read_fragment(note.pointer.removeprefix("#"))
+            _, steps = follow_steps(dig(document.value, (*tool, *home)), wanted)
+            if note.side or len(steps) == len(wanted):
                 return (*tool, *home, *steps)
     return tool
-
-
-def _steps(pointer: str, value: Any) -> Path:
-    """A pointer as steps into a value, as far as they lead."""
-    steps: list[str | int] = []
-    for written in pointer.removeprefix("#").split("/")[1:]:
-        step = unquote(written).replace("~1", "/").replace("~0", "~")
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            steps.append(int(step))
-            value = value[int(step)]
-        elif isinstance(value, dict) and step in value:
-            steps.append(step)
-            value = value[step]
-        else:
-            break
-    return tuple(steps)

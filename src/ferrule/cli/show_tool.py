@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -22,84 +22,27 @@ from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.schema.tree import SchemaField, schema_tree
 from ferrule.workspace.workspace import Workspace
 
-_LIMITS = {
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
-    "minimum": "from {}",
-    "maximum": "to {}",
-    "exclusiveMinimum": "above {}",
-    "exclusiveMaximum": "below {}",
-    "pattern": "matching {}",
-    "format": "{}",
-}
-_BRANCHES = {"oneOf": "exactly one of", "anyOf": "any of", "allOf": "all of"}
-_MAX_DEPTH = 8
+
+def schema_lines(schema: Any) -> Iterator[str]:
+    """The fields of a schema, nested ones indented. Required ones are marked with an asterisk."""
+    fields = schema_tree(schema)
+    yield from _field_lines(fields, 1)
+    if fields and isinstance(schema, dict) and schema.get("additionalProperties") is False:
+        yield "  (nothing else)"
 
 
-def schema_lines(schema: Any, depth: int = 0) -> Iterator[str]:
-    """The properties of an object schema, nested ones indented. Required ones are marked with an asterisk."""
-    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
-        return
-    indent = "  " * depth
-    properties = schema.get("properties")
-    required = schema.get("required")
-    for name, member in properties.items() if isinstance(properties, dict) else ():
-        mark = "*" if isinstance(required, list) and name in required else ""
-        text = f"{indent}{name}{mark}: {describe(member)}"
-        description = member.get("description") if isinstance(member, dict) else None
-        yield f"{text}. {' '.join(description.split())}" if isinstance(description, str) else text
-        yield from schema_lines(member, depth + 1)
-        if isinstance(member, dict):
-            yield from schema_lines(member.get("items"), depth + 1)
-    for keyword, words in _BRANCHES.items():
-        branches = schema.get(keyword)
-        if isinstance(branches, list):
-            yield f"{indent}{words}:"
-            for branch in branches:
-                yield f"{indent}  - {describe(branch)}"
-                yield from schema_lines(branch, depth + 2)
-    if schema.get("additionalProperties") is False and properties:
-        yield f"{indent}(nothing else)"
-
-
-def describe(schema: Any) -> str:
-    """One schema in a few words: `list of string, at most 5 items`."""
-    if schema is True or schema == {}:
-        return "anything"
-    if not isinstance(schema, dict):
-        return "nothing"
-    if "const" in schema:
-        return f"always {_value(schema['const'])}"
-    limits = [_limit(words, schema[keyword]) for keyword, words in _LIMITS.items() if keyword in schema]
-    if isinstance(schema.get("enum"), list):
-        limits.insert(0, "one of " + ", ".join(_value(value) for value in schema["enum"]))
-    if "default" in schema:
-        limits.append(f"default {_value(schema['default'])}")
-    return ", ".join([_kind(schema), *limits])
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    kind = schema.get("type")
-    if kind == "array" and "items" in schema:
-        return f"list of {_kind(schema['items']) if isinstance(schema['items'], dict) else 'anything'}"
-    if isinstance(kind, list):
-        return " or ".join(str(word) for word in kind)
-    if kind == "array":
-        return "list"
-    return str(kind) if kind is not None else "anything"
-
-
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _limit(words: str, value: object) -> str:
-    text = words.format(value)
-    return text.removesuffix("s") if value == 1 and words.endswith("s") else text
+def _field_lines(fields: Iterable[SchemaField], depth: int) -> Iterator[str]:
+    for field in fields:
+        words = field.type
+        if field.values and "|" not in words:
+            words += f": {', '.join(field.values)}"
+        text = f"{'  ' * depth}{field.name or 'the value'}{'*' if field.is_required and field.name else ''}"
+        text += f": {words}" if words else ""
+        yield f"{text}. {field.description}" if field.description else text
+        yield from _field_lines(field.children, depth + 1)
 
 
 _GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects": "side effects"}
@@ -235,7 +178,7 @@ def _guidance(tool: Tool, bold: Any) -> Iterator[str]:
 
 def _schema(heading: str, schema: msgspec.Raw | None) -> Iterator[str]:
     yield from ("", heading)
-    lines = list(schema_lines(json.loads(bytes(schema)), 1)) if schema is not None else []
+    lines = list(schema_lines(json.loads(bytes(schema)))) if schema is not None else []
     yield from map(cleaned, lines or ["  anything" if schema is not None else "  not stated"])
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.model.hints import in_words
+from ferrule.model.misfits import in_words
 
 Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
 SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
@@ -124,7 +124,7 @@ def read_credentials(written: Any) -> Credentials:
         head = msgspec.convert(written, _Head)
         ref = msgspec.convert(written, SecretRef) if "source" in written and _is_secret(head.scheme, written) else None
     except msgspec.ValidationError as error:
-        raise BadCredentials(in_words(str(error))) from None
+        raise BadCredentials(in_words(error)) from None
     if ref is not None and isinstance(written.get(_STAGE), str):
         ref = msgspec.structs.replace(ref, version_stage=written[_STAGE])
     others = _others(written)

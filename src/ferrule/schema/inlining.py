@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+from ferrule.model.value import Path
+from ferrule.schema.references import References, rooted
+from ferrule.schema.walk import DESCENT, map_members, positions
 
 DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "schemas"})
 """Keywords that say nothing once there are no references. `id` is one of draft 4."""
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
 """Keywords that judge nothing, so that they may stand beside what a reference was."""
+REFUSED_BY_AML = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
+EXCLUDED_FROM_OXP = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
+"""Keywords about references that schemas of these standards do not have."""
 _MOST_SCHEMAS = 5_000
 DEEPEST = 64
 
@@ -35,6 +39,7 @@ def inlined(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
         return {"not": {}}
     if not isinstance(schema, dict):
         raise NotInlinable("it is no schema")
+    schema = rooted(schema)
     found: dict[str, Any] = _Inlining(schema, depth).schema(schema, ())
     return found
 
@@ -43,7 +48,7 @@ class _Inlining:
     """One schema being walked."""
 
     def __init__(self, root: dict[str, Any], deepest: int) -> None:
-        self._root = root
+        self._references = References(root)
         self._deepest = deepest
         self._left = _MOST_SCHEMAS
 
@@ -58,19 +63,31 @@ class _Inlining:
         refused = _REFUSED & schema.keys()
         if refused:
             raise NotInlinable(f"it has a {min(refused)}, which depends on where it is read")
+
+        def inside(member: Any, _: Path) -> Any:
+            return self.schema(member, open_refs, depth + 1)
+
         kept = {
-            keyword: self._operand(keyword, operand, open_refs, depth)
+            keyword: map_members(keyword, operand, inside) if keyword in DESCENT else operand
             for keyword, operand in schema.items()
             if keyword != "$ref" and not _is_dropped(keyword, operand)
         }
-        return self._resolved(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
+        return self._referred(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
 
-    def _resolved(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
+    def _referred(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
         if not isinstance(ref, str):
             raise NotInlinable("it has a $ref that is no text")
         if ref in open_refs:
             raise NotInlinable(f"it refers to itself ({ref[:60]})")
-        target = self.schema(self._target(ref), (*open_refs, ref), depth + 1)
+        found = self._references.find(ref)
+        if found is None:
+            is_within = ref.startswith("#")
+            raise NotInlinable(
+                f"it refers to {ref[:60]}, which is not there"
+                if is_within
+                else f"it refers to another document ({ref[:60]})"
+            )
+        target = self.schema(found.value, (*open_refs, ref), depth + 1)
         if target is True:
             target = {}
         if target is False:
@@ -80,41 +97,6 @@ class _Inlining:
         if beside.keys() <= _BESIDE:
             return {**target, **beside}
         return {**beside, "allOf": [*beside.get("allOf", ()), target]} if target else beside
-
-    def _target(self, ref: str) -> Any:
-        """What a reference within the document points at: a JSON Pointer, or the name of an anchor."""
-        if ref == "#":
-            return self._root
-        if not ref.startswith("#"):
-            raise NotInlinable(f"it refers to another document ({ref[:60]})")
-        if not ref.startswith("#/"):
-            return self._anchored(ref[1:])
-        found: Any = self._root
-        for step in unquote(ref[2:]).split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isascii() and name.isdecimal() and int(name[:9]) < len(found):
-                found = found[int(name)]
-            else:
-                raise NotInlinable(f"it refers to {ref[:60]}, which is not there")
-        return found
-
-    def _anchored(self, name: str) -> Any:
-        for home in ("$defs", "definitions"):
-            members = self._root.get(home)
-            for member in members.values() if isinstance(members, dict) else ():
-                if isinstance(member, dict) and name in (member.get("$anchor"), str(member.get("$id", ""))[1:]):
-                    return member
-        raise NotInlinable(f"it refers to #{name[:60]}, which is not there")
-
-    def _operand(self, keyword: str, operand: Any, open_refs: tuple[str, ...], depth: int) -> Any:
-        if keyword in MAP_KEYWORDS and isinstance(operand, dict):
-            return {name: self.schema(member, open_refs, depth + 1) for name, member in operand.items()}
-        is_list = keyword in LIST_KEYWORDS or keyword == "items"
-        if is_list and isinstance(operand, list):
-            return [self.schema(member, open_refs, depth + 1) for member in operand]
-        return self.schema(operand, open_refs, depth + 1) if keyword in SCHEMA_KEYWORDS else operand
 
 
 def _is_dropped(keyword: str, operand: Any) -> bool:
@@ -248,12 +230,8 @@ def _opened(schema: Any, excluded: Collection[str]) -> Any:
         return schema
     if any(key in schema for key in ("$ref", "$dynamicRef", "$recursiveRef")):
         return {key: schema[key] for key in _ANNOTATIONS if key in schema}
-    return {key: _operand(key, value, excluded) for key, value in schema.items() if key not in excluded}
-
-
-def _operand(keyword: str, operand: Any, excluded: Collection[str]) -> Any:
-    if keyword in MAP_KEYWORDS and isinstance(operand, dict):
-        return {name: _opened(member, excluded) for name, member in operand.items()}
-    if (keyword in LIST_KEYWORDS or keyword == "items") and isinstance(operand, list):
-        return [_opened(member, excluded) for member in operand]
-    return _opened(operand, excluded) if keyword in SCHEMA_KEYWORDS else operand
+    return {
+        key: map_members(key, value, lambda member, _: _opened(member, excluded))
+        for key, value in schema.items()
+        if key not in excluded
+    }

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
 from ferrule.model.tool import Tool
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+from ferrule.schema.pointers import read_fragment
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, members
 
 Trail = tuple[str, ...]
 """The property names that lead to a field, from the root of the arguments; lists are stepped through unnamed."""
@@ -105,25 +105,13 @@ def is_marked(schema: object) -> bool:
 
 def _marked(schema: Any, trail: Trail, is_placed: bool) -> Iterator[tuple[Trail, bool]]:
     """Every marked field with its trail, and whether the trail begins at the root."""
-    for keyword, name, member in _members(schema):
-        below = (*trail, name) if keyword == "properties" else () if keyword in _ROOTS else trail
+    for steps, member in members(schema) if isinstance(schema, dict) else ():
+        keyword = steps[0]
+        below = (*trail, str(steps[-1])) if keyword == "properties" else () if keyword in _ROOTS else trail
         if keyword == "properties" and is_marked(member):
             yield below, is_placed
         else:
             yield from _marked(member, below, is_placed and keyword not in _ROOTS)
-
-
-def _members(schema: Any) -> Iterator[tuple[str, str, Any]]:
-    """The schemas right below a schema: keyword, name (empty where the keyword has none), schema."""
-    if not isinstance(schema, dict):
-        return
-    for keyword, operand in schema.items():
-        if keyword in MAP_KEYWORDS and isinstance(operand, dict):
-            yield from ((keyword, name, member) for name, member in operand.items())
-        elif keyword in SCHEMA_KEYWORDS and isinstance(operand, dict):
-            yield keyword, "", operand
-        elif (keyword in LIST_KEYWORDS or keyword == "items") and isinstance(operand, list):
-            yield from ((keyword, "", member) for member in operand)
 
 
 def model_schema(tool: Tool, fields: InternalFields | None = None) -> msgspec.Raw:
@@ -234,8 +222,7 @@ class _Strip:
         pointer = schema.get("$ref")
         if not isinstance(pointer, str):
             return False
-        parts = (part.replace("~1", "/").replace("~0", "~") for part in unquote(pointer).split("/"))
-        return any(part in self.leaves for part in parts)
+        return any(step in self.leaves for step in read_fragment(f"/{pointer}"))
 
 
 def _loosened(schema: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:

@@ -1,39 +1,36 @@
-"""Follows `$ref`s within a document, and to files beside it when somebody gives a way to read them. Nothing is fetched.
+"""Where the references of a schema lead: by pointer, by anchor, and by the addresses (`$id`) of the schema and its parts.
 
-`Circles` tells which referenced schemas contain themselves, found once for all that a reference reaches. The OpenAPI reader
-stands above; this module knows nothing of operations.
+The one place that follows a `$ref`. Whoever inlines, fits, masks, shows or translates a schema asks here; the OpenAPI reader
+adds files and chains of references above it. Nothing is fetched, and nothing here judges a schema.
 """
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
-from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import JsonValue, Path
+from ferrule.model.value import Path, dig
+from ferrule.schema.pointers import find_at, read_fragment, write_fragment
+from ferrule.schema.walk import map_members, members
 
-REFERENCE = "OAS-2"
-"""A `$ref` that leads nowhere, in circles, or out of the document."""
-Load = Callable[[str], JsonValue]
-"""The value of a file, by its name relative to the document. Raises KeyError when there is none to be had."""
-_MOST_STEPS = 100
-_FILE_ENDINGS = (".json", ".yaml", ".yml")
-_ABROAD = "copy it into the document; only files beside a local document are read, and nothing is fetched"
+_DRAFTS = (("draft-03", 4), ("draft-04", 4), ("draft-06", 6), ("draft-07", 7), ("2019-09", 2019))
+_ANCHORS = (("$anchor", 2019), ("$dynamicAnchor", 2020))
+"""Keywords that name a place, and the draft that brought them."""
 
 
-class Broken(Exception):
-    """Something of a document that cannot be used. Carries what to tell."""
+class Resource(NamedTuple):
+    """How the references of a schema are read."""
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.message)
-        self.finding = finding
+    draft: int
+    """4, 6, 7, 2019 or 2020."""
+    base: str = ""
+    """The address that references are relative to."""
+    home: Path = ()
+    """Where the schema with that address stands."""
 
 
-def broken(rule: str, path: Path, message: str, hint: str | None = None) -> Broken:
-    """An error to raise."""
-    return Broken(Finding(rule, path, message, Severity.ERROR, hint))
+_LATEST = Resource(2020)
 
 
 class Target(NamedTuple):
@@ -41,249 +38,147 @@ class Target(NamedTuple):
 
     value: Any
     path: Path
-    """Where it stands in the document; empty when it stands in another file."""
-    key: str
-    """The last reference of the chain: one for all ways that lead there."""
+    """Where it stands, from the root."""
 
-    @property
-    def name(self) -> str:
-        """The last part of its address: what people call it."""
-        return unquote(self.key.rsplit("/", 1)[-1].rsplit("#", 1)[-1]).replace("~1", "/").replace("~0", "~")
+
+def draft_by_name(schema: Any) -> int:
+    """Returns the draft that the `$schema` of a root names, 2020 for none and for one that is not known."""
+    said = schema.get("$schema") if isinstance(schema, dict) else None
+    return next((draft for name, draft in _DRAFTS if name in said), 2020) if isinstance(said, str) else 2020
+
+
+def join_address(base: str, address: str) -> str:
+    """Returns an address as it is meant below a base."""
+    try:
+        return urljoin(base, address) if base else address
+    except ValueError:
+        return address
+
+
+class Addresses:
+    """The addresses and anchors that the schemas of one document have, entered one by one."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self.resources: dict[str, Path] = {"": ()}
+        self.anchors: dict[str, Path] = {}
+
+    def enter(self, schema: dict[str, Any], path: Path, around: Resource) -> Resource:
+        """Notes how a schema can be referred to; returns how its own references are read."""
+        place = around
+        own = schema.get("id" if place.draft == 4 else "$id")
+        if isinstance(own, str):
+            address, _, anchor = own.partition("#")
+            if address and not ("$ref" in schema and place.draft <= 7):
+                place = Resource(place.draft, join_address(place.base, address), path)
+                self.resources.setdefault(place.base, path)
+            if anchor:
+                self.anchors.setdefault(f"{place.base}#{anchor}", path)
+        for keyword, since in _ANCHORS:
+            if isinstance(name := schema.get(keyword), str) and place.draft >= since:
+                self.anchors.setdefault(f"{place.base}#{name}", path)
+        return place
+
+    def find(self, reference: str, place: Resource) -> Target | None:
+        """Returns what a reference leads to; None when that is nowhere in this document."""
+        address, _, fragment = reference.partition("#")
+        base = join_address(place.base, address) if address else place.base
+        home = self.resources.get(base) if address else place.home
+        if fragment and not fragment.startswith("/"):
+            path = self.anchors.get(f"{base}#{unquote(fragment)}")
+            return None if path is None else Target(dig(self._root, path), path)
+        if home is None:
+            return None
+        found = find_at(dig(self._root, home), read_fragment(fragment))
+        return None if found is None else Target(found[0], home + found[1])
 
 
 class References:
-    """The references of one document. Each is followed once."""
+    """The references of one schema, read from its root. `rooted` makes schemas whose parts have addresses readable so."""
 
-    def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
-        self._files: dict[str, Any] = {"": root}
-        self._load = load
-        self._own_name = file_name
-        said = root.get("$self")
-        self._self = said.partition("#")[0] if isinstance(said, str) else ""
-        self._known: dict[str, Target] = {}
-        self._anchors: dict[str, Path] | None = None
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._addresses: Addresses | None = None
+        self._place = _LATEST
 
-    def __contains__(self, ref: str) -> bool:
-        """True for a reference that was followed to its end."""
-        return ref in self._known
+    def find(self, reference: object) -> Target | None:
+        """Returns what a reference leads to; None when that is nowhere in this schema."""
+        if not isinstance(reference, str):
+            return None
+        if reference.startswith("#/"):
+            found = find_at(self.root, read_fragment(reference[1:]))
+            return None if found is None else Target(*found)
+        if self._addresses is None:
+            self._addresses, places = survey(self.root)
+            self._place = places.get((), self._place)
+        return self._addresses.find(reference, self._place)
 
-    def follow(self, ref: object, at: Path) -> Target:
-        """What a reference leads to, which is no reference itself. `at`: where it is written. Raises Broken."""
-        if not isinstance(ref, str):
-            raise broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
-        known = self._known.get(ref)
-        if known is not None:
-            return known
-        seen: set[str] = set()
-        target = self._step(ref, at)
-        while isinstance(target.value, dict) and isinstance(inner := target.value.get("$ref"), str):
-            if target.value.keys() - _BESIDE:  # a schema of its own that also refers
-                break
-            if target.key in seen or len(seen) > _MOST_STEPS:
-                raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads back to itself")
-            seen.add(target.key)
-            target = self._step(inner, at)
-        self._known[ref] = target
-        return target
-
-    def _step(self, ref: str, at: Path) -> Target:
-        file, _, fragment = ref.partition("#")
-        if file and file in (self._self, self._own_name):
-            file = ""
-        if file:
-            file = self._name_of(file, ref, at)
-        value = self._files.get(file, _MISSING)
-        if value is _MISSING:
-            value = self._loaded(file, ref, at)
-        if fragment and not fragment.startswith("/"):
-            return self._anchored(file, fragment, ref, at)
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in unquote(fragment).split("/")[1:]]
-        path: list[str | int] = []
-        for step in steps:
-            if isinstance(value, dict) and step in value:
-                value = value[step]
-                path.append(step)
-            elif isinstance(value, list) and step.isascii() and step.isdecimal() and int(step[:9]) < len(value):
-                value = value[int(step[:9])]
-                path.append(int(step[:9]))
-            else:
-                raise broken(
-                    REFERENCE,
-                    (*at, "$ref"),
-                    f"the reference {_short(ref)} leads nowhere: there is no {step[:60]!r}",
-                    "define it, or correct the reference",
-                )
-        return Target(value, () if file else tuple(path), f"{file}#{fragment}" if file else f"#{fragment}")
-
-    def _name_of(self, file: str, ref: str, at: Path) -> str:
-        """The file as `load` takes it. Raises Broken for addresses, and for files that are not beside the document."""
-        name = posixpath.normpath(unquote(file))
-        if ":" in file or name.startswith(("/", "..")) or self._load is None:
-            raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads out of the document", _ABROAD)
-        return name
-
-    def _loaded(self, file: str, ref: str, at: Path) -> Any:
-        try:
-            if self._load is None:
-                raise KeyError(file)
-            value = self._load(file)
-        except KeyError:
-            raise broken(
-                REFERENCE, (*at, "$ref"), f"the file of the reference {_short(ref)} cannot be read", _ABROAD
-            ) from None
-        value = _moved(value, file, self._own_name)
-        self._files[file] = value
-        return value
-
-    def _anchored(self, file: str, anchor: str, ref: str, at: Path) -> Target:
-        if not file:
-            if self._anchors is None:
-                self._anchors = _anchors_of(self._files[""])
-            path = self._anchors.get(anchor)
-            if path is not None:
-                value: Any = self._files[""]
-                for step in path:
-                    value = value[step]
-                return Target(value, path, f"#{anchor}")
-        raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads to an anchor that nobody set")
+    def schema(self, reference: object) -> dict[str, Any] | None:
+        """Returns the schema that a reference leads to; None for `true` and `false`, and where nothing stands."""
+        target = self.find(reference)
+        return target.value if target is not None and isinstance(target.value, dict) else None
 
 
-_MISSING: Any = object()
-_BESIDE = frozenset({"$ref", "description", "summary"})
-
-
-def _short(ref: str) -> str:
-    return repr(ref if len(ref) <= 120 else ref[:117] + "…")
-
-
-def _moved(value: Any, file: str, own_name: str) -> Any:
-    """A file's value with its references as the document itself would write them."""
-    folder = posixpath.dirname(file)
-
-    def address(ref: str) -> str:
-        name, mark, fragment = ref.partition("#")
-        if not name:
-            return f"{file}{mark}{fragment}"
-        if ":" in name:
-            return ref
-        name = posixpath.normpath(posixpath.join(folder, unquote(name)))
-        return f"{'' if name == own_name else name}{mark or '#'}{fragment}"
-
-    def walk(node: Any) -> Any:
-        if isinstance(node, list):
-            return [walk(item) if isinstance(item, dict | list) else item for item in node]
-        moved = {key: walk(item) if isinstance(item, dict | list) else item for key, item in node.items()}
-        if isinstance(moved.get("$ref"), str):
-            moved["$ref"] = address(moved["$ref"])
-        mapping = moved.get("mapping")
-        if "propertyName" in moved and isinstance(mapping, dict):
-            moved["mapping"] = {
-                word: address(ref) if isinstance(ref, str) and ("#" in ref or ref.endswith(_FILE_ENDINGS)) else ref
-                for word, ref in mapping.items()
-            }
-        return moved
-
-    return walk(value) if isinstance(value, dict | list) else value
-
-
-def _anchors_of(root: dict[str, Any]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    stack: list[tuple[Any, Path]] = [(root.get("components"), ("components",))]
+def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
+    """Enters every schema of a document; also returns how the references of each are read."""
+    addresses = Addresses(root)
+    places: dict[Path, Resource] = {}
+    stack: list[tuple[Path, Any, Resource]] = [((), root, Resource(draft_by_name(root)))]
     while stack:
-        node, path = stack.pop()
-        if isinstance(node, dict):
-            for word in ("$anchor", "$dynamicAnchor"):
-                name = node.get(word)
-                if isinstance(name, str):
-                    found.setdefault(name, path)
-            stack += [(item, (*path, key)) for key, item in node.items() if isinstance(item, dict | list)]
-        elif isinstance(node, list):
-            stack += [(item, (*path, index)) for index, item in enumerate(node) if isinstance(item, dict | list)]
-    return found
+        path, schema, around = stack.pop()
+        if isinstance(schema, dict):
+            place = places[path] = addresses.enter(schema, path, around)
+            stack += [(path + steps, member, place) for steps, member in members(schema)]
+    return addresses, places
 
 
-_DATA = frozenset({"example", "examples", "default", "enum", "const"})
-
-
-def refs_in(schema: Any) -> Iterator[str]:
-    """Every reference that a schema holds, those of a discriminator's mapping too."""
-    stack = [schema]
+def _may_have_parts(schema: dict[str, Any]) -> bool:
+    """Whether something below the root may have an address of its own: soon told, since hardly anything has."""
+    word = "id" if draft_by_name(schema) == 4 else "$id"
+    stack = list(schema.values())
     while stack:
         node = stack.pop()
-        if isinstance(node, dict):
-            ref = node.get("$ref")
-            if isinstance(ref, str):
-                yield ref
-            for key, member in node.items():
-                if key not in _DATA and isinstance(member, dict | list):
-                    stack.append(member)
-            mapping = node.get("mapping")
-            if "propertyName" in node and isinstance(mapping, dict):
-                yield from (each for each in mapping.values() if isinstance(each, str) and "/" in each)
-        elif isinstance(node, list):
-            stack += [item for item in node if isinstance(item, dict | list)]
+        if node.__class__ is dict:
+            if word in node:
+                return True
+            stack += node.values()
+        elif node.__class__ is list:
+            stack += node
+    return False
 
 
-class Circles:
-    """Tells recursive schemas from others (Tarjan, without recursion of its own)."""
+def rooted(schema: Any, at: Path = ()) -> Any:
+    """Returns the schema with every reference written from its root; itself when only its root has an address.
 
-    def __init__(self, references: References) -> None:
-        self._references = references
-        self._number: dict[str, int] = {}
-        self._lowest: dict[str, int] = {}
-        self._open: list[str] = []
-        self._is_open: set[str] = set()
-        self._recursive: set[str] = set()
+    A part with an address of its own (`$id`) reads `#/…` from itself. Once that is settled here, nobody else has to know where a
+    reference was written. `at`: where the schema stands in a document of another kind; references are written from its root then,
+    and those that lead out of the schema stay.
+    """
+    if not isinstance(schema, dict) or not (at or _may_have_parts(schema)):
+        return schema
+    addresses, places = survey(schema)
+    if not at and all(not place.home for place in places.values()):
+        return schema
 
-    def __contains__(self, key: str) -> bool:
-        if key not in self._number:
-            self._search(key)
-        return key in self._recursive
+    whole = dict(schema)
+    waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
 
-    def _search(self, start: str) -> None:
-        stack: list[tuple[str, Iterator[str]]] = [(start, self._next_of(start))]
-        while stack:
-            key, following = stack[-1]
-            for after in following:
-                if after not in self._number:
-                    stack.append((after, self._next_of(after)))
-                    break
-                if after in self._is_open:
-                    self._lowest[key] = min(self._lowest[key], self._number[after])
-                    if after == key:
-                        self._recursive.add(key)
-            else:
-                stack.pop()
-                if stack:
-                    around = stack[-1][0]
-                    self._lowest[around] = min(self._lowest[around], self._lowest[key])
-                if self._lowest[key] == self._number[key]:
-                    self._close(key)
+    def copied(around: Path, part: Any, steps: Path) -> Any:
+        if not isinstance(part, dict):
+            return part
+        waiting.append((made := dict(part), around + steps))
+        return made
 
-    def _next_of(self, key: str) -> Iterator[str]:
-        """Enters a node, and gives those it leads to."""
-        self._number[key] = self._lowest[key] = len(self._number)
-        self._open.append(key)
-        self._is_open.add(key)
-        found: dict[str, None] = {}
-        try:
-            value = self._references.follow(key, ()).value
-        except Broken:
-            return iter(())
-        for ref in refs_in(value):
-            try:
-                found[self._references.follow(ref, ()).key] = None
-            except Broken:
-                continue
-        return iter(found)
-
-    def _close(self, key: str) -> None:
-        members = []
-        while True:
-            member = self._open.pop()
-            self._is_open.discard(member)
-            members.append(member)
-            if member == key:
-                break
-        if len(members) > 1:
-            self._recursive.update(members)
+    while waiting:  # no recursion: schemas of strangers may be nested deep
+        made, path = waiting.pop()
+        place = places[path]
+        for keyword, operand in made.items():
+            made[keyword] = map_members(keyword, operand, partial(copied, path))
+        reference = made.get("$ref")
+        if isinstance(reference, str):
+            target = addresses.find(reference, place)
+            lost = f"{place.base}{reference}" if reference.startswith("#") and not at else reference
+            made["$ref"] = lost if target is None else write_fragment(at + target.path)
+        if (path or at) and place.home == path:
+            made.pop("id" if place.draft == 4 else "$id", None)
+    return whole

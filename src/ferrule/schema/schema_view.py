@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote
 
-from ferrule.schema.walk import positions
+from ferrule.schema.references import References, rooted
 
 Schemas = tuple[dict[str, Any], ...]
 """Schemas that describe one value together."""
@@ -25,13 +24,13 @@ CLOSURE_LIMIT = 2000
 class SchemaView:
     """One schema document and what its references lead to."""
 
-    __slots__ = ("_anchors", "root", "unresolved")
+    __slots__ = ("_references", "root", "unresolved")
 
     def __init__(self, root: Any) -> None:
-        self.root: dict[str, Any] = root if isinstance(root, dict) else {}
+        self.root: dict[str, Any] = rooted(root) if isinstance(root, dict) else {}
         self.unresolved = False
         """True once a reference led nowhere."""
-        self._anchors: dict[str, dict[str, Any]] | None = None
+        self._references = References(self.root)
 
     def about(self, schemas: Iterable[Any], *, negated: bool = True) -> Schemas:
         """These schemas and every one they combine with in place: `$ref`, `allOf`, `anyOf`, `then`, …
@@ -78,18 +77,7 @@ class SchemaView:
 
     def target(self, reference: object) -> dict[str, Any] | None:
         """The schema a `$ref` leads to, within this document."""
-        if not isinstance(reference, str):
-            return None
-        base, _, fragment = reference.partition("#")
-        fragment = unquote(fragment)
-        if base == "" and fragment == "":
-            return self.root
-        if base == "" and fragment.startswith("/"):
-            return _at(self.root, fragment)
-        home = self._named().get(base) if base else None
-        if fragment.startswith("/"):
-            return _at(home, fragment) if home is not None else None
-        return self._named().get(f"#{fragment}") if fragment else home
+        return self._references.schema(reference)
 
     def _in_place(self, schema: dict[str, Any], negated: bool) -> list[Any]:
         found: list[Any] = []
@@ -105,20 +93,6 @@ class SchemaView:
         for key in _MAPS:
             found += _mapping(schema, key).values()
         return found
-
-    def _named(self) -> dict[str, dict[str, Any]]:
-        """Schemas by `$id` (whole, and its last part) and by `#anchor`."""
-        if self._anchors is None:
-            self._anchors = {}
-            for position in positions(self.root):
-                for key in ("$anchor", "$dynamicAnchor"):
-                    if isinstance(position.schema.get(key), str):
-                        self._anchors["#" + position.schema[key]] = position.schema
-                identity = position.schema.get("$id")
-                if isinstance(identity, str):
-                    self._anchors[identity.rstrip("#")] = position.schema
-                    self._anchors.setdefault(identity.rpartition("/")[2], position.schema)
-        return self._anchors
 
 
 def types_of(schemas: Schemas) -> frozenset[str]:
@@ -167,13 +141,3 @@ def json_type(value: object) -> str:
 def _mapping(schema: dict[str, Any], key: str) -> dict[str, Any]:
     found = schema.get(key)
     return found if isinstance(found, dict) else {}
-
-
-def _at(root: Any, pointer: str) -> dict[str, Any] | None:
-    for token in pointer.split("/")[1:]:
-        step = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(root, list):
-            root = root[int(step)] if step.isdecimal() and len(step) < 9 and int(step) < len(root) else None
-        else:
-            root = root.get(step) if isinstance(root, dict) else None
-    return root if isinstance(root, dict) else None

@@ -6,7 +6,7 @@ A word is a keyword only where a schema stands: names under `properties` are nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ferrule.model.value import Path
@@ -40,7 +40,8 @@ MAP_KEYWORDS = frozenset(
 IN_PLACE = frozenset({"allOf", "anyOf", "else", "if", "not", "oneOf", "then", "dependencies", "dependentSchemas"})
 """Keywords whose schemas describe the same value as the schema around them."""
 
-_DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+"""Keywords with schemas inside."""
 
 
 class Position(NamedTuple):
@@ -74,16 +75,42 @@ def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozens
         position = stack.pop()
         yield position
         schema = position.schema
-        if not _DESCENT.isdisjoint(schema):
+        if not DESCENT.isdisjoint(schema):
             below = _below(position, schema, skip)
             below.reverse()
             stack += below
 
 
+def members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Returns the schemas right below one, `true` and `false` too, by the steps that lead to them."""
+    for keyword, operand in schema.items():
+        if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+            yield from (((keyword, at), member) for at, member in enumerate(operand))
+        elif isinstance(operand, dict) and keyword in MAP_KEYWORDS:
+            yield from (((keyword, name), member) for name, member in operand.items() if not isinstance(member, list))
+        elif keyword in SCHEMA_KEYWORDS:
+            yield (keyword,), operand
+
+
+def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) -> Any:
+    """Returns the operand of a keyword with each schema right inside it changed; itself when it holds none.
+
+    `change` takes such a schema, and the steps that lead to it from the one around.
+    """
+    if isinstance(operand, dict) and keyword in MAP_KEYWORDS:
+        return {
+            name: member if isinstance(member, list) else change(member, (keyword, name))
+            for name, member in operand.items()
+        }
+    if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+        return [change(member, (keyword, at)) for at, member in enumerate(operand)]
+    return change(operand, (keyword,)) if keyword in SCHEMA_KEYWORDS else operand
+
+
 def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> list[Position]:
     found: list[Position] = []
     for keyword, operand in schema.items():
-        if keyword not in _DESCENT or keyword in skip:
+        if keyword not in DESCENT or keyword in skip:
             continue
         around = position if keyword in IN_PLACE else None
         path = (*position.path, keyword)

@@ -72,9 +72,7 @@ def test_an_imported_function_is_bound_and_called(tmp_path: Path) -> None:
 
 def test_an_edited_definition_goes_out_as_edited(tmp_path: Path) -> None:
     found = imported_list(json.dumps(LISTS[0][2]).encode(), "tools.json", "openai", "shop")
-    text = found.files["get_weather.tool.md"].replace(
-        f'  description: "{SAID["description"]}"', '  description: "Edited."'
-    )
+    text = found.files["get_weather.tool.md"].replace(f"  description: {SAID['description']}", "  description: Edited.")
     opened = workspace(tmp_path, {"get_weather.tool.md": text})
     (tool,) = [tool for file in opened.compile() for compiled in file.compiled for tool in compiled.tools]
     (written,) = json.loads(json.dumps(FORMATS.get("openai").write([tool], WriteOptions()).value))

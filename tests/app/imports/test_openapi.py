@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ferrule.app.imports.openapi import Choice, imported
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.openapi.front_matter import mapping_lines, whole
+from ferrule.definitions.content.yaml_text import mapping_lines, whole
 from ferrule.infra.network.urls import parse_url
 from ferrule.model.diagnostic import Severity
 from ferrule.model.document import Source

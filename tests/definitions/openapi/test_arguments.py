@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.openapi.arguments import Sending, sending_of
-from ferrule.schema.references import Broken
+from ferrule.definitions.openapi.references import Broken
 from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import messages, read_all
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.openapi.bodies import BodyPlan, is_file, is_flat, kind_of, plan_body
-from ferrule.schema.references import Broken
+from ferrule.definitions.openapi.references import Broken
 from tests.definitions.openapi.operations import messages, read_all
 
 PET = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.operation_documents import Modern, escaped, place_of, put_into, version_for
+from ferrule.definitions.openapi.operation_documents import Modern, place_of, put_into, version_for
 from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import document_of, operation_of
 
@@ -97,7 +97,3 @@ def test_the_newer_version_is_named_only_where_it_is_needed() -> None:
     assert version_for("GET", {}) == "3.1.1"
     assert version_for("QUERY", {}) == "3.2.0"
     assert version_for("GET", {"parameters": [{"in": "querystring"}]}) == "3.2.0"
-
-
-def test_a_step_of_a_pointer_is_escaped() -> None:
-    assert escaped("/a~b%20") == "~1a~0b%2520"

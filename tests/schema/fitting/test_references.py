@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.references import Homes, References, alone, legal_definition, refs_in
+from ferrule.schema.fitting.references import FittedReferences, Homes, alone, legal_definition, refs_in
 from ferrule.schema.fitting.steps import Unfit
 
 ROOT: dict[str, Any] = {
@@ -39,7 +39,7 @@ ROOT: dict[str, Any] = {
     ],
 )
 def test_a_reference_leads_to_a_schema(ref: str, found: Any) -> None:
-    assert References(ROOT).target(ref, "") == found
+    assert FittedReferences(ROOT).target(ref, "") == found
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_reference_leads_to_a_schema(ref: str, found: Any) -> None:
 )
 def test_a_reference_that_leads_nowhere_is_unfit_at_its_place(ref: Any, reason: str) -> None:
     with pytest.raises(Unfit, match=reason) as caught:
-        References(ROOT).target(ref, "properties/a")
+        FittedReferences(ROOT).target(ref, "properties/a")
     assert caught.value.path == "properties/a"
 
 
@@ -63,7 +63,7 @@ def test_a_reference_that_leads_nowhere_is_unfit_at_its_place(ref: Any, reason: 
     ("name", "leads_back"), [("Tree", True), ("Man", True), ("Dog", True), ("Text", False), ("Name", False)]
 )
 def test_references_that_lead_back_are_known(name: str, leads_back: bool) -> None:
-    assert References(ROOT).is_recursive(f"#/$defs/{name}", "") is leads_back
+    assert FittedReferences(ROOT).is_recursive(f"#/$defs/{name}", "") is leads_back
 
 
 def test_references_among_definitions_are_not_those_of_the_schema() -> None:
@@ -88,12 +88,12 @@ def test_names_of_definitions_need_no_escapes(name: str, legal: str) -> None:
 
 
 def test_a_schema_stands_alone_with_what_it_refers_to() -> None:
-    copied = alone({"$anchor": "x", "items": {"$ref": "#/$defs/Man"}}, References(ROOT), "", 50)
+    copied = alone({"$anchor": "x", "items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 50)
     assert copied["items"] == {"$ref": "#/$defs/Man"} and "$anchor" not in copied
     assert set(copied["$defs"]) == {"Man", "Dog", "Name"}
-    assert alone(False, References(ROOT), "", 50) == {"not": {}}
+    assert alone(False, FittedReferences(ROOT), "", 50) == {"not": {}}
 
 
 def test_a_copy_that_would_be_too_large_is_unfit() -> None:
     with pytest.raises(Unfit, match="too large"):
-        alone({"items": {"$ref": "#/$defs/Man"}}, References(ROOT), "", 3)
+        alone({"items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 3)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.merging import Flat
+from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.state import MOST_SCHEMAS, below, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP, Text, Unfit
 from tests.schema.fitting.providers import PLAIN, rewriting

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.schema.fitting import PROFILES, fit
-from ferrule.schema.fitting.typed import bounds_in_numbers, type_of, types_of
+from ferrule.schema.fitting.typed import type_of, types_of
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
@@ -23,18 +23,6 @@ def test_no_provider_is_sent_a_bound_that_is_no_number(profile: str) -> None:
     assert not any(isinstance(count.get(word), bool) for word in bounds)
     if "exclusiveMinimum" in count:
         assert count["exclusiveMinimum"] == 0 and "minimum" not in count
-
-
-def test_a_true_beside_a_bound_takes_its_place() -> None:
-    keywords: dict[str, Any] = {"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}
-    bounds_in_numbers(keywords)
-    assert keywords == {"exclusiveMinimum": 0, "maximum": 9}
-
-
-def test_a_true_without_a_bound_says_nothing() -> None:
-    keywords: dict[str, Any] = {"exclusiveMaximum": True, "exclusiveMinimum": 3}
-    bounds_in_numbers(keywords)
-    assert keywords == {"exclusiveMinimum": 3}
 
 
 @pytest.mark.parametrize(

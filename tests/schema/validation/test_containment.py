@@ -164,3 +164,8 @@ def test_answers_agree_with_brute_force(old: Any, new: Any, tried: list[Any]) ->
 @given(random_schemas)
 def test_every_schema_contains_itself(schema: Any) -> None:
     assert contains(schema, schema).answer is Answer.ACCEPTS_ALL
+
+
+@pytest.mark.parametrize(("old", "new", "answer"), [(1, 1.0, Answer.ACCEPTS_ALL), (1, True, Answer.REFUSES_SOME)])
+def test_numbers_are_compared_as_json_does(old: object, new: object, answer: Answer) -> None:
+    assert contains({"const": [old]}, {"const": [new]}).answer is answer

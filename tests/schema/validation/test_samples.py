@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from ferrule.schema.validation import samples as module
 from ferrule.schema.validation.samples import LONGEST, PER_SCHEMA, samples
 from ferrule.schema.validation.soundness import fits
 
@@ -85,3 +87,20 @@ def test_samples_are_few_small_distinct_and_always_the_same(schema: Any) -> None
     assert made == samples(schema) and 0 < len(made) <= PER_SCHEMA
     assert len({repr(value) for value in made}) == len(made)
     assert all(len(value) <= LONGEST for value in made if isinstance(value, str | list))
+
+
+def test_each_level_of_a_deep_schema_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What grows with each level must not be multiplied by it."""
+    looked: list[int] = []
+    strings = module._strings
+
+    def count(schema: dict[str, Any]) -> Iterator[str]:
+        looked.append(1)
+        return strings(schema)
+
+    monkeypatch.setattr(module, "_strings", count)
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(module.DEEPEST):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    assert len(samples(schema)) > 5
+    assert len(looked) == 1

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from ferrule.servers.console.catalog.schema_tree import schema_tree
+from ferrule.schema.tree import schema_tree
 from ferrule.servers.console.inbox.inbox_words import diff
 from ferrule.servers.console.markdown import markdown
 from ferrule.workspace.excerpts import masked_lines

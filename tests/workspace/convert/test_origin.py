@@ -57,7 +57,7 @@ def test_what_somebody_changes_between_is_kept(tmp_path: Path) -> None:
     assert list(files) == ["send-mail.tool.md"]
     data = files["send-mail.tool.md"]
     assert (
-        b'name: "Send a mail"' in data
+        b"name: Send a mail\n" in data
         and b"base_url" in data
         and b"# Purpose" in data
         and EXTENSION.encode() not in data

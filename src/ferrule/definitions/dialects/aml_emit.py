@@ -7,14 +7,14 @@ from typing import Any
 
 from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
+from ferrule.definitions.content.yaml_text import yaml_text
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
-from ferrule.definitions.dialects.yaml_text import yaml_text
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.inlining import plain_schema
+from ferrule.schema.inlining import REFUSED_BY_AML, plain_schema
 
 _ORDER = (
     "spec_version", "tool_id", "version", "status", "meta", "type", "approval_required", "max_calls_per_run", "log_args",
@@ -31,7 +31,6 @@ _STATUSES = {"draft": "draft", "available": "active", "deprecated": "deprecated"
 _NEAREST_STATUS = {"retired": "disabled"}
 BODY = "#body"
 """The key of a payload under which a conversion keeps the Markdown of a file; no front matter can have it unquoted."""
-REFUSED = ("$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef")
 _SENTENCE = re.compile(r"[^.!?\n]*[.!?]?")
 
 
@@ -179,7 +178,7 @@ def _output(tool: Tool, told: dict[str, Told]) -> dict[str, Any]:
 
 def _rooted(schema: Any, field: str, told: dict[str, Told]) -> dict[str, Any]:
     """The schema without references and with an object at its root."""
-    plain = plain_schema(schema, REFUSED)
+    plain = plain_schema(schema, REFUSED_BY_AML)
     if plain.why:
         told[field] = Told(f"AML's {plain.why}", "AML-26", plain.put)
     kind = plain.schema.get("type", "object")

@@ -28,7 +28,6 @@ _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 _emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.oxp_emit:emitted")  # which reads with this
 
 
-EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords that schemas may have elsewhere and not in OXP (OXP-11)."""
 _MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
 _FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_id", "invocation_id", "function")

@@ -8,12 +8,12 @@ from typing import Any
 
 from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
-from ferrule.definitions.dialects.oxp import EXCLUDED, compiled_definition
+from ferrule.definitions.dialects.oxp import compiled_definition
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, requirements_of, written
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.inlining import plain_schema
+from ferrule.schema.inlining import EXCLUDED_FROM_OXP, plain_schema
 
 _TOOL_PART = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -144,14 +144,14 @@ def _output(tool: Tool, told: dict[str, Told]) -> dict[str, Any]:
     if tool.output_schema is None:
         told["output_schema"] = Told("a definition says what is returned", "OXP-13", "any value", is_default=True)
         return {}
-    plain = plain_schema(decoded(tool.output_schema), EXCLUDED)
+    plain = plain_schema(decoded(tool.output_schema), EXCLUDED_FROM_OXP)
     if plain.why:
         told["output_schema"] = Told(f"OXP's {plain.why}", "OXP-11", plain.put)
     return plain.schema
 
 
 def _parameters(tool: Tool, told: dict[str, Told]) -> dict[str, Any]:
-    plain = plain_schema(decoded(tool.input_schema), EXCLUDED)
+    plain = plain_schema(decoded(tool.input_schema), EXCLUDED_FROM_OXP)
     if plain.why:
         told["input_schema"] = Told(f"OXP's {plain.why}", "OXP-11", plain.put)
     kind = plain.schema.get("type", "object")

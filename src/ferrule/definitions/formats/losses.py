@@ -10,6 +10,7 @@ from ferrule.definitions.formats.origins import own_words
 from ferrule.model.loss import Instead, Loss
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
+from ferrule.schema.pointers import write_pointer
 
 _SCHEMA = "input_schema"
 _UNSAFE = "a list says nothing about what is safe"
@@ -88,7 +89,7 @@ def _schema_loss(each: Offered, place: str, title: str) -> Loss:
 def _pointer(path: Path | str) -> str:
     if isinstance(path, str):
         return path.strip("/")
-    return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return write_pointer(path)[1:]
 
 
 def _nearness(change: str, place: str) -> int:

@@ -20,6 +20,7 @@ from ferrule.definitions.openapi.drafts import namespace_of
 from ferrule.definitions.openapi.names import name_of
 from ferrule.definitions.openapi.operation_documents import VERSION, place_of, put_into, version_for
 from ferrule.definitions.openapi.read import METHODS, read_document, version_of
+from ferrule.definitions.openapi.references import Broken
 from ferrule.definitions.openapi.shape import LEFT_OUT, SYNTAX, Heading, mapping
 from ferrule.definitions.openapi.writing import Written, plain_operation, rest_operation, said
 from ferrule.model.diagnostic import Finding
@@ -27,7 +28,6 @@ from ferrule.model.loss import EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
 from ferrule.model.value import JsonValue
 from ferrule.schema.internal_fields import internal_fields, model_schema
-from ferrule.schema.references import Broken
 
 Read = Callable[[JsonValue, str, Mapping[str, str]], Reading]
 _WHY = {

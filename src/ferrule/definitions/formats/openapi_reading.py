@@ -13,6 +13,7 @@ from ferrule.definitions.openapi.drafts import KIND, Draft, Drafting
 from ferrule.definitions.openapi.names import name_of
 from ferrule.definitions.openapi.operation_documents import Modern
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import refs_in
 from ferrule.definitions.openapi.shape import Heading, Media
 from ferrule.definitions.openapi.writing import JSON, answer_pointer, body_pointer, relocated
 from ferrule.model.loss import EXTENSION
@@ -111,18 +112,5 @@ def _verbatim(media: Media, pointer: str) -> Any:
     if media.media_type != JSON or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
     alone = relocated(schema, pointer, "#")
-    return alone if _is_closed(alone) else None
-
-
-def _is_closed(schema: Any) -> bool:
-    stack = [schema]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            ref = node.get("$ref")
-            if isinstance(ref, str) and ref.startswith(("#/components/", "#/paths/")):
-                return False
-            stack += [item for item in node.values() if isinstance(item, dict | list)]
-        elif isinstance(node, list):
-            stack += [item for item in node if isinstance(item, dict | list)]
-    return True
+    leads_out = any(ref.startswith(("#/components/", "#/paths/")) for ref in refs_in(alone))
+    return None if leads_out else alone

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from ferrule.definitions.openapi.bodies import BodyPlan, plan_body
 from ferrule.definitions.openapi.entries import described
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import broken
 from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import LEFT_OUT, PARAMETER, Operation, Parameter
 from ferrule.definitions.openapi.wording import bounded, joined, shown, spoken, words_of
 from ferrule.model.diagnostic import Severity
-from ferrule.schema.references import broken
+from ferrule.schema.pointers import escape_step
 
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _PLACE = re.compile(r"\{([^{}]+)\}")
@@ -259,13 +260,9 @@ def _add_body(draft: _Draft, body: BodyPlan) -> None:
         said = dict(member.said)
         if name != member.name and not said.get("whole"):
             said["name"] = (
-                f"/{_escaped(member.name)}" if body.kind == "json" and member.name.startswith("/") else member.name
+                f"/{escape_step(member.name)}" if body.kind == "json" and member.name.startswith("/") else member.name
             )
         elif member.name.startswith("/") and body.kind == "json":
-            said["name"] = f"/{_escaped(member.name)}"
+            said["name"] = f"/{escape_step(member.name)}"
         if said or body.kind in ("text", "binary"):
             draft.mapping[name] = {"in": "body", **said}
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

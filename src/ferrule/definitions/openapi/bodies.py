@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from ferrule.definitions.openapi.entries import Entry, described
 from ferrule.definitions.openapi.keywords import BINARY
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import broken
 from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, LEFT_OUT, PARAMETER, Body, Media, mapping, text
 from ferrule.definitions.openapi.wording import bounded, joined, spoken
 from ferrule.model.diagnostic import Severity
-from ferrule.schema.references import broken
 
 MOST_SCHEMAS = 600
 """Of one body; a model has to read them."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import Broken
 from ferrule.definitions.openapi.shape import SECURITY, mapping, text
 from ferrule.definitions.openapi.wording import words_of
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
-from ferrule.schema.references import Broken
 
 NONE: dict[str, Any] = {"scheme": "none"}
 CLIENT_ID = "ferrule"

@@ -8,8 +8,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from ferrule.definitions.content.yaml_text import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
 from ferrule.definitions.openapi.drafts import KIND, SOURCE, Draft, facts_as_json
-from ferrule.definitions.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
 from ferrule.definitions.openapi.wording import bounded, shown
 from ferrule.model.tool import FACT_NAMES
 

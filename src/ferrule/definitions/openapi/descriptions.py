@@ -39,7 +39,7 @@ def _found(names: dict[str, str], words: frozenset[str]) -> str:
             return argument
     for argument, name in names.items():
         lower = name.lower()
-        if lower.startswith("page[") and _plain(lower) in words | {"number"} & words | {"size"} & words:
+        if lower.startswith("page[") and _plain(lower) in words:
             return argument
     return ""
 

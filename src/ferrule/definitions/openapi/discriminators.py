@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ferrule.definitions.openapi.references import Broken, References, Target
 from ferrule.definitions.openapi.shape import mapping, text
-from ferrule.schema.references import Broken, References, Target
+from ferrule.schema.pointers import escape_step
 
 if TYPE_CHECKING:
     from ferrule.definitions.openapi.read import OpenApi
@@ -68,7 +69,7 @@ def _heirs(document: OpenApi, key: str) -> list[tuple[str, str]]:
     for name, schema in mapping(owner, "definitions" if is_old else "schemas").items():
         parts = schema.get("allOf") if isinstance(schema, dict) else None
         if isinstance(parts, list) and any(isinstance(part, dict) and part.get("$ref") == key for part in parts):
-            found.append((name, prefix + name.replace("~", "~0").replace("/", "~1")))
+            found.append((name, prefix + escape_step(name)))
     return found
 
 

@@ -5,26 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.definitions.openapi.read import METHODS, OpenApi
+from ferrule.definitions.openapi.references import Broken, refs_in
 from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
 from ferrule.model.value import Path
-from ferrule.schema.references import Broken, refs_in
+from ferrule.schema.merging import bounds_in_numbers
+from ferrule.schema.pointers import escape_in_reference, unescape_step
+from ferrule.schema.walk import map_members
 
 VERSION = "3.1.1"
 PREFIX = "#/components/schemas/"
 _MOST_SCHEMAS = 150
 """More than these are left out of a tool's own document; each tool has its own."""
-_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SINGLE = frozenset(
-    ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
-     "unevaluatedProperties", "contentSchema"]
-)  # fmt: skip
 _USUAL_STYLE = {"query": "form", "cookie": "form"}
-
-
-def escaped(step: str) -> str:
-    """A step of a JSON pointer in a reference, which takes percent signs for the beginning of an escape."""
-    return step.replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
 def place_of(path: str, method: str) -> Path:
@@ -63,7 +55,7 @@ class Modern:
     def document_of(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
         """The operation, alone in a document."""
         heading = operation.heading
-        own = f"#/paths/{escaped(heading.template)}/{heading.method.lower()}"
+        own = f"#/paths/{escape_in_reference(heading.template)}/{heading.method.lower()}"
         self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
         written = self._operation(operation)
         made: dict[str, Any] = {"openapi": version_for(heading.method, written)}
@@ -176,7 +168,7 @@ class Modern:
         wanted = [ref.removeprefix(PREFIX) for ref in refs_in(written)]
         found: dict[str, Any] = {}
         for name in wanted:  # grows while it is walked
-            plain = name.replace("~1", "/").replace("~0", "~")
+            plain = unescape_step(name)
             if plain in found or plain not in self._schemas:
                 continue
             if len(found) >= _MOST_SCHEMAS:
@@ -194,16 +186,10 @@ class Modern:
         for key, value in written.items():
             if key == "$ref":
                 made["$ref"] = self._referred(value)
-            elif key in _MAPS and isinstance(value, dict):
-                made[key] = {name: self.schema(member) for name, member in value.items()}
-            elif key in _LISTS and isinstance(value, list):
-                made[key] = [self.schema(member) for member in value]
-            elif key in _SINGLE and isinstance(value, dict):
-                made[key] = self.schema(value)
             elif key == "discriminator":
                 made[key] = self._discriminator(value)
             else:
-                made[key] = value
+                made[key] = map_members(key, value, lambda member, _: self.schema(member))
         if made.get("$ref") == "":
             del made["$ref"]
         return _renewed(made) if self._is_old else made
@@ -237,15 +223,13 @@ class Modern:
             self._schemas[name] = {}
             self._schemas[name] = made = self.schema(target.value)
             self._needs[name] = tuple(each.removeprefix(PREFIX) for each in refs_in(made))
-        return PREFIX + escaped(name)
+        return PREFIX + escape_in_reference(name)
 
 
 def _renewed(schema: dict[str, Any]) -> dict[str, Any]:
     """Words of 3.0 and 2.0 that 3.1 has others for."""
     is_nullable = schema.pop("nullable", False) is True or schema.pop("x-nullable", False) is True
-    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(schema.get(key), bool) and schema.pop(key) and bound in schema:
-            schema[key] = schema.pop(bound)
+    bounds_in_numbers(schema)
     if "example" in schema and "examples" not in schema:
         schema["examples"] = [schema.pop("example")]
     if schema.get("type") == "file":

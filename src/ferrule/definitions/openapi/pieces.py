@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ferrule.definitions.openapi.references import Broken
 from ferrule.definitions.openapi.shape import PARAMETER, SYNTAX, Answer, Body, Heading, Media, Parameter, mapping, text
 from ferrule.model.value import Path, type_name
-from ferrule.schema.references import Broken
 
 if TYPE_CHECKING:
     from ferrule.definitions.openapi.read import OpenApi

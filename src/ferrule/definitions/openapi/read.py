@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.definitions.openapi.pieces import read_answers, read_body, read_parameters
+from ferrule.definitions.openapi.references import REFERENCE, Broken, Load, References, broken
 from ferrule.definitions.openapi.shape import (
     SYNTAX,
     Answer,
@@ -22,7 +23,6 @@ from ferrule.definitions.openapi.shape import (
 )
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Path, type_name
-from ferrule.schema.references import REFERENCE, Broken, Load, References, broken
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _UNREAD: tuple[dict[str, Any], ...] = ({"": []},)

@@ -20,12 +20,12 @@ from ferrule.definitions.openapi.entries import (
 )
 from ferrule.definitions.openapi.keywords import simple_keywords
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.references import REFERENCE, Broken, Circles, Target
 from ferrule.definitions.openapi.shape import SCHEMA
 from ferrule.definitions.openapi.wording import spoken
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path, type_name
 from ferrule.schema.merging import Merger
-from ferrule.schema.references import REFERENCE, Broken, Circles, Target
 
 MOST_HEIGHT = 18
 """Schemas within one another; each is two or three levels of a file."""

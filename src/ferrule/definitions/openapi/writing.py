@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ferrule.definitions.content.extension import decoded
-from ferrule.definitions.openapi.operation_documents import escaped
 from ferrule.definitions.openapi.shape import mapping
 from ferrule.model.tool import Tool
+from ferrule.schema.pointers import escape_in_reference
 
 JSON = "application/json"
 _ENDPOINT = re.compile(r"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^?#]*)")
@@ -64,12 +64,14 @@ def relocated(schema: Any, old: str, new: str) -> Any:
 
 def body_pointer(path: str, method: str) -> str:
     """Where the schema of a JSON body stands, as a reference."""
-    return f"#/paths/{escaped(path)}/{method.lower()}/requestBody/content/{escaped(JSON)}/schema"
+    return (
+        f"#/paths/{escape_in_reference(path)}/{method.lower()}/requestBody/content/{escape_in_reference(JSON)}/schema"
+    )
 
 
 def answer_pointer(path: str, method: str, status: str = "200") -> str:
     """Where the schema of a JSON answer stands, as a reference."""
-    return f"#/paths/{escaped(path)}/{method.lower()}/responses/{status}/content/{escaped(JSON)}/schema"
+    return f"#/paths/{escape_in_reference(path)}/{method.lower()}/responses/{status}/content/{escape_in_reference(JSON)}/schema"
 
 
 def said(tool: Tool, name: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from ferrule.definitions.stubs.places import NEUTRAL, Document, Node, Place
-from ferrule.schema.fitting.merging import ANNOTATIONS, common_types, key_of
 from ferrule.schema.fitting.typed import FAMILIES, type_of
+from ferrule.schema.merging import ANNOTATIONS, common_types, key_of
 
 Kind = Literal["any", "object", "array", "string", "number", "integer", "boolean", "union"]
 _UNIONS = frozenset({"anyOf", "oneOf"})

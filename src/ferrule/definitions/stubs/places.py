@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
 from ferrule.contracts.type_tree import Note
-from ferrule.schema.fitting.merging import ANNOTATIONS
+from ferrule.schema.merging import ANNOTATIONS
 from ferrule.schema.walk import positions
 
 NEUTRAL = ANNOTATIONS | {"$ref", "allOf", "format", "$dynamicRef", "$recursiveRef"}

@@ -17,7 +17,7 @@ from ferrule.definitions.stubs.lists import positions_at
 from ferrule.definitions.stubs.places import NEUTRAL, Node, Place
 from ferrule.definitions.stubs.records import required_of
 from ferrule.definitions.stubs.scalars import together
-from ferrule.schema.fitting.merging import key_of as value_key
+from ferrule.schema.merging import key_of as value_key
 
 _SCALARS = ("string", "number", "boolean")
 _WORDS = {

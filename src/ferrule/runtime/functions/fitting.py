@@ -17,6 +17,7 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.inject import is_config, parameter_names, python_name
 from ferrule.runtime.functions.signature import ABSENT, Parameter
+from ferrule.schema.references import References
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -152,18 +153,18 @@ def _schema_of_type(annotation: Any) -> dict[str, Any]:
     """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
     try:
         (schema,), shared = msgspec.json.schema_components(
-            [annotation], schema_hook=lambda _: {}, ref_template="{name}"
+            [annotation], schema_hook=lambda _: {}, ref_template="#/{name}"
         )
     except (TypeError, ValueError, RecursionError):
         return {}
-    return _opened(schema, shared)
+    return _opened(schema, References(shared))
 
 
-def _opened(schema: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+def _opened(schema: dict[str, Any], references: References) -> dict[str, Any]:
     if "$ref" in schema:
-        return _opened(shared.get(schema["$ref"], {}), shared)
+        return _opened(references.schema(schema["$ref"]) or {}, references)
     if "anyOf" in schema:
-        return schema | {"anyOf": [_opened(form, shared) for form in schema["anyOf"]]}
+        return schema | {"anyOf": [_opened(form, references) for form in schema["anyOf"]]}
     return schema
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.model.misfits import read_misfit
 
 _decode = msgspec.json.Decoder(HookOutput).decode
 
@@ -35,12 +36,12 @@ def answer_from(value: Any) -> HookOutput | None:
 
 def _told(error: msgspec.ValidationError) -> str:
     """What is wrong, by type and place. A value that a message quotes is left out."""
-    message = str(error)
-    if message.startswith("Object contains unknown field"):
+    misfit = read_misfit(error)
+    if misfit.kind == "unknown_key":
         return "it has a field that no answer has"
-    if message.startswith("Invalid enum value"):
-        return f"one of its words is not known{message[message.rfind(' - at') :] if ' - at' in message else ''}"
-    return message
+    if misfit.kind == "choice":
+        return f"one of its words is not known{f' - at `${misfit.place}`' if misfit.place else ''}"
+    return str(error)
 
 
 _SPARE_SECONDS = 1.0

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
+from ferrule.schema.pointers import read_pointer
 from ferrule.schema.schema_view import CLOSURE_LIMIT, Schemas, SchemaView, types_of
 
 _HINTS = (b'"sensitive"', b'"writeOnly"', b'"password"')
@@ -139,7 +140,7 @@ def _listed(tool: Tool) -> list[str]:
 def _trails(word: str) -> list[tuple[str, ...]]:
     """The paths a listed field may mean."""
     if word.startswith("/"):
-        return [tuple(step.replace("~1", "/").replace("~0", "~") for step in word[1:].split("/"))]
+        return [read_pointer(word)]
     plain = _INDEX.sub("", word.removeprefix("$.")).strip(".")
     trail = tuple(step for step in plain.split(".") if step)
     return [trail] if trail else []

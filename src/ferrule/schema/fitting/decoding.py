@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.fitting.merging import key_of
 from ferrule.schema.fitting.steps import (
     KEEP,
     KEY,
@@ -29,6 +28,7 @@ from ferrule.schema.fitting.steps import (
     Wrapped,
 )
 from ferrule.schema.fitting.typed import type_of
+from ferrule.schema.merging import key_of
 from ferrule.schema.validation.validators import compiled_schema
 
 _DEEPEST = 150

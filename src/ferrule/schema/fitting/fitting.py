@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.light import Light
-from ferrule.schema.fitting.merging import Flat
 from ferrule.schema.fitting.objects import legal_names, rewritten_object
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.rewriting import Rewriting
@@ -19,6 +19,7 @@ from ferrule.schema.fitting.state import CONDITIONAL, State
 from ferrule.schema.fitting.steps import KEEP, Fitted, Member, Members, Unfit, Wrapped, tidied
 from ferrule.schema.fitting.typed import types_of
 from ferrule.schema.fitting.words import joined
+from ferrule.schema.references import draft_by_name, rooted
 
 WRAP = "arguments"
 """The property that holds what was the root, where that cannot be the root itself."""
@@ -151,7 +152,6 @@ _KEPT = 20_000
 _LARGEST = 32_768
 """How many fitted schemas are kept, and of how many bytes at most."""
 _known: dict[tuple[str, bytes], tuple[Profile, Fitted | Unfit]] = {}
-_OLD = (("draft-03", 4), ("draft-04", 4), ("draft-06", 6), ("draft-07", 7))
 
 
 def fit(schema: dict[str, Any], profile: Profile) -> Fitted:
@@ -177,6 +177,8 @@ def fit(schema: dict[str, Any], profile: Profile) -> Fitted:
 
 def _fitted(schema: Any, written: bytes, profile: Profile) -> Fitted | Unfit:
     draft = _draft_of(schema, written)
+    if (b'"id":' if draft == 4 else b'"$id":') in written:
+        schema = rooted(schema)
     try:
         return lightened(schema, profile, draft) if profile.accepted is None else rewritten(schema, profile, draft)
     except Unfit as reason:
@@ -185,7 +187,6 @@ def _fitted(schema: Any, written: bytes, profile: Profile) -> Fitted | Unfit:
 
 def _draft_of(schema: Any, written: bytes) -> int:
     """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
-    said = schema.get("$schema") if isinstance(schema, dict) else None
-    if isinstance(said, str):
-        return next((draft for name, draft in _OLD if name in said), 2020)
+    if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
+        return draft_by_name(schema)
     return 7 if b'"items":[' in written else 2020

@@ -6,17 +6,15 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ferrule.schema.fitting.merging import type_words
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, Homes
 from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
 from ferrule.schema.fitting.steps import Unfit
-from ferrule.schema.fitting.typed import bounds_in_numbers
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+from ferrule.schema.merging import bounds_in_numbers, type_words
+from ferrule.schema.walk import DESCENT, LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 _HOMES = ("$defs", "definitions")
-_DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
-_TOUCHED = _DESCENT | {"$ref", *DYNAMIC, "$id", "$anchor", "$dynamicAnchor", "exclusiveMinimum", "exclusiveMaximum"}
+_TOUCHED = DESCENT | {"$ref", *DYNAMIC, "$id", "$anchor", "$dynamicAnchor", "exclusiveMinimum", "exclusiveMaximum"}
 _CONTAINERS = ("array", "object")
 _NEWER = frozenset(
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.value import is_integer
-from ferrule.schema.fitting.merging import positions_of
+from ferrule.schema.fitting.flattening import positions_of
 from ferrule.schema.fitting.state import Node, State, below
 from ferrule.schema.fitting.steps import KEEP, Items
 

@@ -1,4 +1,4 @@
-"""References within one schema: what they point at, and a schema that stands alone with everything it refers to."""
+"""References of a schema that is being fitted: which lead back, what becomes of them, and copies that stand alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from ferrule.schema.fitting.steps import Unfit
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+from ferrule.schema.references import References
+from ferrule.schema.walk import map_members, positions
 
 DYNAMIC = ("$dynamicRef", "$recursiveRef")
 """References whose meaning depends on who reads them: they are taken to say nothing."""
@@ -14,14 +15,13 @@ _MOST_FOLLOWED = 50_000
 """How many references are followed to see which lead back to themselves."""
 
 
-class References:
-    """The references of one schema."""
+class FittedReferences:
+    """The references of one schema, each of which leads to a schema or is refused."""
 
     def __init__(self, root: Any) -> None:
-        self._root = root
+        self._within = References(root)
         self._targets: dict[str, Any] = {}
         self._below: dict[str, frozenset[str]] = {}
-        self._anchors: dict[str, Any] | None = None
         self._left = _MOST_FOLLOWED
 
     def target(self, ref: Any, path: str) -> Any:
@@ -54,39 +54,14 @@ class References:
         return self._below[ref]
 
     def _found(self, ref: str, path: str) -> Any:
-        own = self._root.get("$id") if isinstance(self._root, dict) else None
-        if isinstance(own, str) and own and ref.startswith(own.rstrip("#")):
-            ref = ref[len(own.rstrip("#")) :] or "#"
-        if ref in ("#", ""):
-            return self._root
-        if not ref.startswith("#"):
+        found = self._within.find(ref)
+        if found is None and not ref.startswith("#"):
             raise Unfit(f"it refers to another document ({ref[:80]}); put what it points at under $defs", path)
-        if not ref.startswith("#/"):
-            return self._anchored(ref[1:], path)
-        found = self._root
-        for step in unquote(ref[2:]).split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isascii() and name.isdecimal() and int(name[:9]) < len(found):
-                found = found[int(name[:9])]
-            else:
-                raise Unfit(f"it refers to {ref[:80]}, which is not there; correct the $ref", path)
-        if not isinstance(found, dict | bool):
+        if found is None:
+            raise Unfit(f"it refers to {ref[:80]}, which is not there; correct the $ref", path)
+        if not isinstance(found.value, dict | bool):
             raise Unfit(f"it refers to {ref[:80]}, which is no schema; correct the $ref", path)
-        return found
-
-    def _anchored(self, name: str, path: str) -> Any:
-        if self._anchors is None:
-            self._anchors = {}
-            for position in positions(self._root):
-                for key in ("$anchor", "$dynamicAnchor", "$id", "id"):
-                    said = position.schema.get(key)
-                    if isinstance(said, str):
-                        self._anchors.setdefault(said.removeprefix("#"), position.schema)
-        if name not in self._anchors:
-            raise Unfit(f"it refers to #{name[:80]}, which is not there; correct the $ref", path)
-        return self._anchors[name]
+        return found.value
 
 
 def refs_in(schema: Any) -> set[str]:
@@ -124,7 +99,7 @@ def legal_definition(name: str) -> str:
     return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "_" for sign in name[:100]) or "_"
 
 
-def alone(schema: Any, references: References, path: str, most: int) -> dict[str, Any]:
+def alone(schema: Any, references: FittedReferences, path: str, most: int) -> dict[str, Any]:
     """The schema with everything that it refers to, standing on its own; at most so many schemas. Raises Unfit."""
     copying = _Copying(references, path, most)
     copied = copying.copied(schema)
@@ -132,10 +107,13 @@ def alone(schema: Any, references: References, path: str, most: int) -> dict[str
     return {**whole, "$defs": copying.definitions} if copying.definitions else whole
 
 
+_LEFT_OUT = frozenset([*_HOMES, "$id", "id", "$anchor", "$dynamicAnchor", *DYNAMIC])
+
+
 class _Copying:
     """One schema being copied with what it refers to."""
 
-    def __init__(self, references: References, path: str, most: int) -> None:
+    def __init__(self, references: FittedReferences, path: str, most: int) -> None:
         self._references, self._path, self._left = references, path, most
         self._homes = Homes()
         self.definitions: dict[str, Any] = {}
@@ -150,15 +128,8 @@ class _Copying:
         for keyword, operand in schema.items():
             if keyword == "$ref":
                 copy[keyword] = self._referred(operand)
-            elif keyword in MAP_KEYWORDS and isinstance(operand, dict):
-                if keyword not in _HOMES:
-                    copy[keyword] = {name: self.copied(member) for name, member in operand.items()}
-            elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
-                copy[keyword] = [self.copied(member) for member in operand]
-            elif keyword in SCHEMA_KEYWORDS:
-                copy[keyword] = self.copied(operand)
-            elif keyword not in ("$id", "id", "$anchor", "$dynamicAnchor", *DYNAMIC):
-                copy[keyword] = operand
+            elif keyword not in _LEFT_OUT:
+                copy[keyword] = map_members(keyword, operand, lambda member, _: self.copied(member))
         return copy
 
     def _referred(self, ref: Any) -> str:

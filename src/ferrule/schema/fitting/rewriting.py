@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.lists import rewritten_list
-from ferrule.schema.fitting.merging import ANNOTATIONS, Flat, type_words
 from ferrule.schema.fitting.objects import rewritten_object
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import Homes
@@ -19,6 +19,7 @@ from ferrule.schema.fitting.state import CONDITIONAL, DEEPEST, Node, State, belo
 from ferrule.schema.fitting.steps import KEEP, Same, Unfit
 from ferrule.schema.fitting.typed import FAMILIES, TYPED, types_of
 from ferrule.schema.fitting.unions import rewritten_union
+from ferrule.schema.merging import ANNOTATIONS, type_words
 
 _NESTED = 30
 """How deep a definition is looked at where it is met; deeper ones wait for their turn."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.schema.fitting.merging import ANNOTATIONS, key_of
 from ferrule.schema.fitting.profile import Profile, nullable
 from ferrule.schema.fitting.state import Node, State, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
-from ferrule.schema.fitting.typed import FAMILIES, bounds_in_numbers, type_of, types_of
+from ferrule.schema.fitting.typed import FAMILIES, type_of, types_of
 from ferrule.schema.fitting.words import told
+from ferrule.schema.merging import ANNOTATIONS, bounds_in_numbers, key_of
 
 
 def rewritten_scalar(
@@ -21,7 +21,6 @@ def rewritten_scalar(
         keywords = dict(keywords)
         bounds_in_numbers(keywords)
     family = FAMILIES.get(word, frozenset())
-    keywords = _bounded(keywords)
     for keyword, operand in keywords.items():
         if keyword not in family and (keyword != "format" or word in ("null", "boolean")):
             continue
@@ -30,17 +29,6 @@ def rewritten_scalar(
         else:
             state.untold(path, keyword, operand, words)
     return fitted if is_bare else state.finished(fitted, keywords, path, words)
-
-
-def _bounded(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords with bounds as later drafts say them: draft 4 has `exclusiveMinimum: true` beside `minimum`."""
-    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        said = keywords.get(exclusive)
-        if isinstance(said, bool):
-            keywords = {word: operand for word, operand in keywords.items() if word != exclusive}
-            if said and bound in keywords:
-                keywords[exclusive] = keywords.pop(bound)
-    return keywords
 
 
 def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:

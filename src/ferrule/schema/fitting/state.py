@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ferrule.model.loss import Instead
-from ferrule.schema.fitting.merging import Flat, merged
+from ferrule.schema.fitting.flattening import Flat, merged
 from ferrule.schema.fitting.profile import Profile
-from ferrule.schema.fitting.references import DYNAMIC, References
+from ferrule.schema.fitting.references import DYNAMIC, FittedReferences
 from ferrule.schema.fitting.steps import KEEP, Change, Step, Text, Unfit
 from ferrule.schema.fitting.typed import TYPED
 from ferrule.schema.fitting.words import joined, told
@@ -36,7 +36,7 @@ class State(ABC):
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         self.profile = profile
         self.draft = draft
-        self.references = References(root)
+        self.references = FittedReferences(root)
         self.changes: list[Change] = []
         self.steps: list[Step] = []
         self.definitions: dict[str, Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.schema.fitting.merging import type_words
+from ferrule.schema.merging import type_words
 
 OBJECT = frozenset(
     [
@@ -70,12 +70,3 @@ def type_of(value: Any) -> str:
             return "array"
         case _:
             return "object"
-
-
-def bounds_in_numbers(keywords: dict[str, Any]) -> None:
-    """Bounds as draft 4 says them (`exclusiveMinimum: true`) in the words of later drafts."""
-    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(keywords.get(exclusive), bool):
-            is_exclusive = keywords.pop(exclusive)
-            if is_exclusive and bound in keywords:
-                keywords[exclusive] = keywords.pop(bound)

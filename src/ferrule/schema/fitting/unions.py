@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.fitting.merging import Flat, key_of
+from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.profile import NULL, nullable
 from ferrule.schema.fitting.references import alone
 from ferrule.schema.fitting.state import Node, State, below
 from ferrule.schema.fitting.steps import KEEP, Choice, Option, Shape, Unfit
 from ferrule.schema.fitting.typed import type_of, types_of
 from ferrule.schema.fitting.words import joined
+from ferrule.schema.merging import key_of
 
 _EVERY = frozenset({"object", "array", "string", "number", "boolean", "null"})
 _MOST_CONSTANTS = 50

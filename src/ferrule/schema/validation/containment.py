@@ -15,6 +15,7 @@ import jsonschema_rs
 import msgspec
 
 from ferrule.model.value import MISSING, JsonValue, Missing
+from ferrule.schema.merging import is_same
 from ferrule.schema.validation.samples import LONGEST, samples
 from ferrule.schema.walk import positions
 
@@ -79,7 +80,7 @@ class _Question:
 
     def decide(self, old: Schema, new: Schema, depth: int = 0) -> Verdict:
         self.steps -= 1
-        if _same(old, new) or new is True or new == {} or old is False:
+        if is_same(old, new) or new is True or new == {} or old is False:
             return _YES
         if self.steps < 0 or depth > _DEEPEST:
             raise _TooMuch
@@ -255,11 +256,6 @@ def without_annotations(schema: Any) -> Any:
         for word in _ANNOTATIONS & position.schema.keys():
             del position.schema[word]
     return copy
-
-
-def _same(old: Schema, new: Schema) -> bool:
-    """Equal as written; `1` and `true` are told apart, which Python's own comparison does not do."""
-    return old == new and msgspec.json.encode(old, order="sorted") == msgspec.json.encode(new, order="sorted")
 
 
 def _only(words: frozenset[str], *schemas: dict[str, Any]) -> bool:

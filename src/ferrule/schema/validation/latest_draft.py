@@ -9,17 +9,18 @@ root, and what stood where no schema stands any more is under `$defs`. Two thing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
-from urllib.parse import quote, unquote, urljoin
+from typing import Any
 
 import jsonschema_rs
 import msgspec
 
-from ferrule.model.value import MISSING, Path, dig
+from ferrule.model.value import Path, dig
+from ferrule.schema.merging import bounds_in_numbers
+from ferrule.schema.pointers import write_fragment
+from ferrule.schema.references import Addresses, Resource
 from ferrule.schema.validation.validators import compiled_schema
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, map_members, members
 
 LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _LATEST = 2020
@@ -48,9 +49,6 @@ _NOTES: dict[str, type] = {
     "examples": list,
 }
 """Keywords that only tell something, and what 2020-12 wants them to be; older drafts do not know all of them."""
-_PLAIN = "!$&'()*+,;=:@~"
-"""What needs no escape in a reference, besides letters and digits."""
-_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _VALUED = frozenset(
     ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
      "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "format"]
@@ -60,16 +58,6 @@ _REPLACED = frozenset({"additionalItems", "dependencies"})
 _DEPENDENT = frozenset({"dependentRequired", "dependentSchemas"})
 _BESIDE_REF = _VALUED | SCHEMA_KEYWORDS | LIST_KEYWORDS | (MAP_KEYWORDS - {"definitions"})
 """What says nothing beside a `$ref` up to draft-07."""
-
-
-class _Place(NamedTuple):
-    """How a schema of the original is read."""
-
-    draft: int
-    base: str
-    """The address that references are relative to."""
-    home: Path
-    """Where the schema with that address stands."""
 
 
 def latest_draft(schema: bytes) -> dict[str, Any] | None:
@@ -113,42 +101,17 @@ def draft_of(address: str) -> int | None:
     return _DRAFTS.get(type(validator).__name__, _LATEST)
 
 
-def _pointer(path: Path) -> str:
-    """A reference from the root."""
-    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in path)
-    return "#" + "".join(f"/{quote(step, safe=_PLAIN)}" for step in steps)
-
-
-def _joined(base: str, address: str) -> str:
-    try:
-        return urljoin(base, address) if base else address
-    except ValueError:
-        return address
-
-
-def _members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """The schemas right below one, by the steps that lead to them."""
-    for keyword, operand in schema.items():
-        if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
-            yield from (((keyword, at), member) for at, member in enumerate(operand))
-        elif isinstance(operand, dict) and keyword in MAP_KEYWORDS:
-            yield from (((keyword, name), member) for name, member in operand.items() if not isinstance(member, list))
-        elif keyword in SCHEMA_KEYWORDS:
-            yield (keyword,), operand
-
-
 class _Translation:
     """One schema being written anew. Paths lead from its root; `moved` tells where they lead in the new one."""
 
     def __init__(self, root: dict[str, Any], draft: int) -> None:
         self._root = root
-        self._places: dict[Path, _Place] = {}
-        self._resources: dict[str, Path] = {"": ()}
-        self._anchors: dict[str, Path] = {}
+        self._places: dict[Path, Resource] = {}
+        self._addresses = Addresses(root)
         self._moved: dict[Path, Path] = {}
         self._references: list[tuple[dict[str, Any], Path]] = []
         """New schemas whose `$ref` is still to be written, and what it means."""
-        self._survey(root, (), _Place(draft, "", ()))
+        self._survey(root, (), Resource(draft))
 
     @property
     def is_needed(self) -> bool:
@@ -162,7 +125,7 @@ class _Translation:
             holder, target = self._references.pop()
             if target not in self._moved:
                 self._house(new, target)
-            holder["$ref"] = _pointer(self._moved[target])
+            holder["$ref"] = write_fragment(self._moved[target])
         return new
 
     def _house(self, new: dict[str, Any], target: Path) -> None:
@@ -177,50 +140,20 @@ class _Translation:
         home[name] = True
         home[name] = self._schema(dig(self._root, target), target, ("$defs", name))
 
-    def _survey(self, schema: Any, path: Path, around: _Place) -> None:
+    def _survey(self, schema: Any, path: Path, around: Resource) -> None:
         """Finds out how each schema is read, and by which addresses it can be referred to."""
         if not isinstance(schema, dict):
             self._places[path] = around
             return
         said = schema.get("$schema")
         draft = (draft_of(said) if isinstance(said, str) and path else None) or around.draft
-        place = self._places[path] = self._addressed(schema, path, around._replace(draft=draft))
-        for steps, member in _members(_read(schema, draft)):
+        place = self._places[path] = self._addresses.enter(schema, path, around._replace(draft=draft))
+        for steps, member in members(_read(schema, draft)):
             self._survey(member, path + steps, place)
 
-    def _addressed(self, schema: dict[str, Any], path: Path, place: _Place) -> _Place:
-        own = schema.get("id" if place.draft == 4 else "$id")
-        if isinstance(own, str):
-            address, _, anchor = own.partition("#")
-            if address and not ("$ref" in schema and place.draft <= 7):
-                place = _Place(place.draft, _joined(place.base, address), path)
-                self._resources.setdefault(place.base, path)
-            if anchor:
-                self._anchors.setdefault(f"{place.base}#{anchor}", path)
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            if isinstance(name := schema.get(keyword), str) and place.draft >= _SINCE[keyword]:
-                self._anchors.setdefault(f"{place.base}#{name}", path)
-        return place
-
-    def _target(self, reference: Any, place: _Place) -> Path | None:
-        """Where a reference leads; None when that is nowhere in this schema."""
-        if not isinstance(reference, str):
-            return None
-        address, _, fragment = reference.partition("#")
-        base = _joined(place.base, address) if address else place.base
-        home = self._resources.get(base) if address else place.home
-        fragment = unquote(fragment)
-        if fragment and not fragment.startswith("/"):
-            return self._anchors.get(f"{base}#{fragment}")
-        if home is None:
-            return None
-        path, found = home, dig(self._root, home)
-        for token in fragment.split("/")[1:]:
-            step: str | int = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list):
-                step = int(token) if token.isascii() and token.isdecimal() and len(token) < 10 else -1
-            path, found = (*path, step), dig(found, (step,))
-        return path if found is not MISSING and isinstance(found, dict | bool) else None
+    def _target(self, reference: Any, place: Resource) -> Path | None:
+        found = self._addresses.find(reference, place) if isinstance(reference, str) else None
+        return found.path if found is not None and isinstance(found.value, dict | bool) else None
 
     def _schema(self, schema: Any, path: Path, new_path: Path) -> Any:
         """A schema that stands at one path, as it is to stand at another."""
@@ -259,25 +192,20 @@ class _Translation:
             self._depend(made, known["dependencies"], (*path, "dependencies"), new_path)
 
     def _operand(self, keyword: str, operand: Any, path: Path, new_path: Path) -> Any:
-        if isinstance(operand, list) and keyword in LIST_KEYWORDS:
-            return self._listed(operand, path, new_path)
-        if isinstance(operand, dict) and keyword in MAP_KEYWORDS:
-            return {
-                name: self._schema(member, (*path, name), (*new_path, name)) if not isinstance(member, list) else member
-                for name, member in operand.items()
-            }
-        return self._schema(operand, path, new_path) if keyword in SCHEMA_KEYWORDS else operand
+        return map_members(
+            keyword, operand, lambda member, steps: self._schema(member, path + steps[1:], new_path + steps[1:])
+        )
 
     def _listed(self, operand: list[Any], path: Path, new_path: Path) -> list[Any]:
         return [self._schema(member, (*path, at), (*new_path, at)) for at, member in enumerate(operand)]
 
-    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: _Place) -> None:
+    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: Resource) -> None:
         # No address is left, so there is one root, and a recursive reference means the same to everybody.
-        target = self._target(known[keyword], place) if keyword == "$ref" else place.home
+        target = self._target(known["$ref"], place) if keyword == "$ref" else place.home
         if target is None:
             made[keyword] = known[keyword]
         elif keyword == "$recursiveRef" and "$ref" in known:
-            made["$dynamicRef"] = _pointer(self._moved.get(target, ()))
+            made["$dynamicRef"] = write_fragment(self._moved.get(target, ()))
         else:
             made["$ref"] = ""
             self._references.append((made, target))
@@ -310,11 +238,7 @@ def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
     }
     if draft == 4:
         known.pop("id", None)
-        for exclusive, bound in _BOUNDS:
-            if isinstance(said := known.get(exclusive), bool):
-                del known[exclusive]
-                if said and bound in known:
-                    known[exclusive] = known.pop(bound)
+        bounds_in_numbers(known)
     return known
 
 

@@ -51,33 +51,101 @@ _WORDS = (
 _HOLLOW: tuple[Any, ...] = ({}, [], "", 0, 1, -1, 0.5, True, False, None)
 
 
-def samples(schema: object, depth: int = 0) -> list[Any]:
-    """Values that a schema's own text suggests, likeliest first."""
-    return list(islice(_distinct(_suggested(schema, depth)), PER_SCHEMA))
+def samples(schema: object) -> list[Any]:
+    """Values that a schema's own text suggests, likeliest first. They share their parts: read them, do not change them."""
+    return _Trying().samples(schema, 0)
 
 
-def _suggested(schema: object, depth: int) -> Iterator[Any]:
-    if not isinstance(schema, dict) or depth > DEEPEST:
+class _Trying:
+    """One schema being looked at. What one inside it suggests is worked out once, however many values hold it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[object, list[Any]]] = {}
+
+    def samples(self, schema: object, depth: int) -> list[Any]:
+        known = self._known.get((id(schema), depth))
+        if known is None:  # the schema is kept with its values, so that nothing else gets its id
+            values = list(islice(_distinct(self._suggested(schema, depth)), PER_SCHEMA))
+            known = self._known[id(schema), depth] = (schema, values)
+        return known[1]
+
+    def _suggested(self, schema: object, depth: int) -> Iterator[Any]:
+        if not isinstance(schema, dict) or depth > DEEPEST:
+            yield from _HOLLOW
+            return
+        if "const" in schema:
+            yield schema["const"]
+        enum = schema.get("enum")
+        if isinstance(enum, list):
+            yield from enum[:PER_SCHEMA]
+        branches = [
+            branch
+            for keyword in ("anyOf", "oneOf", "allOf")
+            if isinstance(schema.get(keyword), list)
+            for branch in schema[keyword]
+        ]
+        for branch in branches[:12]:
+            if isinstance(branch, dict):
+                around = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
+                yield from islice(self._suggested(_joined(around, branch), depth + 1), 12)
+        for word in _types(schema):
+            yield from self._of_type(word, schema, depth)
         yield from _HOLLOW
-        return
-    if "const" in schema:
-        yield schema["const"]
-    enum = schema.get("enum")
-    if isinstance(enum, list):
-        yield from enum[:PER_SCHEMA]
-    branches = [
-        branch
-        for keyword in ("anyOf", "oneOf", "allOf")
-        if isinstance(schema.get(keyword), list)
-        for branch in schema[keyword]
-    ]
-    for branch in branches[:12]:
-        if isinstance(branch, dict):
-            around = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
-            yield from islice(_suggested(_joined(around, branch), depth + 1), 12)
-    for word in _types(schema):
-        yield from _of_type(word, schema, depth)
-    yield from _HOLLOW
+
+    def _of_type(self, word: str, schema: dict[str, Any], depth: int) -> Iterator[Any]:
+        match word:
+            case "string":
+                yield from _strings(schema)
+            case "integer" | "number":
+                yield from _numbers(schema, whole=word == "integer")
+            case "boolean":
+                yield from (True, False)
+            case "null":
+                yield None
+            case "array":
+                yield from self._lists(schema, depth)
+            case "object":
+                yield from self._objects(schema, depth)
+
+    def _lists(self, schema: dict[str, Any], depth: int) -> Iterator[list[Any]]:
+        items = schema.get("items", True)
+        lowest, highest = _count(schema, "minItems", 0), _count(schema, "maxItems", None)
+        inner = self.samples(items, depth + 1)[:6] if not isinstance(items, list) else list(_HOLLOW)
+        lengths = (lowest, lowest + 1, highest, None if highest is None else highest + 1, lowest + 2)
+        for length in lengths:
+            if length is None or not 0 <= length <= LONGEST:
+                continue
+            for item in inner if length else inner[:1]:
+                yield [item] * length
+            yield [inner[at % len(inner)] for at in range(length)] if inner else []
+            if schema.get("uniqueItems") is True:
+                yield list(range(length))
+                yield [f"a{at}" for at in range(length)]
+
+    def _objects(self, schema: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        required = [name for name in schema.get("required") or () if isinstance(name, str)]
+        first = {name: self.samples(properties.get(name, True), depth + 1) for name in required[:LONGEST]}
+        least = {name: values[0] for name, values in first.items() if values}
+        yield least
+        for name, values in first.items():
+            for value in values[1:6]:
+                yield least | {name: value}
+        for name, inner in islice(properties.items(), 20):
+            for value in self.samples(inner, depth + 1)[:6]:
+                yield least | {name: value}
+        yield least | {
+            name: values[0] for name in islice(properties, 50) if (values := self.samples(properties[name], depth + 1))
+        }
+        patterned = schema.get("patternProperties")
+        if isinstance(patterned, dict):
+            for inner in islice(patterned.values(), 4):
+                for value in self.samples(inner, depth + 1)[:3]:
+                    yield from (least | {name: value} for name in ("a", "x", "x-a", "a_b", "1"))
+        additional = schema.get("additionalProperties", True)
+        for value in self.samples(additional, depth + 1)[:4] if additional is not True else (0, ""):
+            yield least | {"extra": value}
 
 
 def _joined(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
@@ -100,22 +168,6 @@ def _types(schema: dict[str, Any]) -> Iterable[str]:
     if "properties" in schema or "required" in schema:
         return ("object",)
     return _TYPES
-
-
-def _of_type(word: str, schema: dict[str, Any], depth: int) -> Iterator[Any]:
-    match word:
-        case "string":
-            yield from _strings(schema)
-        case "integer" | "number":
-            yield from _numbers(schema, whole=word == "integer")
-        case "boolean":
-            yield from (True, False)
-        case "null":
-            yield None
-        case "array":
-            yield from _lists(schema, depth)
-        case "object":
-            yield from _objects(schema, depth)
 
 
 def _strings(schema: dict[str, Any]) -> Iterator[str]:
@@ -155,48 +207,6 @@ def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[int | float]:
     if is_number(step) and 0 < step < 1e300:
         yield from (step, step * 2, step * 3)
     yield from (0, 1, -1, 2) if whole else (0, 1, -1, 0.5, 2)
-
-
-def _lists(schema: dict[str, Any], depth: int) -> Iterator[list[Any]]:
-    items = schema.get("items", True)
-    lowest, highest = _count(schema, "minItems", 0), _count(schema, "maxItems", None)
-    inner = samples(items, depth + 1)[:6] if not isinstance(items, list) else list(_HOLLOW)
-    lengths = (lowest, lowest + 1, highest, None if highest is None else highest + 1, lowest + 2)
-    for length in lengths:
-        if length is None or not 0 <= length <= LONGEST:
-            continue
-        for item in inner if length else inner[:1]:
-            yield [item] * length
-        yield [inner[at % len(inner)] for at in range(length)] if inner else []
-        if schema.get("uniqueItems") is True:
-            yield list(range(length))
-            yield [f"a{at}" for at in range(length)]
-
-
-def _objects(schema: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, dict) else {}
-    required = [name for name in schema.get("required") or () if isinstance(name, str)]
-    first = {name: samples(properties.get(name, True), depth + 1) for name in required[:LONGEST]}
-    least = {name: values[0] for name, values in first.items() if values}
-    yield least
-    for name, values in first.items():
-        for value in values[1:6]:
-            yield least | {name: value}
-    for name, inner in islice(properties.items(), 20):
-        for value in samples(inner, depth + 1)[:6]:
-            yield least | {name: value}
-    yield least | {
-        name: values[0] for name in islice(properties, 50) if (values := samples(properties[name], depth + 1))
-    }
-    patterned = schema.get("patternProperties")
-    if isinstance(patterned, dict):
-        for inner in islice(patterned.values(), 4):
-            for value in samples(inner, depth + 1)[:3]:
-                yield from (least | {name: value} for name in ("a", "x", "x-a", "a_b", "1"))
-    additional = schema.get("additionalProperties", True)
-    for value in samples(additional, depth + 1)[:4] if additional is not True else (0, ""):
-        yield least | {"extra": value}
 
 
 def _count(schema: dict[str, Any], keyword: str, otherwise: Any) -> Any:

@@ -6,15 +6,15 @@ words lead to further schemas in which draft is the table below.
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ferrule.model.hints import nearest
-from ferrule.model.value import MISSING, JsonValue, Path, dig, dotted
+from ferrule.model.value import JsonValue, Path, dig, dotted
 from ferrule.schema.mirrored_headers import mirrored
+from ferrule.schema.pointers import find_at, read_pointer
 from ferrule.schema.validation.ecma import pattern_defect
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ _EXPECTED = {
     **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated"), "must be true or false"),
     **dict.fromkeys(("title", "description", "format", "$comment"), "must be text"),
 }
-_POSITION = re.compile("0|[1-9][0-9]{0,8}")
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _ADDRESSES = {
     "http://json-schema.org/draft-04/schema": "4",
@@ -272,14 +271,13 @@ class _Examination:
             self.anchors_wanted.append(((*path, keyword), fragment))
             return
         for root, base in ((self.schema, ()), (resource, None)):
-            steps = _steps(fragment, root)
-            target = dig(root, steps)
-            if isinstance(target, dict):
-                if base is not None:
-                    self.roots.append((steps, target))
-                return
-            if target is not MISSING:
-                return
+            found = find_at(root, read_pointer(fragment))
+            if found is None:
+                continue
+            target, steps = found
+            if isinstance(target, dict) and base is not None:
+                self.roots.append((steps, target))
+            return
         self.found.setdefault((*path, keyword), f"points at {reference[:80]!r}, which does not exist in this schema")
 
     def _check_anchors(self) -> None:
@@ -315,15 +313,3 @@ def _accepts(meta: jsonschema_rs.Validator, schema: dict[str, Any]) -> bool:
         return meta.is_valid(schema)
     except Exception:  # text that is no Unicode: nothing a schema keyword would be
         return len(schema) == 1
-
-
-def _steps(pointer: str, root: Any) -> Path:
-    """A JSON pointer as a path; digits are a position only where a list stands."""
-    steps: list[str | int] = []
-    for token in pointer.split("/")[1:]:
-        step: str | int = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(root, list):
-            step = int(token) if _POSITION.fullmatch(token) else -1
-        steps.append(step)
-        root = dig(root, (step,))
-    return tuple(steps)

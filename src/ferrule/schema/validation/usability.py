@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import msgspec
 
 from ferrule.model.value import Path
+from ferrule.schema.references import Addresses, Resource, join_address, survey
 from ferrule.schema.validation.latest_draft import draft_of
 from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
 from ferrule.schema.validation.validators import validator_of
-from ferrule.schema.walk import Position, positions
+from ferrule.schema.walk import positions
 
 _REFERENCES = ("$ref", "$dynamicRef")
 _ODD = re.compile(r"[^\w!#$%&'()*+,./:;=?@~-]|[^\x00-\x7f]")
@@ -78,11 +78,11 @@ def _unreachable(schema: dict[str, Any]) -> list[SchemaDefect]:
     suspects = list(_suspects(schema))
     if not suspects or _is_taken(schema):
         return []
-    addresses = _Addresses(schema)
+    addresses, places = survey(schema)
     return [
         _odd(path, reference) if _ODD.search(reference) else _elsewhere(path, reference)
         for path, reference in suspects
-        if _ODD.search(reference) or not addresses.hold(path, reference)
+        if _ODD.search(reference) or not _is_here(addresses, places[path[:-1]], reference)
     ]
 
 
@@ -108,37 +108,8 @@ def _elsewhere(path: Path, reference: str) -> SchemaDefect:
     return SchemaDefect(path, message, "write what it points at under `$defs` of this schema, and point there")
 
 
-class _Addresses:
-    """The addresses that parts of one schema have."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self._bases: dict[Path, str] = {}
-        self._known: set[str] = set()
-        for position in positions(schema):
-            self._add(position)
-
-    def hold(self, path: Path, reference: str) -> bool:
-        """True when what a reference names may be here, or comes with the validator."""
-        address = reference.partition("#")[0]
-        while path and path not in self._bases:
-            path = path[:-1]
-        whole = _joined(self._bases.get(path, ""), address)
-        return whole in self._known or address in self._known or _is_taken({"$ref": whole})
-
-    def _add(self, position: Position) -> None:
-        path = position.path
-        for keyword in ("$id", "id"):
-            own = position.schema.get(keyword)
-            if isinstance(own, str) and (address := own.partition("#")[0]):
-                while path and path not in self._bases:
-                    path = path[:-1]
-                whole = _joined(self._bases.get(path, ""), address)
-                self._bases[position.path] = whole
-                self._known |= {whole, address}
-
-
-def _joined(base: str, address: str) -> str:
-    try:
-        return urljoin(base, address) if base else address
-    except ValueError:
-        return address
+def _is_here(addresses: Addresses, place: Resource, reference: str) -> bool:
+    """True when what a reference names may be here, or comes with the validator."""
+    address = reference.partition("#")[0]
+    whole = join_address(place.base, address)
+    return not addresses.resources.keys().isdisjoint((whole, address)) or _is_taken({"$ref": whole})

@@ -15,7 +15,7 @@ import msgspec
 
 from ferrule.model.tool import raw
 from ferrule.model.value import is_deeper
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+from ferrule.schema.walk import map_members
 
 KEPT = 4096
 """How many validators are kept; the least used go first."""
@@ -76,7 +76,10 @@ def brief_schema(schema: Any) -> Any:
     """The schema, with its alternatives as conditions. Not for a draft without `if`, nor where a `$ref` leads into one."""
     if not isinstance(schema, dict):
         return schema
-    brief = {keyword: _operand(keyword, operand) for keyword, operand in schema.items()}
+    brief = {
+        keyword: map_members(keyword, operand, lambda member, _: brief_schema(member))
+        for keyword, operand in schema.items()
+    }
     conditions = [
         _condition(keyword, brief.pop(keyword), schema[keyword])
         for keyword in _ALTERNATIVES
@@ -96,11 +99,3 @@ def _condition(keyword: str, brief: list[Any], alternatives: list[Any]) -> dict[
 
 def _is_mere_type(schema: Any) -> bool:
     return isinstance(schema, dict) and "type" in schema and schema.keys() <= _WORDS
-
-
-def _operand(keyword: str, operand: Any) -> Any:
-    if keyword in MAP_KEYWORDS and isinstance(operand, dict):
-        return {name: brief_schema(member) for name, member in operand.items()}
-    if (keyword in LIST_KEYWORDS or keyword == "items") and isinstance(operand, list):
-        return [brief_schema(member) for member in operand]
-    return brief_schema(operand) if keyword in SCHEMA_KEYWORDS else operand

@@ -151,11 +151,6 @@ def not_found(what: str = "nothing of yours is at this path") -> Problem:
     return Problem(404, "not_found", what)
 
 
-def escaped(step: str | int) -> str:
-    """One step of a JSON pointer."""
-    return str(step).replace("~", "~0").replace("/", "~1")
-
-
 def problem_of(error: FerruleError) -> Problem | None:
     """What a client is told of an error of ours; None for one it is told nothing about."""
     match error:

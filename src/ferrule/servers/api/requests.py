@@ -7,24 +7,19 @@ stands above it. It knows no routes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import inspect
 
 from ferrule.model.hints import nearest
+from ferrule.model.misfits import Misfit, members_at, name_kinds, read_misfit
 from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
-from ferrule.servers.api.replies import Member, Problem, escaped
+from ferrule.schema.pointers import write_pointer
+from ferrule.servers.api.replies import Member, Problem
 from ferrule.servers.asgi import Request, no_garbage
 
-_TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-_MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
-_EXPECTED = re.compile(r"Expected `([\w |]+)`, got `(\w+)`")
-_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _KIND_WORDS = {
     "object": "an object",
     "array": "a list",
@@ -39,60 +34,30 @@ _LONGEST_NAME = 60
 
 def explain_misshapen_body(error: msgspec.ValidationError, shape: type[msgspec.Struct]) -> Problem:
     """The problem that such a body is."""
-    told = _TOLD.fullmatch(str(error))
-    assert told is not None  # whatever it is has a text
-    steps = [name or number for name, number in _STEP.findall(told["place"] or "")]
-    name, text = _explain_member(told["text"], shape, steps)
-    pointer = "".join(f"/{escaped(step)}" for step in (*steps, *name))
+    misfit = read_misfit(error)
+    name, text = _explain_member(misfit, shape)
+    pointer = write_pointer((*misfit.steps, *name))
     return Problem(400, "invalid_request", f"the body is not as it must be: {text}", errors=[Member(pointer, text)])
 
 
-def _explain_member(text: str, shape: type[msgspec.Struct], steps: list[str]) -> tuple[tuple[str, ...], str]:
+def _explain_member(misfit: Misfit, shape: type[msgspec.Struct]) -> tuple[tuple[str, ...], str]:
     """The member of the object at a place that is meant, if one is, and what is to be said."""
-    if unknown := _UNKNOWN.fullmatch(text):
-        name = unknown[1]
-        known = _members_at(inspect.type_info(shape), steps)
+    name, steps = misfit.key, misfit.steps
+    if misfit.kind == "unknown_key":
+        known = members_at(shape, steps)
         hint = nearest(name, known) or (f"known: {', '.join(known)}" if known else "leave it out")
         if len(name) > _LONGEST_NAME:  # nobody needs to be told all of it
             return (), f"there is no member {name[:_LONGEST_NAME] + '…'!r} here; {hint}"
         return (name,), f"there is no member {name!r} here; {hint}"
-    if missing := _MISSING.fullmatch(text):
-        return (missing[1],), f"the member {missing[1]!r} is missing; add it"
-    if expected := _EXPECTED.fullmatch(text):
-        wanted = " or ".join(_KIND_WORDS.get(kind, kind) for kind in expected[1].split(" | "))
+    if misfit.kind == "missing_key":
+        return (name,), f"the member {name!r} is missing; add it"
+    if misfit.kind == "type":
         what = repr(steps[-1]) if steps and not steps[-1].isdecimal() else "this" if steps else "it"
-        return (), f"{what} must be {wanted}, and is {_KIND_WORDS.get(expected[2], expected[2])}"
-    return (), text
-
-
-def _members_at(kind: inspect.Type, steps: Iterable[str]) -> list[str]:
-    """The members of the object at a place of a shape; none where that cannot be told."""
-    found = [kind]
-    for step in steps:
-        found = [inner for outer in found for one in _unwrap_type(outer) for inner in _inside(one, step)]
-    structs = [one for outer in found for one in _unwrap_type(outer) if isinstance(one, inspect.StructType)]
-    return [field.encode_name for struct in structs for field in struct.fields]
-
-
-def _inside(kind: inspect.Type, step: str) -> list[inspect.Type]:
-    match kind:
-        case inspect.StructType():
-            return [field.type for field in kind.fields if field.encode_name == step]
-        case inspect.ListType():
-            return [kind.item_type]
-        case inspect.DictType():
-            return [kind.value_type]
-        case _:
-            return []
-
-
-def _unwrap_type(kind: Any) -> list[inspect.Type]:
-    """A type without what is said of it; each of several."""
-    if isinstance(kind, inspect.Metadata):
-        return _unwrap_type(kind.type)
-    return (
-        [one for inner in kind.types for one in _unwrap_type(inner)] if isinstance(kind, inspect.UnionType) else [kind]
-    )
+        return (
+            (),
+            f"{what} must be {name_kinds(misfit.kinds, _KIND_WORDS)}, and is {name_kinds([misfit.got], _KIND_WORDS)}",
+        )
+    return (), misfit.text
 
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -133,10 +98,11 @@ def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape |
 
 
 def _wrong_parameter(error: msgspec.ValidationError) -> Problem:
-    text, _, place = str(error).partition(" - at ")
-    name = place.strip("`").removeprefix("$.") or "query"
-    wanted = re.fullmatch(r"Expected `(int|str|bool)`(.*)", text, re.DOTALL)
-    told = f"takes {_TAKEN[wanted[1]]}{wanted[2]}" if wanted else f"is not as it must be: {text}"
+    misfit = read_misfit(error)
+    name = misfit.place.removeprefix(".") or "query"
+    wanted = _TAKEN.get(misfit.kinds[0]) if len(misfit.kinds) == 1 else None
+    limit = f" {misfit.limit}" if misfit.limit else f", got `{misfit.got}`"
+    told = f"takes {wanted}{limit}" if wanted else f"is not as it must be: {misfit.text}"
     return Problem(400, "invalid_query", f"the parameter {name!r} {told}")
 
 

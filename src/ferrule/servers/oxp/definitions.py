@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.dialects.oxp import EXCLUDED
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.inlining import NotInlinable, inlined
+from ferrule.schema.inlining import EXCLUDED_FROM_OXP, NotInlinable, inlined
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.walk import positions
 
@@ -172,7 +171,7 @@ def _output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
 
 def _plain(schema: Any) -> dict[str, Any]:
     """The very schema where nothing in it is excluded; else without references."""
-    if isinstance(schema, dict) and all(EXCLUDED.isdisjoint(place.schema) for place in positions(schema)):
+    if isinstance(schema, dict) and all(EXCLUDED_FROM_OXP.isdisjoint(place.schema) for place in positions(schema)):
         return schema
     return inlined(schema)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.contracts.format import WriteOptions, Writing
-from ferrule.definitions.dialects.yaml_text import yaml_text
+from ferrule.definitions.content.yaml_text import yaml_text
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Finding

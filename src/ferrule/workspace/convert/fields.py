@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.value import Path
+from ferrule.schema.pointers import list_position, unescape_step
 
 _AML: Mapping[str, Path] = {
     "tool_id": ("tool_id",),
@@ -56,6 +57,9 @@ _AGENT_TOOL: Mapping[str, Path] = {
 }
 _HOMES = {"aml": _AML, "adl": _ADL, "oxp": _OXP, "agent_tool": _AGENT_TOOL}
 
+_MOST_MEMBERS = 100_000
+"""A larger number is a name: no list of a definition is that long, and the list itself is not at hand."""
+
 
 def path_of(dialect: str, field: str) -> Path | None:
     """Where a definition of a dialect says a field of a loss; None where it does not. Relative to the definition."""
@@ -72,5 +76,6 @@ def path_of(dialect: str, field: str) -> Path | None:
 
 
 def _step(written: str) -> str | int:
-    plain = written.replace("~1", "/").replace("~0", "~")
-    return int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 6 else plain
+    step = unescape_step(written)
+    position = list_position(step)
+    return step if position is None or position >= _MOST_MEMBERS else position

@@ -30,8 +30,8 @@ from ferrule.contracts.type_tree import (
 )
 from ferrule.definitions.stubs.alternatives import is_whole
 from ferrule.definitions.stubs.places import Document
-from ferrule.schema.fitting.merging import key_of
 from ferrule.schema.fitting.typed import type_of
+from ferrule.schema.merging import key_of
 from ferrule.schema.validation.validators import compiled_schema
 
 

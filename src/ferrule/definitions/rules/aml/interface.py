@@ -9,13 +9,13 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.unremarkable import is_unremarkable
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
+from ferrule.schema.inlining import REFUSED_BY_AML
 from ferrule.schema.walk import Position, positions
 
 SIDES = ("input", "output")
-REFUSED = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
 """Keywords AML refuses (AML-26)."""
 _LATER = frozenset({"contentSchema", "dependentSchemas", "prefixItems", "unevaluatedItems", "unevaluatedProperties"})
-_UNREAD = REFUSED | _LATER
+_UNREAD = REFUSED_BY_AML | _LATER
 """What is inside these is not looked at: it is refused, or by draft-07 no schema."""
 _NAME = "interface"
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import REFUSED, keywords, schemas
+from ferrule.definitions.rules.aml.interface import keywords, schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
+from ferrule.schema.inlining import REFUSED_BY_AML
 
 DOCUMENTED = frozenset(
     [
@@ -61,7 +62,7 @@ _DRAFT_07 = frozenset(
         "writeOnly",
     ]
 )
-_ELSEWHERE = REFUSED | {"sensitive"}
+_ELSEWHERE = REFUSED_BY_AML | {"sensitive"}
 _KNOWN = DOCUMENTED | _ELSEWHERE
 _SAY_IT = "remove it, and say in `description` what the model needs to know"
 _HINTS = {

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import REFUSED, SIDES, keywords, schemas
+from ferrule.definitions.rules.aml.interface import SIDES, keywords, schemas
 from ferrule.definitions.rules.aml.unremarkable import FORMATS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
+from ferrule.schema.inlining import REFUSED_BY_AML
 
 
 class RefusedReference:
@@ -31,13 +32,13 @@ class RefusedReference:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per refused keyword."""
-        if REFUSED.isdisjoint(keywords(subject)):
+        if REFUSED_BY_AML.isdisjoint(keywords(subject)):
             return
         for path, schema, _ in schemas(subject):
-            if REFUSED.isdisjoint(schema):
+            if REFUSED_BY_AML.isdisjoint(schema):
                 continue
             for keyword in schema:
-                if keyword in REFUSED:
+                if keyword in REFUSED_BY_AML:
                     hint = "write the schema out where it is used"
                     message = f"`{keyword}` is not part of AML's JSON Schema"
                     yield Finding(self.code, (*path, keyword), message, hint=hint, on_key=True)

@@ -11,10 +11,10 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
+from ferrule.schema.inlining import EXCLUDED_FROM_OXP
 from ferrule.schema.validation.usability import call_defects
 from ferrule.schema.walk import Position, positions
 
-EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords OXP leaves out of JSON Schema (OXP-11)."""
 
 PARAMETERS: Path = ("input_schema", "parameters")
@@ -53,7 +53,7 @@ def examined(subject: Subject, placed: Placed) -> list[Position]:
     key = "oxp." + str(placed.path[0])
     known = subject.memo.get(key)
     if known is None:
-        known = subject.memo[key] = list(positions(placed.schema, placed.path, skip=EXCLUDED))
+        known = subject.memo[key] = list(positions(placed.schema, placed.path, skip=EXCLUDED_FROM_OXP))
     return known  # type: ignore[return-value]  # only this function writes the key
 
 
@@ -84,10 +84,10 @@ class ExcludedKeyword:
     def check(self, subject: Subject) -> Iterator[Finding]:
         for placed in schemas_of(subject):
             for position in examined(subject, placed):
-                if EXCLUDED.isdisjoint(position.schema):
+                if EXCLUDED_FROM_OXP.isdisjoint(position.schema):
                     continue
                 for key in position.schema:
-                    if key in EXCLUDED:
+                    if key in EXCLUDED_FROM_OXP:
                         message = f"`{key}` is not allowed in an OXP schema"
                         yield Finding(self.code, (*position.path, key), message, hint="write it out", on_key=True)
 

@@ -14,6 +14,7 @@ from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.infra.network.client import Response
 from ferrule.infra.network.request import BrokenAnswer, TooLong
 from ferrule.runtime.executors.rest.settings import Answer
+from ferrule.schema.pointers import find_at, read_pointer
 
 _EMPTY_BY_STATUS = frozenset({201, 202, 204, 205})
 """Statuses that may come without a body, whatever the tool promises to give."""
@@ -199,14 +200,15 @@ class Reader:
     def _found(self, value: Any) -> Output:
         answer = self._answer
         if answer.pointer:
-            value = _at(value, answer.pointer)
-            if value is _NOTHING:
+            found = find_at(value, read_pointer(f"/{answer.pointer.removeprefix('/')}"))
+            if found is None:
                 raise ExecutionFailed(
                     "execution_failed",
                     f"the answer of {self._host} to {self._tool_id!r} has nothing at {answer.pointer!r}",
                     code="answer_shape",
                     native_error_ref="http:answer_shape",
                 )
+            value = found[0]
         if answer.member:
             value = {answer.member: value}
         return Output(value)
@@ -243,7 +245,6 @@ def decoded(body: bytes, charset: str) -> str:
 
 
 _NO_JSON = object()
-_NOTHING = object()
 
 
 def _parsed(body: bytes, charset: str) -> Any:
@@ -253,18 +254,6 @@ def _parsed(body: bytes, charset: str) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _NO_JSON
-
-
-def _at(value: Any, pointer: str) -> Any:
-    for step in pointer.removeprefix("/").split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return _NOTHING
-    return value
 
 
 def _file_name(disposition: str) -> str:

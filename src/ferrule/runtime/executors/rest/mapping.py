@@ -25,6 +25,7 @@ from ferrule.runtime.executors.rest.values import (
     quote,
     text_of,
 )
+from ferrule.schema.pointers import read_pointer
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 """Methods that may be sent twice, because HTTP says so."""
@@ -248,7 +249,7 @@ def _in_body(name: str, key: str, written: ParameterPlace, body: BodyKind) -> Pl
         )
     style = written.style if body == "multipart" else _style(name, written)
     content_type = _media_type(name, written.content_type) if body == "multipart" else ""
-    steps = _steps(key) if key.startswith("/") else ()
+    steps = read_pointer(key) if key.startswith("/") else ()
     return Place("body", key, style, steps, is_reserved=written.reserved, content_type=content_type)
 
 
@@ -316,10 +317,6 @@ def _taken(
         if default.kind == kind:
             found |= {name for name in members if name not in places}
     return frozenset(found | {""}) if kinds else frozenset()
-
-
-def _steps(pointer: str) -> tuple[str, ...]:
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
 
 
 def _reserved(

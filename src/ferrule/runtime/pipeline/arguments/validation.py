@@ -146,12 +146,9 @@ class Arguments:
 
     def parse(self, raw: bytes) -> Parsed | Problem:
         """What a model sent, judged by the model-facing schema, mended if need be, with the contract's defaults."""
-        if len(raw) > self._limit:
-            return self._too_long(raw)
-        try:
-            arguments = _decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._nothing(raw) or self._unreadable(raw, error)
+        arguments = self._decoded(raw)
+        if arguments.__class__ is Problem:
+            return self._nothing(raw) or arguments
         # The first half is what `is_tame` would say of a short flat object, without asking.
         if self._takes(arguments) and (
             (len(raw) < TINY and raw.count(b":") == len(arguments)) or is_tame(raw, arguments)
@@ -161,12 +158,9 @@ class Arguments:
 
     def parse_exact(self, raw: bytes) -> Parsed | Problem:
         """What a model sent, judged by the model-facing schema as it is: nothing is mended. The contract's defaults count."""
-        if len(raw) > self._limit:
-            return self._too_long(raw)
-        try:
-            arguments = _decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._unreadable(raw, error)
+        arguments = self._decoded(raw)
+        if isinstance(arguments, Problem):
+            return arguments
         problem = self._hostility(raw, arguments)
         if problem is not None:
             return problem
@@ -176,14 +170,20 @@ class Arguments:
 
     def parse_runtime(self, raw: bytes) -> Parsed | Problem:
         """An input that a hook or an approver changed, judged by the runtime schema (AT-81). Nothing is mended."""
+        arguments = self._decoded(raw)
+        if isinstance(arguments, Problem):
+            return arguments
+        problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
+        return Parsed(arguments) if problem is None else problem
+
+    def _decoded(self, raw: bytes) -> Any:
+        """The JSON, or the Problem with it."""
         if len(raw) > self._limit:
             return self._too_long(raw)
         try:
-            arguments = _decode(raw)
+            return _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._unreadable(raw, error)
-        problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
-        return Parsed(arguments) if problem is None else problem
 
     def misfits(self, raw: bytes, most: int) -> list[Complaint]:
         """Where arguments that `parse` refused do not fit. Empty where no place is to blame: its message tells all then."""
@@ -305,6 +305,15 @@ class Unusable(Arguments):
 
     parse_exact = parse
     parse_runtime = parse
+
+    def _decoded(self, raw: bytes) -> Any:
+        """The JSON, or the Problem with it."""
+        if len(raw) > self._limit:
+            return self._too_long(raw)
+        try:
+            return _decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._unreadable(raw, error)
 
     def misfits(self, raw: bytes, most: int) -> list[Complaint]:
         """Nothing: it is the schema."""

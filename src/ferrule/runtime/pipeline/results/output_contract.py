@@ -18,6 +18,7 @@ from ferrule.contracts.payloads import Scope
 from ferrule.model.persistence import STRATEGIES, ResultSettings, Strategy
 from ferrule.model.tool import Tool
 from ferrule.runtime.redaction.sensitive_input import REDACTED, scrub
+from ferrule.schema.pointers import read_pointer
 
 Steps = tuple[str, ...]
 
@@ -95,7 +96,7 @@ def _read(rule: Any) -> tuple[str, Steps]:
     if not isinstance(rule, str) or not rule.strip("/.$"):
         return "unreadable", ()
     if rule.startswith("/"):
-        return "path", tuple(step.replace("~1", "/").replace("~0", "~") for step in rule[1:].split("/"))
+        return "path", read_pointer(rule)
     steps = tuple(step for step in rule.removeprefix("$").replace("[*]", ".*").split(".") if step)
     return ("path", steps) if len(steps) > 1 or rule.startswith("$") else ("name", steps)
 

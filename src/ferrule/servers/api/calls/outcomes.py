@@ -21,8 +21,9 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
+from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, escaped, not_found
+from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, not_found
 from ferrule.servers.api.shapes import Record, ResultOrNone, says
 from ferrule.servers.auth.callers import Caller
 
@@ -127,10 +128,7 @@ def _misfits(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]
 
 def members_of(complaints: Iterable[Complaint]) -> list[Member]:
     """Wrong arguments, as members of the request that has them."""
-    return [
-        Member("".join(f"/{escaped(step)}" for step in ("arguments", *complaint.path)), complaint.text)
-        for complaint in complaints
-    ]
+    return [Member(write_pointer(("arguments", *complaint.path)), complaint.text) for complaint in complaints]
 
 
 class Owner(NamedTuple):

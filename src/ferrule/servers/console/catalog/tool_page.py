@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.model.approval import CALL
+from ferrule.schema.tree import schema_tree
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.catalog.catalog_findings import finding
-from ferrule.servers.console.catalog.schema_tree import schema_tree
 from ferrule.servers.console.catalog.tool_words import (
     ACCESS,
     ANSWERS,

@@ -9,6 +9,7 @@ import msgspec
 
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure, ResourceExposure
+from ferrule.schema.references import References
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
@@ -19,6 +20,8 @@ from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import Retry, params_of
 
 _MOST = 100
+_FAR = 8
+"""Alternatives and references that are followed, one inside the other; a schema that refers to itself has no end."""
 _LONGEST = 1000
 _NO_RETRY = Retry()
 
@@ -96,21 +99,20 @@ def _values(entry: SurfaceEntry, name: str, schema: dict[str, Any]) -> Iterable[
     exposure = entry.tool.exposed_as
     if isinstance(exposure, ResourceExposure | PromptExposure) and name in exposure.completions:
         return exposure.completions[name]
-    return _allowed(schema["properties"][name], schema)
+    return _allowed(schema["properties"][name], References(schema))
 
 
-def _allowed(member: Any, root: dict[str, Any]) -> list[str]:
-    if not isinstance(member, dict):
+def _allowed(member: Any, references: References, depth: int = 0) -> list[str]:
+    if isinstance(member, dict) and "$ref" in member:
+        member = references.schema(member["$ref"])
+    if not isinstance(member, dict) or depth > _FAR:
         return []
-    pointer = member.get("$ref")
-    if isinstance(pointer, str) and pointer.startswith("#/$defs/"):
-        member = root.get("$defs", {}).get(pointer.removeprefix("#/$defs/"), {})
     if isinstance(member.get("enum"), list):
         return [value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in member["enum"]]
     if member.get("type") == "boolean":
         return ["true", "false"]
     forms = member.get("anyOf") or member.get("oneOf") or ()
-    return [value for form in forms for value in _allowed(form, root)]
+    return [value for form in forms for value in _allowed(form, references, depth + 1)]
 
 
 def _fitting(values: Iterable[str], typed: str) -> list[str]:

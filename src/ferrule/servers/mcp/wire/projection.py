@@ -16,12 +16,18 @@ from ferrule.definitions.content.guidance import described
 from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
 from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
+from ferrule.schema.pointers import write_fragment
+from ferrule.schema.references import References, rooted
 from ferrule.schema.validation.latest_draft import latest_draft
+from ferrule.schema.walk import map_members
 from ferrule.servers.mcp.wire.messages import MODERN, OWN
 
 MEMBER = "result"
 """What a value is called that is no object, in the revisions that know nothing else."""
 _SHARED = ("$defs", "definitions")
+_AT_ROOT = tuple((key,) for key in _SHARED)
+_LEFT = frozenset({"$schema", "$id"})
+"""Keywords that speak of a whole document; with an `$id` of its own, what is wrapped would read its references from there."""
 _MOST_STEPS = 16
 
 
@@ -34,15 +40,15 @@ def output_schema(tool: Tool, revision: str) -> Any:
         return None
     if revision == MODERN:
         return written
-    if _is_object(written, written):
+    if _is_object(written):
         return written if written.get("type") == "object" else {"type": "object", **written}
-    return _wrapped(written)
+    return _wrapped(rooted(written))
 
 
 def wraps_output(tool: Tool) -> bool:
     """True when clients of a session get this tool's value as a member of an object: its schema allows other values."""
     written = _read(tool.output_schema) if tool.output_schema is not None else None
-    return written is not None and not _is_object(written, written)
+    return written is not None and not _is_object(written)
 
 
 def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
@@ -55,52 +61,51 @@ def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
     return written if isinstance(written, dict) else None
 
 
-def _is_object(schema: Any, root: dict[str, Any], steps: int = 0) -> bool:
+def _is_object(schema: dict[str, Any]) -> bool:
     """True when every value that a schema allows is an object, as far as that is plain to see."""
+    references = References(rooted(schema))
+    return _allows_objects_only(references.root, references)
+
+
+def _allows_objects_only(schema: Any, references: References, steps: int = 0) -> bool:
     if not isinstance(schema, dict) or steps > _MOST_STEPS:
         return False
     kind = schema.get("type")
     if kind is not None:
         return bool(kind == "object" or kind == ["object"])
-    pointer = schema.get("$ref")
-    if isinstance(pointer, str) and _is_object(_at(root, pointer), root, steps + 1):
+    if "$ref" in schema and _allows_objects_only(references.schema(schema["$ref"]), references, steps + 1):
         return True
-    if any(_is_object(part, root, steps + 1) for part in _list(schema.get("allOf"))):
+    if any(_allows_objects_only(part, references, steps + 1) for part in _list(schema.get("allOf"))):
         return True
     forms = _list(schema.get("anyOf")) or _list(schema.get("oneOf"))
-    return bool(forms) and all(_is_object(form, root, steps + 1) for form in forms)
+    return bool(forms) and all(_allows_objects_only(form, references, steps + 1) for form in forms)
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _at(root: dict[str, Any], pointer: str) -> Any:
-    if not pointer.startswith("#/"):
-        return root if pointer == "#" else None
-    found: Any = root
-    for part in pointer[2:].split("/"):
-        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
-
-
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object with the value in it. What is shared stays at the root, and references find their way."""
-    shared = {key: _moved(schema[key]) for key in _SHARED if key in schema}
-    own = {key: value for key, value in schema.items() if key not in shared and key != "$schema"}
-    return {"type": "object", "properties": {MEMBER: _moved(own)}, "required": [MEMBER], **shared}
+    moved: dict[str, Any] = _moved(
+        {key: value for key, value in schema.items() if key not in _LEFT}, References(schema)
+    )
+    shared = {key: moved.pop(key) for key in _SHARED if key in moved}
+    return {"type": "object", "properties": {MEMBER: moved}, "required": [MEMBER], **shared}
 
 
-def _moved(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_moved(member) for member in value]
-    if not isinstance(value, dict):
-        return value
-    moved = {key: _moved(member) for key, member in value.items()}
-    pointer = value.get("$ref")
-    if isinstance(pointer, str) and (pointer == "#" or pointer.startswith("#/")):
-        is_shared = pointer.startswith(tuple(f"#/{key}/" for key in _SHARED))
-        moved["$ref"] = pointer if is_shared else f"#/properties/{MEMBER}{pointer[1:]}"
+def _moved(schema: Any, references: References) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    moved = {
+        keyword: map_members(keyword, operand, lambda member, _: _moved(member, references))
+        for keyword, operand in schema.items()
+    }
+    target = references.find(schema.get("$ref"))
+    if target is not None:
+        moved["$ref"] = write_fragment(
+            target.path if target.path[:1] in _AT_ROOT else ("properties", MEMBER, *target.path)
+        )
     return moved
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.schema.fitting.merging import Flat, merged
+from ferrule.schema.fitting.flattening import Flat, merged
 from ferrule.schema.validation.containment import Answer, contains
 from tests.schema.fitting.schemas import part_of
 
@@ -35,6 +35,8 @@ def test_parts_that_exclude_one_another_accept_nothing() -> None:
     assert merged([{"type": "string"}, {"type": "integer"}]) is None
     assert merged([{"enum": ["a"]}, {"enum": ["b"]}]) is None
     assert merged([{"const": 1}, {"const": True}]) is None
+    assert merged([{"enum": [[1]]}, {"enum": [[True]]}]) is None
+    assert merged([{"type": "string"}, {"type": "integer"}, {"type": "string"}]) is None
 
 
 def test_integers_are_numbers() -> None:
@@ -45,3 +47,9 @@ def test_integers_are_numbers() -> None:
 def test_what_cannot_be_put_into_one_is_told() -> None:
     flat = merged([{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}])
     assert flat is not None and flat.left_out == [("pattern", "b$")]
+    flat = merged([{"minimum": "odd"}, {"minimum": "odd"}, {"minimum": 1}])
+    assert flat is not None and flat.left_out == [("minimum", 1)], (
+        "what is written wrong twice alike is no contradiction"
+    )
+    flat = merged([{"not": {"const": 1}}, {"not": {"const": True}}])
+    assert flat is not None and flat.left_out == [("not", {"const": True})]

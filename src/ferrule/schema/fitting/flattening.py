@@ -8,38 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ferrule.model.value import is_number
+from ferrule.model.value import MISSING
+from ferrule.schema.merging import NEVER, join_operands, same_values
 
-ANNOTATIONS = frozenset(
-    [
-        "title",
-        "description",
-        "default",
-        "examples",
-        "example",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "$comment",
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$recursiveAnchor",
-        "$vocabulary",
-        "$defs",
-        "definitions",
-        "discriminator",
-        "xml",
-        "externalDocs",
-        "nullable",
-    ]
-)
-"""Keywords that judge no value."""
-ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
-_HIGHEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
-_LOWEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 _OBJECTS = frozenset({"properties", "additionalProperties", "patternProperties", "unevaluatedProperties"})
 _LISTS = frozenset({"items", "prefixItems", "additionalItems"})
 _APART = frozenset({"allOf", "$ref", "anyOf", "oneOf"})
@@ -70,45 +41,24 @@ def merged(members: list[dict[str, Any]]) -> Flat | None:
                 continue
             if keyword not in whole:
                 whole[keyword] = operand
-            elif not _joined(whole, keyword, operand):
-                left_out.append((keyword, operand))
+            elif keyword != "format":  # a hint to most providers; the first one is as good as any
+                joined = join_operands(keyword, whole[keyword], operand)
+                if joined is NEVER:
+                    return None
+                if joined is MISSING:
+                    left_out.append((keyword, operand))
+                else:
+                    whole[keyword] = joined
     _join_objects(whole, members)
     _join_lists(whole, members)
     if whole.get("type") == [] or whole.get("enum") == []:
         return None
     if "const" in whole and "enum" in whole:
-        if _same_values([whole["const"]], whole["enum"]):
+        if same_values([whole["const"]], whole["enum"]):
             del whole["enum"]
         else:
             return None
     return Flat(whole, unions, left_out)
-
-
-def _joined(whole: dict[str, Any], keyword: str, operand: Any) -> bool:
-    """Puts a second operand of a keyword in; False where that is not possible (and what stood there stays)."""
-    before = whole[keyword]
-    if keyword in ANNOTATIONS or keyword.startswith("x-") or keyword == "format":
-        return True
-    if keyword == "type":
-        whole[keyword] = common_types(type_words(before), type_words(operand))
-    elif keyword == "enum" and isinstance(before, list) and isinstance(operand, list):
-        whole[keyword] = _same_values(before, operand)
-    elif keyword == "const":
-        if not _same_values([before], [operand]):
-            whole["enum"] = []
-    elif keyword == "required" and isinstance(before, list) and isinstance(operand, list):
-        whole[keyword] = list(dict.fromkeys([*before, *operand]))
-    elif keyword in _HIGHEST and is_number(before) and is_number(operand):
-        whole[keyword] = max(before, operand)
-    elif keyword in _LOWEST and is_number(before) and is_number(operand):
-        whole[keyword] = min(before, operand)
-    elif keyword == "uniqueItems":
-        whole[keyword] = before is True or operand is True
-    elif keyword == "propertyNames":
-        whole[keyword] = {"allOf": [before, operand]}
-    else:
-        return bool(before == operand and type(before) is type(operand))
-    return True
 
 
 def _join_objects(whole: dict[str, Any], members: list[dict[str, Any]]) -> None:
@@ -186,35 +136,3 @@ def _both(said: list[Any]) -> Any:
     if not telling:
         return True
     return telling[0] if len(telling) == 1 else {"allOf": telling}
-
-
-def type_words(written: Any) -> list[str]:
-    """The words of a `type`, which may be one or a list."""
-    if isinstance(written, str):
-        return [written]
-    return [word for word in written if isinstance(word, str)] if isinstance(written, list) else list(ALL_TYPES)
-
-
-def common_types(some: list[str], others: list[str]) -> list[str]:
-    """The types that both lists have; integers are numbers."""
-    found = [word for word in some if word in others or (word == "integer" and "number" in others)]
-    if "integer" in others and "number" in some and "integer" not in found:
-        found.append("integer")
-    return found
-
-
-def _same_values(some: list[Any], others: list[Any]) -> list[Any]:
-    """The values that both lists have."""
-    known = {key_of(value) for value in others}
-    return [value for value in some if key_of(value) in known]
-
-
-def key_of(value: Any) -> Any:
-    """Something to compare JSON values by: 1 is 1.0 but not true."""
-    if isinstance(value, bool):
-        return ("bool", value)
-    if isinstance(value, list):
-        return ("list", tuple(key_of(item) for item in value))
-    if isinstance(value, dict):
-        return ("dict", frozenset((name, key_of(item)) for name, item in value.items()))
-    return value

@@ -1,6 +1,7 @@
 """A JSON Schema as a tree that people read: each field with its type in a few words, whether it is required, and what it means.
 
-Schemas come from anybody: references may go in circles, and nesting and number of fields are bounded.
+Schemas come from anybody: references may go in circles, and nesting and number of fields are bounded. The console and
+`ferrule show` print it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-Node = dict[str, Any]
-"""`name`, `is_required`, `type`, `description`, `values`, `children`."""
+import msgspec
+
+from ferrule.schema.references import References, rooted
 
 _DEEPEST = 8
 _MOST = 400
@@ -24,7 +26,21 @@ _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusi
 _BRANCHES = {"oneOf": "exactly one of", "anyOf": "one of", "allOf": "all of"}
 
 
-def schema_tree(schema: Any) -> list[Node]:
+class SchemaField(msgspec.Struct, frozen=True):
+    """One field of a schema, or one of its alternatives."""
+
+    name: str
+    """Empty for a schema that describes no object."""
+    is_required: bool = False
+    type: str = ""
+    """In a few words, bounds included."""
+    description: str = ""
+    values: tuple[str, ...] = ()
+    """The first words of an `enum`, as JSON."""
+    children: tuple[SchemaField, ...] = ()
+
+
+def schema_tree(schema: Any) -> list[SchemaField]:
     """The fields of a schema; one nameless field for one that describes no object. Empty for no schema."""
     if schema is None:
         return []
@@ -35,11 +51,12 @@ class _Tree:
     """Walks one schema."""
 
     def __init__(self, root: Any) -> None:
-        self._root = root
+        self._root = rooted(root)
+        self._references = References(self._root)
         self._left = _MOST
         self._work = _MOST_WORK
 
-    def fields(self) -> list[Node]:
+    def fields(self) -> list[SchemaField]:
         schema, seen = self._resolved(self._root, ())
         children = self._children(schema, seen, 0)
         is_plain = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
@@ -47,29 +64,29 @@ class _Tree:
             return children
         return [self._node("", self._root, (), 0, is_required=True)]
 
-    def _node(self, name: str, schema: Any, seen: tuple[str, ...], depth: int, *, is_required: bool) -> Node:
+    def _node(self, name: str, schema: Any, seen: tuple[str, ...], depth: int, *, is_required: bool) -> SchemaField:
         self._left -= 1
         found, now_seen = self._resolved(schema, seen)
         description = _text(schema, "description") or _text(found, "description") or _text(found, "title")
         values = found.get("enum") if isinstance(found, dict) else None
-        return {
-            "name": name,
-            "is_required": is_required,
-            "type": self._type(schema, seen),
-            "description": description[:_LONGEST],
-            "values": [_written(value) for value in values[:_MOST_VALUES]] if isinstance(values, list) else [],
-            "children": self._children(found, now_seen, depth + 1),
-        }
+        return SchemaField(
+            name,
+            is_required,
+            self._type(schema, seen),
+            description[:_LONGEST],
+            tuple(_written(value) for value in values[:_MOST_VALUES]) if isinstance(values, list) else (),
+            tuple(self._children(found, now_seen, depth + 1)),
+        )
 
-    def _children(self, schema: Any, seen: tuple[str, ...], depth: int) -> list[Node]:
+    def _children(self, schema: Any, seen: tuple[str, ...], depth: int) -> list[SchemaField]:
         self._work -= 1
         if not isinstance(schema, dict) or depth > _DEEPEST or self._work < 0:
             return []
-        found: list[Node] = []
+        found: list[SchemaField] = []
         for name, member, is_required in _members(schema):
             if self._left <= 0:
                 if self._left == 0:  # said once
-                    found.append(_note("… and more", "not shown: the schema is too large"))
+                    found.append(SchemaField("… and more", description="not shown: the schema is too large"))
                 self._left -= 1
                 break
             found.append(self._node(name, member, seen, depth, is_required=is_required))
@@ -77,11 +94,11 @@ class _Tree:
         found += self._of_branches(schema, seen, depth)
         return found
 
-    def _of_items(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> list[Node]:
+    def _of_items(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> list[SchemaField]:
         items, inner_seen = self._resolved(schema.get("items"), seen)
         return self._children(items, inner_seen, depth) if isinstance(items, dict) else []
 
-    def _of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> Iterator[Node]:
+    def _of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> Iterator[SchemaField]:
         for keyword, word in _BRANCHES.items():
             branches = schema.get(keyword)
             branches = branches if isinstance(branches, list) else []
@@ -96,9 +113,12 @@ class _Tree:
                 if not _has_children(found):
                     continue
                 self._left -= 1
-                node = _note(f"{word}, {number}", _text(found, "title") or _text(found, "description"))
-                node["type"], node["children"] = self._type(branch, seen), self._children(found, now_seen, depth + 1)
-                yield node
+                yield SchemaField(
+                    f"{word}, {number}",
+                    type=self._type(branch, seen),
+                    description=(_text(found, "title") or _text(found, "description"))[:_LONGEST],
+                    children=tuple(self._children(found, now_seen, depth + 1)),
+                )
 
     def _resolved(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
         """What a reference leads to; nothing for one that leads around in a circle, too far, or elsewhere."""
@@ -107,22 +127,9 @@ class _Tree:
             if reference in seen or len(seen) >= _MOST_REFERENCES:
                 return {}, seen
             seen = (*seen, reference)
-            schema = self._at(reference)
+            target = self._references.find(reference)
+            schema = {} if target is None else target.value
         return schema, seen
-
-    def _at(self, reference: str) -> Any:
-        if not reference.startswith("#"):
-            return {}
-        found = self._root
-        for step in reference[1:].split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return {}
-        return found
 
     def _type(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> str:
         """A type in a few words."""
@@ -146,9 +153,10 @@ class _Tree:
         name = reference.rpartition("/")[2][:60] or "the whole"
         if reference in seen or depth > _DEEPEST:
             return f"{name} again"
-        if not reference.startswith("#"):
-            return f"as at {reference[:120]}"
-        return self._type(self._at(reference), (*seen, reference), depth + 1)
+        target = self._references.find(reference)
+        if target is None:
+            return "anything" if reference.startswith("#") else f"as at {reference[:120]}"
+        return self._type(target.value, (*seen, reference), depth + 1)
 
     def _plain_type(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
         kind = schema.get("type")
@@ -187,17 +195,6 @@ def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     others = schema.get("additionalProperties")
     if isinstance(others, dict) and others:
         yield "(any other name)", others, False
-
-
-def _note(name: str, said: str) -> Node:
-    return {
-        "name": name,
-        "is_required": False,
-        "type": "",
-        "description": said[:_LONGEST],
-        "values": [],
-        "children": [],
-    }
 
 
 def _has_children(schema: Any) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.model.hints import choices_at
+from ferrule.model.misfits import choices_at
 from ferrule.settings import Settings, load_settings
 
 

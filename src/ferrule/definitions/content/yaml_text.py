@@ -1,7 +1,8 @@
-"""A definition's text, written quickly: block-style YAML that people can edit and that our quick reader reads.
+"""Writes definitions, quickly: block-style YAML that people can edit and that our quick reader reads.
 
-Every text is quoted that some version of YAML might take for something else. Mappings that occur in many definitions (the
-schemas of a document's components) are written once for each depth and remembered.
+Every text is quoted that some version of YAML might take for something else; there are no anchors and nothing is folded.
+Mappings that occur in many definitions (the schemas of a document's components) are written once for each depth and
+remembered. Dialects, conversions and the import of OpenAPI stand above.
 """
 
 from __future__ import annotations
@@ -21,8 +22,17 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 _LONGEST_LINE = 150
 _LONG = 900
 """Longer texts on one line are not read quickly."""
+_LONGEST_KEY = 160
+"""YAML takes keys of up to 1,024 characters on the line of their value; escapes make six of one."""
 
 Memo = dict[tuple[int, int], tuple[Any, str]]
+
+
+def yaml_text(value: dict[str, Any]) -> str:
+    """A mapping as the lines of a YAML document."""
+    lines: list[str] = []
+    mapping_lines(value, 0, lines, {})
+    return "\n".join(lines) + "\n"
 
 
 def whole(lines: list[str], body: str) -> str:
@@ -54,12 +64,13 @@ def mapping_lines(node: dict[str, Any], depth: int, out: list[str], memo: Memo) 
 
 @lru_cache(maxsize=32768)
 def _pair(depth: int, key: str, value: str) -> str:
-    return f"{'  ' * depth}{_key(key)}: {text_of(value, depth)}"
+    return f"{_opener(depth, key)} {text_of(value, depth)}"
 
 
 @lru_cache(maxsize=16384)
 def _opener(depth: int, key: str) -> str:
-    return f"{'  ' * depth}{_key(key)}:"
+    margin = "  " * depth
+    return f"{margin}{_key(key)}:" if len(key) <= _LONGEST_KEY else f"{margin}? {_quoted(key)}\n{margin}:"
 
 
 def remembered(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
@@ -83,15 +94,21 @@ def _list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) 
             out.append(f"{start} [{flow}]")
             return
     out.append(start)
+    _items(items, depth, out, memo)
+
+
+def _items(items: list[Any], depth: int, out: list[str], memo: Memo) -> None:
     margin = "  " * (depth + 1)
     for item in items:
-        if isinstance(item, dict) and item:
+        if isinstance(item, dict | list | tuple):
             lines: list[str] = []
-            mapping_lines(item, depth + 2, lines, memo)
-            lines[0] = f"{margin}- {lines[0][len(margin) + 2 :]}"
-            out += lines
-        elif isinstance(item, dict | list):
-            out.append(f"{margin}- {_json(item)}")
+            if isinstance(item, dict):
+                mapping_lines(item, depth + 2, lines, memo)
+            else:
+                _items(list(item), depth + 1, lines, memo)
+            empty = "{}" if isinstance(item, dict) else "[]"
+            out.append(f"{margin}- {lines[0][len(margin) + 2 :] if lines else empty}")
+            out += lines[1:]
         elif isinstance(item, str):
             out.append(f"{margin}- {text_of(item, depth + 1)}")
         else:
@@ -108,7 +125,8 @@ def _scalar(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return repr(value)
+        text = repr(value)
+        return text if "e" not in text or "." in text else text.replace("e", ".0e")  # 1e+30 is a text to YAML 1.1
     return _quoted(str(value))
 
 
@@ -152,13 +170,8 @@ def _flow_text(item: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes; YAML's escapes are JSON's, but for characters that come in two halves."""
-    written = json.dumps(_HALF.sub("�", text), ensure_ascii=False)
-    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
-
-
-def _json(value: Any) -> str:
-    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+    """A text in double quotes; YAML's escapes are JSON's, those of half characters too."""
+    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _block(text: str, depth: int) -> str:

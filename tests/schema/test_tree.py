@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ferrule.servers.console.catalog.schema_tree import Node, schema_tree
+from ferrule.schema.tree import SchemaField, schema_tree
 from tests.cpu_time import least_cpu_seconds
 
 
-def rows(nodes: list[Node], depth: int = 0) -> list[str]:
+def rows(nodes: Iterable[SchemaField], depth: int = 0) -> list[str]:
     found = []
     for node in nodes:
-        found.append(f"{'  ' * depth}{node['name']}{'*' if node['is_required'] else ''}: {node['type']}")
-        found += rows(node["children"], depth + 1)
+        found.append(f"{'  ' * depth}{node.name}{'*' if node.is_required else ''}: {node.type}")
+        found += rows(node.children, depth + 1)
     return found
 
 
@@ -49,8 +50,8 @@ def test_fields_have_types_bounds_and_marks() -> None:
         "tags: object",
         "  (any other name): string, at most 5 characters",
     ]
-    assert tree[0]["description"] == "The order."
-    assert tree[5]["values"] == ['"a"', '"b"', '"c"', '"d"', '"e"']
+    assert tree[0].description == "The order."
+    assert tree[5].values == ('"a"', '"b"', '"c"', '"d"', '"e"')
 
 
 def test_unions_show_each_of_their_shapes() -> None:

@@ -6,10 +6,21 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ferrule.definitions.compiler.compose import compose_all
 from ferrule.definitions.compiler.read import split_front_matter
-from ferrule.definitions.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
+from ferrule.definitions.content.yaml_text import (
+    Memo,
+    flow_of,
+    line_of,
+    mapping_lines,
+    remembered,
+    text_of,
+    whole,
+    yaml_text,
+)
 
 
 def lines_of(value: dict[str, Any]) -> list[str]:
@@ -79,3 +90,37 @@ def test_a_mapping_that_many_files_share_is_written_once_for_each_depth() -> Non
 def test_the_body_stands_below_the_front_matter() -> None:
     assert split_front_matter(whole(["a: 1"], "# Notes\nHalf \ud800.\n")) == ("a: 1\n", "\n# Notes\nHalf \ufffd.\n")
     assert whole(["a: 1"], " ") == "---\na: 1\n---\n"
+
+
+TEXTS = st.text(max_size=8) | st.sampled_from(
+    ["yes", "~", "1e3", "012", "- a", "a: b", "#", "", "\u2028", "\x7f", "k" * 200]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4).filter(bool))
+def test_both_readers_get_back_what_was_written(value: dict[str, Any]) -> None:
+    text = yaml_text(value)
+    assert compose_all(text)[0].value == value
+    assert yaml.safe_load(text) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"name": "x", "no": 1, "a b": True}, 'name: x\n"no": 1\n"a b": true\n'),
+        ({"a": {"b": [1, {"c": None, "d": 2}]}}, "a:\n  b:\n    - 1\n    - c: null\n      d: 2\n"),
+        ({"a": [[1, 2], [], {}]}, "a:\n  - - 1\n    - 2\n  - []\n  - {}\n"),
+        ({"a": 1e30, "b": 1.5e-7, "c": [[1e30]]}, "a: 1.0e+30\nb: 1.5e-07\nc:\n  - - 1.0e+30\n"),
+        ({"k" * 161: 1, "a": {"k" * 161: "x"}}, f'? "{"k" * 161}"\n: 1\na:\n  ? "{"k" * 161}"\n  : x\n'),
+        ({"a": "\u2028\x7f"}, 'a: "\\u2028\\u007f"\n'),
+        ({"a": "half \ud800"}, 'a: "half \\ud800"\n'),
+    ],
+)
+def test_a_value_is_laid_out_so(value: dict[str, Any], text: str) -> None:
+    assert yaml_text(value) == text
+    assert yaml.safe_load(text) == value

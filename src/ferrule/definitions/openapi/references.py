@@ -1,0 +1,300 @@
+"""Follows `$ref`s of an OpenAPI document to their end, and to files beside it when somebody gives a way to read them.
+
+`Circles` tells which referenced schemas contain themselves, found once for all that a reference reaches. Nothing is fetched.
+This module knows nothing of operations.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import JsonValue, Path, dig
+from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step, write_fragment
+from ferrule.schema.references import rooted, survey
+
+REFERENCE = "OAS-2"
+"""A `$ref` that leads nowhere, in circles, or out of the document."""
+Load = Callable[[str], JsonValue]
+"""The value of a file, by its name relative to the document. Raises KeyError when there is none to be had."""
+_MOST_STEPS = 100
+_FILE_ENDINGS = (".json", ".yaml", ".yml")
+_ABROAD = "copy it into the document; only files beside a local document are read, and nothing is fetched"
+
+
+class Broken(Exception):
+    """Something of a document that cannot be used. Carries what to tell."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def broken(rule: str, path: Path, message: str, hint: str | None = None) -> Broken:
+    """An error to raise."""
+    return Broken(Finding(rule, path, message, Severity.ERROR, hint))
+
+
+class Target(NamedTuple):
+    """What a reference leads to."""
+
+    value: Any
+    path: Path
+    """Where it stands in the document; empty when it stands in another file."""
+    key: str
+    """The last reference of the chain: one for all ways that lead there."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its address: what people call it."""
+        return unescape_step(unquote(self.key.rsplit("/", 1)[-1].rsplit("#", 1)[-1]))
+
+
+class References:
+    """The references of one document. Each is followed once."""
+
+    def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
+        self._homes: dict[str, Path] = {}
+        """Where the schemas stand that have an address of their own (`$id`)."""
+        self._files: dict[str, Any] = {"": self._without_addresses(root)}
+        self._load = load
+        self._own_name = file_name
+        said = root.get("$self")
+        self._self = said.partition("#")[0] if isinstance(said, str) else ""
+        self._known: dict[str, Target] = {}
+        self._anchors: dict[str, Path] | None = None
+
+    def __contains__(self, ref: str) -> bool:
+        """True for a reference that was followed to its end."""
+        return ref in self._known
+
+    def follow(self, ref: object, at: Path) -> Target:
+        """What a reference leads to, which is no reference itself. `at`: where it is written. Raises Broken."""
+        if not isinstance(ref, str):
+            raise broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
+        known = self._known.get(ref)
+        if known is not None:
+            return known
+        seen: set[str] = set()
+        target = self._step(ref, at)
+        while isinstance(target.value, dict) and isinstance(inner := target.value.get("$ref"), str):
+            if target.value.keys() - _BESIDE:  # a schema of its own that also refers
+                break
+            if target.key in seen or len(seen) > _MOST_STEPS:
+                raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads back to itself")
+            seen.add(target.key)
+            target = self._step(inner, at)
+        self._known[ref] = target
+        return target
+
+    def _step(self, ref: str, at: Path) -> Target:
+        file, _, fragment = ref.partition("#")
+        if file and file in (self._self, self._own_name):
+            file = ""
+        home = self._homes.get(file)
+        if home is not None:
+            is_pointer = not fragment or fragment.startswith("/")
+            file, fragment = "", f"{write_fragment(home)[1:]}{fragment}" if is_pointer else fragment
+        if file:
+            file = self._name_of(file, ref, at)
+        value = self._files.get(file, _MISSING)
+        if value is _MISSING:
+            value = self._loaded(file, ref, at)
+        if fragment and not fragment.startswith("/"):
+            return self._anchored(file, fragment, ref, at)
+        steps = read_fragment(fragment)
+        value, path = follow_steps(value, steps)
+        if len(path) < len(steps):
+            raise broken(
+                REFERENCE,
+                (*at, "$ref"),
+                f"the reference {_short(ref)} leads nowhere: there is no {steps[len(path)][:60]!r}",
+                "define it, or correct the reference",
+            )
+        return Target(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
+
+    def _without_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
+        """The document, with the schemas that have an address written as if they had none: `#/…` begins at its root."""
+        components = found if isinstance(found := root.get("components"), dict) else {}
+        schemas = found if isinstance(found := components.get("schemas"), dict) else {}
+        made: dict[str, Any] = {}
+        for name, schema in schemas.items():
+            if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
+                at = ("components", "schemas", name)
+                addresses, _ = survey(schema)
+                self._homes |= {address: at + path for address, path in addresses.resources.items() if address}
+                made[name] = rooted(schema, at)
+        return {**root, "components": {**components, "schemas": {**schemas, **made}}} if made else root
+
+    def _name_of(self, file: str, ref: str, at: Path) -> str:
+        """The file as `load` takes it. Raises Broken for addresses, and for files that are not beside the document."""
+        name = posixpath.normpath(unquote(file))
+        if ":" in file or name.startswith(("/", "..")) or self._load is None:
+            raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads out of the document", _ABROAD)
+        return name
+
+    def _loaded(self, file: str, ref: str, at: Path) -> Any:
+        try:
+            if self._load is None:
+                raise KeyError(file)
+            value = self._load(file)
+        except KeyError:
+            raise broken(
+                REFERENCE, (*at, "$ref"), f"the file of the reference {_short(ref)} cannot be read", _ABROAD
+            ) from None
+        value = _moved(value, file, self._own_name)
+        self._files[file] = value
+        return value
+
+    def _anchored(self, file: str, anchor: str, ref: str, at: Path) -> Target:
+        if not file:
+            if self._anchors is None:
+                self._anchors = _anchors_of(self._files[""])
+            path = self._anchors.get(anchor)
+            if path is not None:
+                return Target(dig(self._files[""], path), path, f"#{anchor}")
+        raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads to an anchor that nobody set")
+
+
+_MISSING: Any = object()
+_BESIDE = frozenset({"$ref", "description", "summary"})
+
+
+def _short(ref: str) -> str:
+    return repr(ref if len(ref) <= 120 else ref[:117] + "…")
+
+
+def _moved(value: Any, file: str, own_name: str) -> Any:
+    """A file's value with its references as the document itself would write them."""
+    folder = posixpath.dirname(file)
+
+    def address(ref: str) -> str:
+        name, mark, fragment = ref.partition("#")
+        if not name:
+            return f"{file}{mark}{fragment}"
+        if ":" in name:
+            return ref
+        name = posixpath.normpath(posixpath.join(folder, unquote(name)))
+        return f"{'' if name == own_name else name}{mark or '#'}{fragment}"
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, list):
+            return [walk(item) if isinstance(item, dict | list) else item for item in node]
+        moved = {key: walk(item) if isinstance(item, dict | list) else item for key, item in node.items()}
+        if isinstance(moved.get("$ref"), str):
+            moved["$ref"] = address(moved["$ref"])
+        mapping = moved.get("mapping")
+        if "propertyName" in moved and isinstance(mapping, dict):
+            moved["mapping"] = {
+                word: address(ref) if isinstance(ref, str) and ("#" in ref or ref.endswith(_FILE_ENDINGS)) else ref
+                for word, ref in mapping.items()
+            }
+        return moved
+
+    return walk(value) if isinstance(value, dict | list) else value
+
+
+def _anchors_of(root: dict[str, Any]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    stack: list[tuple[Any, Path]] = [(root.get("components"), ("components",))]
+    while stack:
+        node, path = stack.pop()
+        if isinstance(node, dict):
+            for word in ("$anchor", "$dynamicAnchor"):
+                name = node.get(word)
+                if isinstance(name, str):
+                    found.setdefault(name, path)
+            stack += [(item, (*path, key)) for key, item in node.items() if isinstance(item, dict | list)]
+        elif isinstance(node, list):
+            stack += [(item, (*path, index)) for index, item in enumerate(node) if isinstance(item, dict | list)]
+    return found
+
+
+_DATA = frozenset({"example", "examples", "default", "enum", "const"})
+
+
+def refs_in(schema: Any) -> Iterator[str]:
+    """Every reference that a schema holds, those of a discriminator's mapping too."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            ref = node.get("$ref")
+            if isinstance(ref, str):
+                yield ref
+            for key, member in node.items():
+                if key not in _DATA and isinstance(member, dict | list):
+                    stack.append(member)
+            mapping = node.get("mapping")
+            if "propertyName" in node and isinstance(mapping, dict):
+                yield from (each for each in mapping.values() if isinstance(each, str) and "/" in each)
+        elif isinstance(node, list):
+            stack += [item for item in node if isinstance(item, dict | list)]
+
+
+class Circles:
+    """Tells recursive schemas from others (Tarjan, without recursion of its own)."""
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+        self._number: dict[str, int] = {}
+        self._lowest: dict[str, int] = {}
+        self._open: list[str] = []
+        self._is_open: set[str] = set()
+        self._recursive: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        if key not in self._number:
+            self._search(key)
+        return key in self._recursive
+
+    def _search(self, start: str) -> None:
+        stack: list[tuple[str, Iterator[str]]] = [(start, self._next_of(start))]
+        while stack:
+            key, following = stack[-1]
+            for after in following:
+                if after not in self._number:
+                    stack.append((after, self._next_of(after)))
+                    break
+                if after in self._is_open:
+                    self._lowest[key] = min(self._lowest[key], self._number[after])
+                    if after == key:
+                        self._recursive.add(key)
+            else:
+                stack.pop()
+                if stack:
+                    around = stack[-1][0]
+                    self._lowest[around] = min(self._lowest[around], self._lowest[key])
+                if self._lowest[key] == self._number[key]:
+                    self._close(key)
+
+    def _next_of(self, key: str) -> Iterator[str]:
+        """Enters a node, and gives those it leads to."""
+        self._number[key] = self._lowest[key] = len(self._number)
+        self._open.append(key)
+        self._is_open.add(key)
+        found: dict[str, None] = {}
+        try:
+            value = self._references.follow(key, ()).value
+        except Broken:
+            return iter(())
+        for ref in refs_in(value):
+            try:
+                found[self._references.follow(ref, ()).key] = None
+            except Broken:
+                continue
+        return iter(found)
+
+    def _close(self, key: str) -> None:
+        members = []
+        while True:
+            member = self._open.pop()
+            self._is_open.discard(member)
+            members.append(member)
+            if member == key:
+                break
+        if len(members) > 1:
+            self._recursive.update(members)
