@@ -6,17 +6,16 @@ call is made and nothing is written.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ferrule.app.preview.preview import Verdict, preview_tool
 from ferrule.contracts.policy import Judged, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Listed, Readiness
 from ferrule.errors import FerruleError
-from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record, Tool
 from ferrule.runtime.policy.classifiers import BUILTIN
@@ -28,8 +27,6 @@ from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.surface.build import build_surface
 
 CallerKind = Literal["agent", "role", "surface", "anyone"]
-Access = Literal["allowed", "asks", "denied", "hidden"]
-_ANSWERS: dict[str, Access] = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 _SOMEBODY = "somebody"
 _HERE = "console"
 
@@ -53,8 +50,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: CallerKind
     name: str
-    access: Access
-    """`hidden`: it is not among its tools."""
+    access: Verdict
+    """`blocked` also where it is not among its tools."""
     why: str
     is_deferred: bool = False
     """True when it is found by search only."""
@@ -103,7 +100,7 @@ class _Alone:
         return self._whole.documentation(tool)
 
 
-async def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
+def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
     """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
     versions = here.catalog.versions(tool_id)
     if not versions:
@@ -113,7 +110,7 @@ async def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[R
     for kind, name in _callers(here.catalog):
         if len(found) == most:
             return found, True
-        found.append(await _reach(tool_id, kind, name, alone))
+        found.append(_reach(tool_id, kind, name, alone))
     return found, False
 
 
@@ -125,7 +122,7 @@ def _callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
     yield from (("surface", name) for name in sorted({record.record_id for record in catalog.records("surface")}))
 
 
-async def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
+def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
     request = SurfaceRequest(
         principal=_SOMEBODY,
         channel=_HERE,
@@ -145,42 +142,22 @@ async def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances)
             settings=here.settings,
         )
     except FerruleError as error:
-        return Reach(kind=kind, name=name, access="hidden", why=str(error))
+        return Reach(kind=kind, name=name, access="blocked", why=str(error))
     entry = surface.entries.get(tool_id)
     if entry is None:
-        return Reach(kind=kind, name=name, access="hidden", why="it is not among its tools")
-    return await _judged(kind, name, entry, surface.request, here)
-
-
-async def _judged(
-    kind: CallerKind, name: str, entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances
-) -> Reach:
-    rules = _rules(entry, request, here)
-    if not entry.is_visible and not entry.is_judged:
-        return Reach(kind=kind, name=name, access="hidden", why=entry.detail or str(entry.reason or ""), rules=rules)
-    ruling, is_fixed = await _ruling(entry, request, here)
+        return Reach(kind=kind, name=name, access="blocked", why="it is not among its tools")
+    found = preview_tool(entry, surface.request, here.engine)
+    is_blocked = found.verdict == "blocked"
     return Reach(
         kind=kind,
         name=name,
-        access=_ANSWERS[ruling.behavior],
-        why=ruling.message,
+        access=found.verdict,
+        why=found.why,
         is_deferred=entry.standing == "deferred",
-        approval_from=entry.approval_from,
-        depends_on_input=not is_fixed,
-        rules=rules,
+        approval_from=() if is_blocked else entry.approval_from,
+        depends_on_input=found.verdict == "depends",
+        rules=_rules(entry, surface.request, here),
     )
-
-
-async def _ruling(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[Ruling, bool]:
-    """What the policy says of a call without arguments, and whether it says so of every call."""
-    try:
-        program = here.engine.program(entry, request)
-        if program.fixed is not None:
-            return program.fixed, True
-        said: Ruling | Awaitable[Ruling] = program.decide(_call(entry, here.now))
-        return (await said if inspect.isawaitable(said) else said), False
-    except Exception as error:  # whatever a policy fails with is a no, here as for calls
-        return Ruling("deny", f"the policy failed ({type(error).__name__}), so nothing is allowed", "other"), True
 
 
 def _call(entry: SurfaceEntry, now: int) -> Judged:

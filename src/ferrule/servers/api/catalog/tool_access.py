@@ -33,7 +33,10 @@ class AccessState(msgspec.Struct, kw_only=True):
 
     kind: Annotated[str, says("`agent`, `role`, `surface`, or `anyone` who calls as none of them.")]
     name: str
-    access: Annotated[str, says("`allowed`, `asks`, `denied`, or `hidden` when it is not among its tools.")]
+    access: Annotated[
+        str,
+        says("`allow`, `ask`, `depends` (on the call), `deny`, or `blocked` before the policy is asked."),
+    ]
     why: str
     is_deferred: Annotated[bool, says("True when it finds the tool by search only.")]
     approval_from: Annotated[list[str], says("Who demands an approval: `tool`, `role`, `agent`, `policy`.")]
@@ -90,7 +93,7 @@ async def get_tool_access(ask: Ask) -> Replied:
     here = Circumstances(
         app.catalog, app.policy, await off_ids(ask), app.readiness, app.surface_settings, app.services.now()
     )
-    found, is_cut = await reach_of(tool_id, here, _MOST_CALLERS)
+    found, is_cut = reach_of(tool_id, here, _MOST_CALLERS)
     state = ToolAccess(
         tool_id=tool_id,
         policy_digest=app.policy.digest,
