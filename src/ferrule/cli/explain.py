@@ -22,8 +22,8 @@ from ferrule.cli.show.story_text import story_lines
 from ferrule.contracts.surface import Listed
 from ferrule.errors import FerruleError
 from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.story import Considered, Story, story_of
 from ferrule.model.journal import StoredEntry
+from ferrule.model.story import Considered, Story
 from ferrule.runtime.policy.engine import RuleEngine, engine_of
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.catalogs import SealedCatalog
@@ -74,7 +74,9 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
     if as_events:
         _print_events(sorted([*rows, *news], key=lambda row: row.seq), workspace.namespace, as_json)
     else:
-        _print_story(story_of(rows, news, rules=lambda story: considered(story, workspace)), as_json)
+        story = Story(rows, news)
+        story.considered = considered(story, workspace)
+        _print_story(story, as_json)
     return 0
 
 

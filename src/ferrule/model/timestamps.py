@@ -15,6 +15,11 @@ def iso(at: int) -> str:
     return datetime.fromtimestamp(at // MICROSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{at % MICROSECONDS:06d}Z"
 
 
+def milliseconds(nanoseconds: int) -> float:
+    """Returns a duration for people and for telemetry: to the microsecond."""
+    return round(nanoseconds / 1_000_000, 3)
+
+
 def parse_iso(text: str) -> int:
     """The moment an ISO 8601 text names; without an offset it is UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text)

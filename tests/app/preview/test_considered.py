@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.app.preview.considered import considered
 from ferrule.contracts.surface import Listed
-from ferrule.ledger.history.story import Story, story_of
+from ferrule.model.story import Story
 from tests.ledger.history.rows import SCENARIOS, Ledger, Writer
 from tests.runtime.policy.samples import engine
 from tests.runtime.surface.parts import a_tool
@@ -25,7 +25,7 @@ def decided(inputs: dict[str, object]) -> Story:
     ledger = Ledger()
     writer = Writer(ledger, "inv_1", tool="acme.search").enter("planned", "selected", "arguments_ready")
     writer.decide("deny").enter("denied").row("call", status="denied", inputs=inputs)
-    return story_of(ledger.rows)
+    return Story(ledger.rows)
 
 
 def test_every_rule_is_told_with_whether_it_fits_and_what_has_changed() -> None:
@@ -37,7 +37,7 @@ def test_every_rule_is_told_with_whether_it_fits_and_what_has_changed() -> None:
 def test_a_call_that_no_rule_was_asked_about_has_none() -> None:
     ledger = Ledger()
     SCENARIOS["unknown_tool"](ledger)
-    told = considered(story_of(ledger.rows), Listed(a_tool(), "d"), engine())
+    told = considered(Story(ledger.rows), Listed(a_tool(), "d"), engine())
     assert (told.rules, told.remark) == ((), "")
 
 

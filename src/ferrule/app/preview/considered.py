@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.policy import Judged, PolicyEngine
 from ferrule.contracts.surface import Listed
-from ferrule.ledger.history.story import Considered, RuleNote, Story
+from ferrule.model.story import Considered, RuleNote, Story
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import RuleEngine, explain_rules
