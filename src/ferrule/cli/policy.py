@@ -15,7 +15,7 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.app.preview.trial import CaseOutcome, Tried
+from ferrule.app.preview.trial import CaseResult, Tried
 from ferrule.app.preview.trial import Trial as Asked
 from ferrule.cli.options import json_option, tools_here, workspace_option
 from ferrule.definitions.reporters.excerpt import cleaned
@@ -48,7 +48,7 @@ class Trial:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
-    def test(self, cases: Iterable[Case]) -> list[CaseOutcome]:
+    def test(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
         return asyncio.run(self._asked.test(cases))
 
@@ -103,16 +103,16 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
     """
     workspace = Workspace.open(path)
     cases = _cases(Path(file) if file is not None else workspace.root / CASES)
-    outcomes = Trial(workspace, is_personal=False).test(cases)
-    failed = sum(failure is not None for _, _, failure in outcomes)
+    results = Trial(workspace, is_personal=False).test(cases)
+    failed = sum(not result.passed for result in results)
     if as_json:
-        records = [tested.to_record() for tested in outcomes]
+        records = [msgspec.to_builtins(result) for result in results]
         click.echo(json.dumps({"cases": records, "failed": failed}, indent=2, ensure_ascii=False))
         return int(failed > 0)
-    for case, _, failure in outcomes:
-        click.echo(cleaned(f"{'pass' if failure is None else 'FAIL'}  {case.name}"))
-        if failure is not None:
-            click.echo(cleaned(f"      line {case.line}: {failure}"))
+    for result in results:
+        click.echo(cleaned(f"{'pass' if result.passed else 'FAIL'}  {result.name}"))
+        if result.failure is not None:
+            click.echo(cleaned(f"      line {result.line}: {result.failure}"))
     click.echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}: {len(cases) - failed} passed, {failed} failed")
     return int(failed > 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.app.preview.preview import Preview
-from ferrule.app.preview.trial import CaseOutcome, Trial, Tried, failure_of
+from ferrule.app.preview.trial import Trial, Tried, failure_of, result_of
 from ferrule.errors import PolicyError
 from ferrule.model.decision import Ruling
 from ferrule.model.tool import SafetyFacts
@@ -70,7 +70,7 @@ def test_a_case_that_cannot_be_judged_fails_and_the_others_are_tested_all_the_sa
     cases = [Case("case", 1, name, "allow", arguments, "", {}) for name, arguments in asked]
     found = asyncio.run(trial().test(cases))
     assert [one.failure is None for one in found] == [False, True, False]
-    assert found[0].preview is None and found[2].preview is not None
+    assert found[0].behavior is None and found[2].behavior == "ask"
 
 
 LARGE = Case("large", 1, "refund", "ask", {}, "large", {})
@@ -105,7 +105,6 @@ def test_a_case_may_expect_a_call_to_be_blocked_and_blocked_is_no_deny() -> None
 
 def test_a_record_says_whether_the_case_passed() -> None:
     ruling = Ruling("ask", "why", rule_refs=("large",))
-    passed = CaseOutcome(LARGE, ruled(ruling), None).to_record()
-    failed = CaseOutcome(LARGE, None, "there is no such tool").to_record()
-    assert (passed["passed"], passed["behavior"], passed["rule_refs"]) == (True, "ask", ["large"])
-    assert (failed["passed"], failed["behavior"], failed["failure"]) == (False, None, "there is no such tool")
+    passed, failed = result_of(LARGE, ruled(ruling), None), result_of(LARGE, None, "there is no such tool")
+    assert (passed.passed, passed.behavior, passed.rule_refs) == (True, "ask", ("large",))
+    assert (failed.passed, failed.behavior, failed.failure) == (False, None, "there is no such tool")

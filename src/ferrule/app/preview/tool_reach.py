@@ -31,17 +31,17 @@ _SOMEBODY = "somebody"
 _HERE = "console"
 
 
-class RuleOn(msgspec.Struct, frozen=True):
-    """A rule that concerns a caller's calls of a tool."""
+class AccessRule(msgspec.Struct, frozen=True):
+    """A rule that concerns somebody's calls of a tool."""
 
     rule_id: str
     decision: str
     place: str
     """Where it is written."""
     reason: str
-    condition: str = ""
-    """What a call must be like for it to hold; empty when it always does."""
-    is_always: bool = True
+    condition: str
+    """What a call must be like for it to hold, in words; empty: anything."""
+    is_always: bool
     """False when it holds for some calls only."""
 
 
@@ -58,7 +58,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     approval_from: tuple[str, ...] = ()
     depends_on_input: bool = False
     """True when other arguments than none may be decided otherwise."""
-    rules: tuple[RuleOn, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
 
 
 class Circumstances(NamedTuple):
@@ -164,7 +164,7 @@ def _call(entry: SurfaceEntry, now: int) -> Judged:
     return Judged({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
 
 
-def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[RuleOn, ...]:
+def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[AccessRule, ...]:
     """The rules that hold for every call of this caller, then those that hold for some."""
     engine = here.engine
     if not isinstance(engine, RuleEngine):
@@ -181,7 +181,7 @@ def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) ->
     return tuple(sorted(found, key=lambda rule: not rule.is_always))
 
 
-def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[RuleOn]:
+def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[AccessRule]:
     """Rules about this tool that hold only for certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []
@@ -194,8 +194,8 @@ def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[RuleOn]:
     ]
 
 
-def _told(rule: PolicyRule, *, is_always: bool) -> RuleOn:
-    return RuleOn(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
+def _told(rule: PolicyRule, *, is_always: bool) -> AccessRule:
+    return AccessRule(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
 
 
 _OPERATORS: Mapping[str, str] = {

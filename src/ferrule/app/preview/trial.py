@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ferrule.app.preview.preview import Preview, preview_call
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Listed, Provider
@@ -29,29 +31,36 @@ class Tried(NamedTuple):
     preview: Preview
 
 
-class CaseOutcome(NamedTuple):
-    """One case and what became of it."""
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One case of the table, and what became of it."""
 
-    case: Case
-    preview: Preview | None
-    """None when the caller has no such tool."""
+    name: str
+    line: int
+    """Where it stands in its file."""
+    tool: str
+    expect: str
+    behavior: str | None
+    """The verdict; null when the caller has no such tool."""
+    rule_refs: tuple[str, ...]
+    """Every rule that matched, the deciding one first."""
+    passed: bool
     failure: str | None
-    """What is wrong; None when it is as expected."""
+    """What is wrong; null when it is as expected."""
 
-    def to_record(self) -> dict[str, Any]:
-        """Returns the case as JSON."""
-        case, found = self.case, self.preview
-        ruling = found.ruling if found is not None else None
-        return {
-            "name": case.name,
-            "line": case.line,
-            "tool": case.tool,
-            "expect": case.expect,
-            "behavior": found.verdict if found is not None else None,
-            "rule_refs": list(ruling.rule_refs) if ruling is not None else [],
-            "passed": self.failure is None,
-            "failure": self.failure,
-        }
+
+def result_of(case: Case, found: Preview | None, failure: str | None) -> CaseResult:
+    """Returns the result of a case. `found`: what would become of its call; None when the caller has no such tool."""
+    ruling = found.ruling if found is not None else None
+    return CaseResult(
+        name=case.name,
+        line=case.line,
+        tool=case.tool,
+        expect=case.expect,
+        behavior=found.verdict if found is not None else None,
+        rule_refs=ruling.rule_refs if ruling is not None else (),
+        passed=failure is None,
+        failure=failure,
+    )
 
 
 def failure_of(case: Case, found: Preview) -> str | None:
@@ -91,16 +100,16 @@ class Trial:
         found = await preview_call(entry, request, self.engine, arguments, now=now, classifiers=self._classifiers)
         return Tried(entry, request, found)
 
-    async def test(self, cases: Iterable[Case]) -> list[CaseOutcome]:
+    async def test(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
         return [await self._tested(case) for case in cases]
 
-    async def _tested(self, case: Case) -> CaseOutcome:
+    async def _tested(self, case: Case) -> CaseResult:
         try:
             found = (await self.try_call(case.tool, case.arguments, case.caller)).preview
         except FerruleError as error:
-            return CaseOutcome(case, None, str(error))
-        return CaseOutcome(case, found, failure_of(case, found))
+            return result_of(case, None, str(error))
+        return result_of(case, found, failure_of(case, found))
 
     def considered(self, tried: Tried) -> list[Considered]:
         """Every rule, with what came of it; none where the policy cannot be used."""

@@ -16,6 +16,7 @@ from ferrule.model.story import Story
 from ferrule.model.story_parts import differences
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.runtime.approval.check import person
+from ferrule.runtime.approval.inbox import EditCheck
 from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.api.ask import Ask
@@ -91,12 +92,9 @@ class EditBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-class EditState(msgspec.Struct, kw_only=True):
+class EditState(EditCheck, frozen=True, kw_only=True):
     """What an edit would make of an input."""
 
-    problem: Annotated[str | None, says("Why it cannot be approved like that; null when it can.")]
-    input: Any
-    edited: Any
     differences: list[Record]
     to_type: Annotated[Record | None, says("As for the call itself, after the edit.")]
 
@@ -230,9 +228,7 @@ async def check_edit(ask: Ask) -> Replied:
     found = () if made.edited is None else differences(made.input, made.edited)
     return Reply(
         EditState(
-            problem=made.problem,
-            input=made.input,
-            edited=made.edited,
+            **msgspec.structs.asdict(made),
             differences=[msgspec.to_builtins(each) for each in found],
             to_type=None if review.thing is None else msgspec.to_builtins(review.thing),
         )

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ferrule.app.preview.trial import Trial, Tried
+from ferrule.app.preview.trial import CaseResult, Trial, Tried
 from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.cases import Case, read_cases
@@ -76,19 +76,6 @@ class PolicyExplanation(msgspec.Struct, kw_only=True):
     classifiers: list[Record]
     shadow: Record | None
     rules: list[RuleConsidered]
-
-
-class CaseResult(msgspec.Struct, kw_only=True):
-    """One case of the table, and what became of it."""
-
-    name: str
-    line: int
-    tool: str
-    expect: str
-    behavior: str | None
-    rule_refs: list[str]
-    passed: bool
-    failure: str | None
 
 
 class CaseResults(msgspec.Struct, kw_only=True):
@@ -191,9 +178,8 @@ async def _run(ask: Ask) -> CaseResults:
         return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
     engine = await asyncio.to_thread(_own_engine, app.root)
     tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
-    results = [CaseResult(**one.to_record()) for one in tested]
-    passed = sum(one.passed for one in results)
-    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(results) - passed, cases=results)
+    passed = sum(one.passed for one in tested)
+    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(tested) - passed, cases=tested)
 
 
 def _cases(root: Path) -> list[Case] | None:
