@@ -80,7 +80,7 @@ def test_rules_that_cannot_be_told_say_why(workspace: Path, tmp_path: Path, monk
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
     told = Story(ledger.rows)
-    assert "not in the sealed catalog" in considered(told, Workspace.open(workspace)).remark
+    assert "not in the catalog" in considered(told, Workspace.open(workspace)).remark
     (workspace / "policy.toml").write_text("[[rules]]\n")
     assert "cannot be told" in considered(told, Workspace.open(workspace)).remark
     SCENARIOS["unknown_tool"](ledger)

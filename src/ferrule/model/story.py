@@ -97,6 +97,8 @@ class Considered(msgspec.Struct, frozen=True):
     rules: tuple[RuleNote, ...] = ()
     remark: str = ""
     """What to know about them: the policy has changed since, the tool is gone."""
+    verdict: str = ""
+    """What would become of the call now: `allow`, `ask`, `deny` or `blocked`; empty where that cannot be told."""
 
 
 class Story:
@@ -328,6 +330,7 @@ class Story:
             "decisions": [made.to_record(self.invocation_id, number) for number, made in enumerate(self.decisions)],
             "rules": [msgspec.to_builtins(rule) for rule in self.considered.rules],
             "rules_remark": self.considered.remark,
+            "verdict_now": self.considered.verdict,
             "requests": [request_record(request) for request in self.requests],
             "answers": [answer_record(answer) for answer in self.answers],
             "phases": [run.to_record() for run in self.phases],

@@ -99,7 +99,5 @@ async def after_last(store: Store) -> int:
 async def told_story(store: Store, rows: Rows, catalog: CatalogView, engine: PolicyEngine) -> Story:
     """The whole story of a call, with the rules of the policy in force."""
     story = Story(rows, await store.news_of(rows[0].call))
-    versions = catalog.versions(story.header.tool_id)
-    listed = next((one for one in versions if one.tool.version == story.header.tool_version), None)
-    story.considered = considered(story, listed, engine)
+    story.considered = await considered(story, catalog, engine)
     return story

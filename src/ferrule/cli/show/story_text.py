@@ -146,6 +146,8 @@ def _decision(decision: Decision) -> str:
 
 
 def _rules(story: Story) -> Iterator[str]:
+    if story.considered.verdict:
+        yield from row("now", f"{story.considered.verdict}, were it made again")
     if story.considered.remark:
         yield from row("", story.considered.remark)
     for rule in sorted(story.considered.rules, key=lambda rule: not rule.is_matched):
