@@ -6,9 +6,8 @@ when it is asked for, so a line in a list costs no more than what it shows. It k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -22,6 +21,7 @@ from ferrule.model.journal import (
     ResultPayload,
     Segment,
     StoredEntry,
+    header_of,
     state_times,
 )
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
@@ -101,6 +101,24 @@ class Considered(msgspec.Struct, frozen=True):
     """What would become of the call now: `allow`, `ask`, `deny` or `blocked`; empty where that cannot be told."""
 
 
+T = TypeVar("T")
+
+
+class _Part(Generic[T]):
+    """A part of a story, worked out when it is asked for and kept. That of `functools` takes a lock each time on Python 3.11,
+    which costs more than most parts do."""
+
+    def __init__(self, work_out: Callable[[Any], T]) -> None:
+        self._work_out = work_out
+        self._name = work_out.__name__
+        self.__doc__ = work_out.__doc__
+
+    def __get__(self, story: Story, owner: type[Story]) -> T:
+        found: T = self._work_out(story)
+        story.__dict__[self._name] = found
+        return found
+
+
 class Story:
     """Everything the ledger knows about one call."""
 
@@ -123,27 +141,27 @@ class Story:
         """The id of the call."""
         return self.rows[0].call
 
-    @cached_property
+    @_Part
     def segments(self) -> tuple[Segment, ...]:
         """The body of each row. Raises LedgerDamaged."""
         return tuple(row.segment() for row in self.rows)
 
-    @cached_property
+    @_Part
     def header(self) -> Header:
         """For whom which tool was called, through what."""
-        return self.rows[0].header()
+        return header_of(self.segments[0])
 
     @property
     def created_at(self) -> int:
         """When it was planned: microseconds since 1970."""
         return self.segments[0].created_at
 
-    @cached_property
+    @_Part
     def states(self) -> tuple[tuple[State, int], ...]:
         """The states that its rows name, each with the time it was entered: nanoseconds since it was planned."""
         return tuple(pair for segment in self.segments for pair in state_times(segment))
 
-    @cached_property
+    @_Part
     def moves(self) -> tuple[Move, ...]:
         """Every change of state; times never go back (AT-97)."""
         moves: list[Move] = []
@@ -179,15 +197,15 @@ class Story:
         """What went wrong."""
         return self.segments[-1].error
 
-    @cached_property
+    @_Part
     def result(self) -> ResultPayload | None:
         """What its result holds; None while there is none, and when it was erased."""
         payload = self.rows[-1].inputs()
         return None if payload is None or payload.result is None else _decode_result(payload.result)
 
-    @cached_property
-    def inputs(self) -> tuple[InputView, ...]:
-        """The four inputs as they were last. None in a payload means "as the one before"."""
+    @_Part
+    def input_values(self) -> dict[str, Any]:
+        """The four inputs as they were last, by name. None in a payload means "as the one before"."""
         found: dict[str, bytes] = {}
         for row in self.rows:
             payload = row.inputs()
@@ -196,11 +214,16 @@ class Story:
                 current = getattr(payload, name) or current
                 if current is not None:
                     found[name] = current
-        values = [(name, json_or_text(found[name])) for name in INPUTS if name in found]
-        befores = [values[0][1], *(value for _, value in values)] if values else []
+        return {name: json_or_text(found[name]) for name in INPUTS if name in found}
+
+    @_Part
+    def inputs(self) -> tuple[InputView, ...]:
+        """The same, each with what differs from the one before it."""
+        values = self.input_values
+        befores = [*values.values()]
         return tuple(
             InputView(name, value, differences(before, value))
-            for (name, value), before in zip(values, befores, strict=False)
+            for (name, value), before in zip(values.items(), (*befores[:1], *befores), strict=False)
         )
 
     @property
@@ -208,32 +231,32 @@ class Story:
         """True when inputs or result were destroyed."""
         return any(row.is_erased for row in self.rows)
 
-    @cached_property
+    @_Part
     def mutations(self) -> tuple[Mutation, ...]:
         """The changes of its input."""
         return tuple(mutation for segment in self.segments for mutation in segment.mutations)
 
-    @cached_property
+    @_Part
     def hooks(self) -> tuple[HookRun, ...]:
         """The hooks that ran."""
         return tuple(run for segment in self.segments for run in segment.hooks)
 
-    @cached_property
+    @_Part
     def decisions(self) -> tuple[Decision, ...]:
         """Its decisions, in order."""
         return tuple(decision for segment in self.segments for decision in segment.decisions)
 
-    @cached_property
+    @_Part
     def requests(self) -> tuple[ApprovalRequest, ...]:
         """What people were asked."""
         return tuple(segment.request for segment in self.segments if segment.request is not None)
 
-    @cached_property
+    @_Part
     def answers(self) -> tuple[Answer, ...]:
         """What they answered."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 
-    @cached_property
+    @_Part
     def asking(self) -> int | None:
         """Which of its rows asked last, people or a channel outside; None when none did."""
         places = (place for place in reversed(range(len(self.rows))) if self.rows[place].kind in ("parked", "unknown"))
@@ -245,12 +268,12 @@ class Story:
         since = () if self.asking is None else self.segments[self.asking + 1 :]
         return tuple(segment.answer for segment in since if segment.answer is not None)
 
-    @cached_property
+    @_Part
     def phases(self) -> tuple[PhaseRun, ...]:
         """Every run of a phase, and those that did not run."""
         return phase_runs(self.rows, self.segments)
 
-    @cached_property
+    @_Part
     def notes(self) -> dict[str, Any]:
         """What is rare, as it was last. A list begins again when a call goes on in another process; the story has all of it."""
         notes: dict[str, Any] = {}
@@ -268,22 +291,22 @@ class Story:
         """Its rows and its news, in the order of the ledger."""
         return tuple(sorted([*self.rows, *self.news], key=lambda row: row.seq))
 
-    @cached_property
+    @_Part
     def facts(self) -> list[Fact]:
         """What a tool, a caller or a person said while it ran."""
         return facts_of(self.segments, self.news)
 
-    @cached_property
+    @_Part
     def progress(self) -> tuple[dict[str, Any], ...]:
         """The standard's `tool_progress` records."""
         return tuple(progress_records(self.invocation_id, self.facts))
 
-    @cached_property
+    @_Part
     def cancellations(self) -> tuple[Cancellation, ...]:
         """The requests to stop it, and what came of them."""
         return tuple(cancellations(self.facts, self.status, self.ended_at))
 
-    @cached_property
+    @_Part
     def late_results(self) -> tuple[LateResult, ...]:
         """What came after it was given up."""
         return tuple(late_results(self.news))
@@ -311,7 +334,7 @@ class Story:
     @property
     def final_input(self) -> Any:
         """What ran, or would have; None when it was erased."""
-        return self.inputs[-1].value if self.inputs else None
+        return next(reversed(self.input_values.values()), None)
 
     def to_record(self) -> dict[str, Any]:
         """As JSON; see docs/guide/events-and-explain.md."""

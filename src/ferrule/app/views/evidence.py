@@ -136,7 +136,7 @@ def review_of(
     """The review of a call. `versions`: of its tool, as the catalog has them now."""
     fate = fate_of(story, waiting)
     request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
-    written = story.inputs[0].value if story.inputs else None
+    written = next(iter(story.input_values.values()), None)
     parked = story.final_input
     shown = waiting.input if waiting is not None else _edited_input(story)
     is_destructive, about = _is_destructive(story, versions), thing_of(shown, story.header.tool_name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ferrule.model.decision import decision_id
@@ -20,6 +20,7 @@ _NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 def invocation_record(story: Story) -> dict[str, Any]:
     """Returns the record of one call: of an open call too, and of one whose payload was erased."""
     header, news = story.header, story.news
+    transitions = [_transition(move) for move in story.moves]
     record: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "invocation_id": story.invocation_id,
@@ -27,12 +28,12 @@ def invocation_record(story: Story) -> dict[str, Any]:
         "status": story.status,
         "created_at": iso(story.created_at),
     }
-    record.update(_times(story.moves))
+    record.update(_times(transitions))
     record.update(_inputs(story))
     optional = {
         "artifact_refs": _artifacts(story),
         **_references(story),
-        "status_transitions": [_transition(move) for move in story.moves],
+        "status_transitions": transitions,
         **_notes(story),
         "scheduler": _scheduler(story),
         "external_mappings": [
@@ -56,22 +57,20 @@ def _transition(move: Move) -> dict[str, Any]:
     return {**said, "reason": move.reason} if move.reason else said
 
 
-def _times(moves: Iterable[Move]) -> dict[str, str]:
+def _times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
     """`started_at` only for a call that began to run; `ended_at` for every one that ended (AT-99)."""
-    times: dict[str, str] = {}
-    last: Move | None = None
-    for move in moves:
-        if move.state == "running":
-            times.setdefault("started_at", iso(move.at))
-        last = move
-    if last is not None and last.state in TERMINAL:
-        times["ended_at"] = iso(last.at)
+    times = {}
+    started = next((move["at"] for move in transitions if move["to"] == "running"), None)
+    if started is not None:
+        times["started_at"] = started
+    if transitions and transitions[-1]["to"] in TERMINAL:
+        times["ended_at"] = transitions[-1]["at"]
     return times
 
 
 def _inputs(story: Story) -> dict[str, Any]:
     """The four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
-    found = {view.name: view.value for view in story.inputs}
+    found = story.input_values
     erased = [row for row in story.rows if row.is_erased and row.payload is None]
     gone = {f"{name}_ref": f"ledger:{row.seq}:erased" for row in erased for name in INPUTS if name not in found}
     return {**found, **gone}
