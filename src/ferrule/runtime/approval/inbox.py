@@ -35,7 +35,7 @@ from ferrule.runtime.approval.answers import (
 from ferrule.runtime.approval.check import Unsatisfied, binding_for, is_satisfied
 from ferrule.runtime.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.story import Question, question_of, what_became_of
+from ferrule.runtime.approval.question import Question, question_of, what_became_of
 from ferrule.runtime.approval.waiting import (
     Waiting,
     item,

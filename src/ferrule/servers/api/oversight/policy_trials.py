@@ -29,6 +29,8 @@ from ferrule.settings import load_settings
 
 CASES_FILE = "policy.test.toml"
 _MOST_CASES = 1000
+_NOT_ASKED = Ruling("passthrough", "", "other")
+"""Of a call that ends before the policy is asked: no rule, no demand, the usual mode."""
 Word = Annotated[str, msgspec.Meta(max_length=300)]
 
 
@@ -109,7 +111,7 @@ async def explain_policy(ask: Ask) -> Replied:
 
 def _explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
     found = tried.preview
-    ruling = found.ruling or Ruling("deny", found.why, "other")
+    ruling = found.ruling or _NOT_ASKED
     is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
     return PolicyExplanation(
         tool_id=tried.entry.tool.tool_id,
