@@ -9,7 +9,7 @@ import click
 
 from ferrule.cli import COMMANDS, help_text
 from ferrule.cli.run import load
-from scripts.reference.fields import cell
+from scripts.reference.cells import cell
 
 
 def page() -> str:

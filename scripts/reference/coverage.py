@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ferrule.workspace.parts import DOCUMENTATION, page_of
-from scripts.reference.fields import cell
+from scripts.reference.cells import cell
 
 ROOT = Path(__file__).parent.parent.parent
 TESTS = ROOT / "tests"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ferrule.model.error_codes import CODES, EXPLANATIONS, TOOL_CODES
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, Retry, Stop, ToolError, tool_error
-from scripts.reference.fields import cell, fields_of
+from ferrule.servers.api.field_docs import fields_of
+from scripts.reference.cells import cell
 
 _INTRODUCTION = """\
 # Error classes

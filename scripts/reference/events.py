@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ferrule.model.event import EVENT_TYPES, MEANINGS, STANDARD_EVENT_TYPES, TERMINAL_EVENT_TYPES, Event, EventType
-from scripts.reference.fields import cell, fields_of
+from ferrule.servers.api.field_docs import fields_of
+from scripts.reference.cells import cell
 
 _OWN = "Facts the standard asks for without naming a class. A reader passes over classes it does not know."
 

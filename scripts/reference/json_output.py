@@ -8,7 +8,8 @@ from ferrule.cli.export import ExportReport, LeftOut
 from ferrule.cli.show.conversion_report import ConversionReport, ConversionSummary, LossEntry
 from ferrule.cli.show.gen_report import GenFile, GenNote, GenReport, GenReports, GenUnread
 from ferrule.model.diagnostic import Diagnostic, Severity, Summary
-from scripts.reference.fields import cell, fields_of
+from ferrule.servers.api.field_docs import fields_of
+from scripts.reference.cells import cell
 
 TYPES = {
     "str": "string",

@@ -7,7 +7,7 @@ from importlib import import_module
 from inspect import getdoc
 
 from ferrule.model.lifecycle import PHASES, STARTS, STATES, TERMINAL, TRANSITIONS, Phase, State
-from scripts.reference.fields import cell
+from scripts.reference.cells import cell
 
 _INTRODUCTION = """\
 # The life of a call

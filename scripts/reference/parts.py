@@ -10,7 +10,8 @@ from types import ModuleType
 import msgspec
 
 from ferrule import contracts
-from scripts.reference.fields import cell, fields_of
+from ferrule.servers.api.field_docs import fields_of
+from scripts.reference.cells import cell
 
 
 def page() -> str:

@@ -8,7 +8,8 @@ import msgspec
 
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.profiles import PROFILES
-from scripts.reference.fields import cell, fields_of
+from ferrule.servers.api.field_docs import fields_of
+from scripts.reference.cells import cell
 
 _INTRODUCTION = """\
 # What providers take

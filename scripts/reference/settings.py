@@ -17,7 +17,8 @@ from ferrule.model.surface import SurfaceSettings
 from ferrule.runtime.hooks.guardrail_records import GuardrailSettings
 from ferrule.runtime.policy.read import Choices
 from ferrule.runtime.policy.records import ENGINES, MODES
-from scripts.reference.fields import Field, cell, fields_of
+from ferrule.servers.api.field_docs import FieldDoc, fields_of
+from scripts.reference.cells import cell
 
 TABLES = {
     "At the top": settings.Settings,
@@ -88,7 +89,7 @@ def _rows(cls: type) -> Iterator[str]:
         yield _row(field, types[field.name])
 
 
-def _row(field: Field, kind: Any) -> str:
+def _row(field: FieldDoc, kind: Any) -> str:
     default = "required" if field.default is None else f"`{_toml(field.default)}`"
     return f"| `{field.name}` | {_type(kind)} | {default} | {cell(field.text)} |"
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ferrule.app.app import App as App
     from ferrule.app.assembly import open_app as _open_app
     from ferrule.app.assembly import open_sync as open_sync
+    from ferrule.app.call_records import CallRecords as CallRecords
     from ferrule.app.export import export_surface as export_surface
     from ferrule.contracts.executor import Context as Context
     from ferrule.errors import AccessError as AccessError
@@ -97,6 +98,7 @@ _PUBLIC = {
     "BindingError": "ferrule.errors",
     "BuildRefused": "ferrule.errors",
     "CacheSettings": "ferrule.model.upstreams:CacheUpstreams",
+    "CallRecords": "ferrule.app.call_records",
     "CatalogError": "ferrule.errors",
     "Context": "ferrule.contracts.executor",
     "Diagnostic": "ferrule.model.diagnostic",

@@ -10,7 +10,7 @@ import pytest
 from ferrule.cli.explain import considered
 from ferrule.cli.show.story_text import story_lines
 from ferrule.errors import WorkspaceError
-from ferrule.ledger.history.story import story_of
+from ferrule.model.story import Story
 from ferrule.workspace.workspace import Workspace
 from tests.cli.ledger_runs import Run
 from tests.cli.run import ferrule
@@ -63,7 +63,7 @@ def test_rules_that_matched_and_those_that_did_not(
     ledger = Ledger()
     writer = Writer(ledger, "inv_1", tool="send-reply", version="1.0.0").enter("planned", "selected", "arguments_ready")
     writer.decide("deny").enter("denied").row("call", status="denied", inputs={"text": "hello", "to": "[REDACTED]"})
-    told = considered(story_of(ledger.rows), Workspace.open(workspace))
+    told = considered(Story(ledger.rows), Workspace.open(workspace))
     assert [(rule.rule_ref, rule.behavior, rule.is_matched) for rule in told.rules] == [
         ("replies", "ask", True),
         ("long-replies", "deny", False),
@@ -71,7 +71,7 @@ def test_rules_that_matched_and_those_that_did_not(
     ]
     assert "`when" in told.rules[1].why and "`tool` does not fit" in told.rules[2].why
     assert "the policy has changed since" in told.remark and "masked" in told.remark
-    page = "\n".join(story_lines(story_of(ledger.rows, rules=lambda story: told), str))
+    page = "\n".join(story_lines(Story(ledger.rows, considered=told), str))
     assert "matched           replies (ask, policy_settings): every matcher fits" in page
 
 
@@ -79,9 +79,9 @@ def test_rules_that_cannot_be_told_say_why(workspace: Path, tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
-    told = story_of(ledger.rows)
-    assert "not in the sealed catalog" in considered(told, Workspace.open(workspace)).remark
+    told = Story(ledger.rows)
+    assert "not in the catalog" in considered(told, Workspace.open(workspace)).remark
     (workspace / "policy.toml").write_text("[[rules]]\n")
     assert "cannot be told" in considered(told, Workspace.open(workspace)).remark
     SCENARIOS["unknown_tool"](ledger)
-    assert considered(story_of(ledger.rows[1:]), Workspace.open(workspace)).remark == ""
+    assert considered(Story(ledger.rows[1:]), Workspace.open(workspace)).remark == ""

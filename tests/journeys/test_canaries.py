@@ -32,6 +32,7 @@ from ferrule.ledger.history.expand import events_of
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from tests.cli.run import ferrule
 from tests.journeys import leaking
 from tests.journeys.canaries import SPELLINGS, Canary, Spill, canaries, found_in
@@ -428,7 +429,7 @@ async def look_through(stage: Stage) -> list[str]:
                 stage.ears.hear(f"{level} event {event.event_type} of {what}", event.to_record())
     calls = list(dict.fromkeys(row.call for row in rows if row.call))
     for call in calls:
-        stage.ears.hear(f"the record of {call}", invocation_record(await stage.app.store.rows_of(call)))
+        stage.ears.hear(f"the record of {call}", invocation_record(Story(await stage.app.store.rows_of(call))))
         found = await stage.app.result(call)
         stage.ears.hear(f"the result of {call}", found)
         if isinstance(found, Result) and found.native_output_ref:

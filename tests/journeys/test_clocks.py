@@ -10,9 +10,9 @@ import pytest
 import ferrule
 from ferrule.app.app import App
 from ferrule.errors import InboxError
-from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.testing import FakeClock
 from tests.faults.place import Place, played
 
@@ -85,7 +85,7 @@ def test_times_go_on_whatever_the_clock_does(place: Place, jump: float) -> None:
                 whole = await app.store.rows_of(call)
                 times = [when for row in whole for when in row.segment().states]
                 assert [when >> 5 for when in times] == sorted(when >> 5 for when in times)
-                story_of(whole)
+                Story(whole)
 
     played(story())
     assert not place.verify().findings

@@ -25,8 +25,8 @@ import pytest
 from ferrule.app.app import App
 from ferrule.app.assembly import open_app
 from ferrule.infra.processes.sandbox import Bubblewrap, find_bubblewrap
-from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from tests.runtime.builtins.scene import manifest, refused, run
 from tests.spec.scene import played
 
@@ -150,7 +150,7 @@ async def check_refused(app: App, attempts: list[Tried], *classes: str) -> None:
         assert attempt.result.error.error_class in classes, attempt.told
         assert SECRET not in str(attempt.result), attempt.told
         rows = await app.store.rows_of(attempt.result.invocation_id)
-        story = story_of(rows)
+        story = Story(rows)
         assert story.error is not None and story.error.error_class == attempt.result.error.error_class, attempt.told
         assert all(SECRET.encode() not in row.body + (row.payload or b"") for row in rows), attempt.told
 

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from ferrule.app.assembly import open_app
-from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from ferrule.runtime.functions import tool
 
 RAN: list[str] = []
@@ -160,7 +160,7 @@ def asked(root: Path, settings: str, count: int = 1) -> list[Result]:
             assert most < 64 * 1024**2, "nothing is held that was not asked for"
             for result in results:
                 assert isinstance(result, Result)
-                story = story_of(await app.store.rows_of(result.invocation_id))
+                story = Story(await app.store.rows_of(result.invocation_id))
                 assert story.hooks, "it is on record"
             return results  # type: ignore[return-value]  # looked at above
 

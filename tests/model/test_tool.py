@@ -8,7 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.model.tool import FACT_NAMES, Exposure, PromptExposure, ResourceExposure, SafetyFacts, inferred, raw
+from ferrule.model.tool import (
+    FACT_NAMES,
+    Exposure,
+    PromptExposure,
+    ResourceExposure,
+    SafetyFacts,
+    inferred,
+    permission_profile,
+    raw,
+    risk_of,
+)
+from tests.spec.scene import made
 
 
 def test_what_nobody_stated_fails_closed_and_is_marked() -> None:
@@ -42,3 +53,24 @@ def test_an_exposure_says_what_it_is_when_it_is_written(exposure: Exposure) -> N
     written = msgspec.json.encode(exposure)
     assert msgspec.json.decode(written, type=Exposure) == exposure
     assert set(msgspec.json.decode(written)) > {"as"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "is_read_only", "risk"),
+    [
+        ({"risk_level": "low"}, False, "low"),
+        ({"risk_level": "critical"}, True, "critical"),
+        ({"risk_level": "harmless"}, True, "critical"),
+        ({"risk_level": 1}, False, "critical"),
+        ({}, True, "medium"),
+        ({}, "classifier:shell", "high"),
+        ({}, False, "high"),
+    ],
+)
+def test_a_risk_nobody_states_is_what_the_facts_allow(profile: Any, is_read_only: bool | str, risk: str) -> None:
+    assert risk_of(made(is_read_only=is_read_only), {"permission_profile": profile}) == risk
+
+
+@pytest.mark.parametrize("stated", [None, 7, [], "high"])
+def test_a_profile_that_is_no_object_counts_as_none(stated: Any) -> None:
+    assert permission_profile({"permission_profile": stated}) == permission_profile({}) == {}

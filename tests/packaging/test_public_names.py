@@ -25,6 +25,7 @@ NAMES = {
     "BindingError",
     "BuildRefused",
     "CacheSettings",
+    "CallRecords",
     "CatalogError",
     "Context",
     "Diagnostic",

@@ -13,9 +13,9 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.surface import Readiness
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.story import Story, story_of
 from ferrule.model.event import Event
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
 
@@ -125,17 +125,17 @@ class Scene:
 
     async def record(self, of: Result | Pending | str) -> dict[str, Any]:
         """The invocation record."""
-        return invocation_record(await self.app.store.rows_of(_id(of)))
+        return invocation_record(Story(await self.app.store.rows_of(_id(of))))
 
     async def whole(self, of: Result | Pending | str) -> dict[str, Any]:
         """The invocation record with what the call said while it ran, and what became of requests to stop it."""
         await self.app.store.flush()
         rows, news = await self.app.store.rows_of(_id(of)), await self.app.store.news_of(_id(of))
-        return invocation_record(rows, news)
+        return invocation_record(Story(rows, news))
 
     async def story(self, of: Result | Pending | str) -> Story:
         """Everything the ledger knows about a call."""
-        return story_of(await self.app.store.rows_of(_id(of)))
+        return Story(await self.app.store.rows_of(_id(of)))
 
     async def decisions(self, of: Result | Pending | str) -> list[dict[str, Any]]:
         """The records of its decisions."""

@@ -17,6 +17,7 @@ from ferrule.errors import BuildRefused
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.model.diagnostic import Report
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from tests.runtime.builtins.web import answer, redirect, web
 from tests.spec.scene import played
 
@@ -300,7 +301,7 @@ def test_at_203_progress_of_a_command(tmp_path: Path) -> None:
             assert result.error is None
             await on.app.store.flush()
             rows = await on.app.store.rows_of(result.invocation_id)
-            record = invocation_record(rows, await on.app.store.news_of(result.invocation_id))
+            record = invocation_record(Story(rows, await on.app.store.news_of(result.invocation_id)))
             last = record["progress"][-1]
             assert (last["stdout_bytes"], last["stderr_bytes"], last["exit_code"]) == (8, 5, 3)
             assert last["line_count"] == 3

@@ -9,8 +9,8 @@ import pytest
 
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookOutput
-from ferrule.ledger.history.story_parts import hook_record
 from ferrule.model.result import Pending
+from ferrule.model.story_parts import hook_record
 from ferrule.runtime.pipeline.results.outcome import mapped
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
 

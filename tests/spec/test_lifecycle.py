@@ -13,6 +13,7 @@ from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.lifecycle import STATES
 from ferrule.model.result import Pending
+from ferrule.model.story import Story
 from ferrule.model.tool import LIFECYCLES, Tool
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.functions import tool
@@ -278,7 +279,7 @@ async def test_at_100_a_waiting_call_keeps_its_id_on_disk(tmp_path: Path) -> Non
         [result] = await ScriptedApprover(app).work()
         assert result is not None
         assert result.invocation_id == waiting.invocation_id
-        record = invocation_record(await app.store.rows_of(waiting.invocation_id))
+        record = invocation_record(Story(await app.store.rows_of(waiting.invocation_id)))
         assert record["status"] == "succeeded"
     assert sent == ["Bern"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.policy import Classification
-from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.decision import REASON_TYPES, RULE_SOURCES
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.testing import FakeClock, ScriptedApprover
 from tests.spec.scene import BERN, TRUSTED, Scene, has_required, made, played, scene
 
@@ -335,7 +335,7 @@ async def test_at_142_where_nobody_can_be_asked_an_ask_is_a_no() -> None:
 
 
 async def chain(on: Scene, of: Result | Pending) -> str:
-    return repr(story_of(await on.app.store.rows_of(of.invocation_id)).to_record())
+    return repr(Story(await on.app.store.rows_of(of.invocation_id)).to_record())
 
 
 @played

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from ferrule.app.call_records import CallRecords, call_records
 from ferrule.app.housekeeping import Tending
 from ferrule.app.progress import Cancellation, followed
 from ferrule.app.recorded_calls import Calls
@@ -30,11 +31,13 @@ from ferrule.contracts.store import Store
 from ferrule.contracts.surface import CatalogView, Readiness
 from ferrule.errors import FerruleError, LedgerUnavailable, SettingsError, SurfaceError
 from ferrule.infra.clock import Clock, MakeId
+from ferrule.ledger.history.details import Level
 from ferrule.model.approval import Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Kind, Mark, OpenCall, Payload
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.inbox import Accept, Inbox, OnRecorded
@@ -361,6 +364,16 @@ class App:
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None when there is no such call."""
         return await self.calls.result(invocation_id, wait)
+
+    async def records(self, invocation_id: str, *, level: Level = "standard") -> CallRecords | None:
+        """Returns the standard's records of a call, whoever made it; None when there is no such call. `level`: what its events
+        may say: `none`, `standard`, or `full` with arguments and results."""
+        await self.store.flush()
+        rows = await self.store.rows_of(invocation_id)
+        if not rows:
+            return None
+        story = Story(rows, await self.store.news_of(invocation_id))
+        return call_records(story, source=self.name, level=level)
 
     async def cancel(
         self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0

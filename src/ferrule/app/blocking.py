@@ -12,9 +12,11 @@ from typing import Any, Generic, TypeVar
 
 from ferrule.app.app import App
 from ferrule.app.batches import Batch, Given, Update
+from ferrule.app.call_records import CallRecords
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import hear_failure
+from ferrule.ledger.history.details import Level
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SearchResult, SurfaceRequest
@@ -74,6 +76,10 @@ class SyncApp:
     def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for."""
         return self._wait(self.app.result(invocation_id, wait=wait))
+
+    def records(self, invocation_id: str, *, level: Level = "standard") -> CallRecords | None:
+        """The standard's records of a call; see `App.records`."""
+        return self._wait(self.app.records(invocation_id, level=level))
 
     def cancel(self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0) -> Cancellation | None:
         """Ask that a call stops, in whatever process it runs; see `App.cancel`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
+from ferrule.app.preview.preview import Preview, preview_arguments
 from ferrule.app.progress import Cancellation, followed
 from ferrule.errors import BatchError, FerruleError, LedgerError
 from ferrule.model.decision import CLIENT_CHANNEL
@@ -17,7 +18,6 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.runtime.approval.inbox import OnRecorded
-from ferrule.runtime.pipeline.arguments.dry_check import Checked, check_call
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
@@ -295,9 +295,9 @@ class SurfaceHandle:
         """What tools of this run left for those after them (context modifiers). A copy."""
         return dict(self._session.values)
 
-    async def check(self, name: str, arguments: bytes) -> Checked:
+    async def check(self, name: str, arguments: bytes) -> Preview:
         """What would become of a call with these arguments, as JSON. It is not made, and not recorded."""
-        return await check_call(await self.refresh(), self._app.services, name, arguments)
+        return await preview_arguments(await self.refresh(), self._app.services, name, arguments)
 
     async def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
         """The bytes of a stored result, or a range of them. Raises PayloadGone."""

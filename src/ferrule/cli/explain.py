@@ -19,14 +19,14 @@ from ferrule.cli.log import event_line
 from ferrule.cli.options import calls_here
 from ferrule.cli.show.output import has_colour, json_text
 from ferrule.cli.show.story_text import story_lines
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogView
 from ferrule.errors import FerruleError
 from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.story import Considered, Story, story_of
 from ferrule.model.journal import StoredEntry
+from ferrule.model.story import Considered, Story
 from ferrule.runtime.policy.engine import RuleEngine, engine_of
 from ferrule.runtime.policy.load import load_policy
-from ferrule.runtime.surface.catalogs import SealedCatalog
+from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.workspace import Workspace
 
@@ -36,20 +36,15 @@ def considered(story: Story, workspace: Workspace) -> Considered:
     if not story.decisions:
         return Considered()
     try:
-        listed = _listed(story, workspace)
-        engine = _engine(workspace)
+        return asyncio.run(rules.considered(story, _catalog(workspace), _engine(workspace)))
     except FerruleError as error:
         return Considered(remark=f"they cannot be told: {error}")
-    if listed is None:
-        return Considered(remark="they cannot be told: the tool is not in the sealed catalog as it is now")
-    return rules.considered(story, listed, engine)
 
 
-def _listed(story: Story, workspace: Workspace) -> Listed | None:
-    if not (workspace.root / CATALOG_FILE).exists():
-        return None
-    versions = SealedCatalog(load_catalog(workspace)).versions(story.header.tool_id)
-    return next((listed for listed in versions if listed.tool.version == story.header.tool_version), None)
+def _catalog(workspace: Workspace) -> CatalogView:
+    """The sealed catalog; nothing where none was built."""
+    is_built = (workspace.root / CATALOG_FILE).exists()
+    return SealedCatalog(load_catalog(workspace)) if is_built else EmptyCatalog()
 
 
 def _engine(workspace: Workspace) -> RuleEngine:
@@ -74,7 +69,9 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
     if as_events:
         _print_events(sorted([*rows, *news], key=lambda row: row.seq), workspace.namespace, as_json)
     else:
-        _print_story(story_of(rows, news, rules=lambda story: considered(story, workspace)), as_json)
+        story = Story(rows, news)
+        story.considered = considered(story, workspace)
+        _print_story(story, as_json)
     return 0
 
 

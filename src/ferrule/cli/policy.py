@@ -15,13 +15,13 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.app.preview.trial import Tested, Tried
+from ferrule.app.preview.trial import CaseResult, Tried
 from ferrule.app.preview.trial import Trial as Asked
 from ferrule.cli.options import json_option, tools_here, workspace_option
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.model.decision import Requirement
-from ferrule.runtime.policy.cases import Case, as_record, read_cases
+from ferrule.runtime.policy.cases import Case, read_cases
 from ferrule.runtime.policy.engine import Considered, engine_of
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
@@ -48,7 +48,7 @@ class Trial:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
-    def test(self, cases: Iterable[Case]) -> list[Tested]:
+    def test(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
         return asyncio.run(self._asked.test(cases))
 
@@ -103,16 +103,16 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
     """
     workspace = Workspace.open(path)
     cases = _cases(Path(file) if file is not None else workspace.root / CASES)
-    outcomes = Trial(workspace, is_personal=False).test(cases)
-    failed = sum(failure is not None for _, _, failure in outcomes)
+    results = Trial(workspace, is_personal=False).test(cases)
+    failed = sum(not result.passed for result in results)
     if as_json:
-        records = [as_record(case, ruling, failure) for case, ruling, failure in outcomes]
+        records = [msgspec.to_builtins(result) for result in results]
         click.echo(json.dumps({"cases": records, "failed": failed}, indent=2, ensure_ascii=False))
         return int(failed > 0)
-    for case, _, failure in outcomes:
-        click.echo(cleaned(f"{'pass' if failure is None else 'FAIL'}  {case.name}"))
-        if failure is not None:
-            click.echo(cleaned(f"      line {case.line}: {failure}"))
+    for result in results:
+        click.echo(cleaned(f"{'pass' if result.passed else 'FAIL'}  {result.name}"))
+        if result.failure is not None:
+            click.echo(cleaned(f"      line {result.line}: {result.failure}"))
     click.echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}: {len(cases) - failed} passed, {failed} failed")
     return int(failed > 0)
 
@@ -137,7 +137,8 @@ def _cases(file: Path) -> list[Case]:
 
 
 def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
-    ruling, request = tried.ruling, tried.request
+    found, request = tried.preview, tried.request
+    ruling = found.ruling
     yield f"tool      {tried.entry.tool.tool_id}"
     yield f"caller    {request.principal}{f', agent {request.agent}' if request.agent else ''}, channel {request.channel}"
     yield f"facts     {', '.join(_facts(tried))}"
@@ -151,7 +152,9 @@ def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
         mark = "*" if each.is_matched else " "
         yield f"{mark} {each.rule.decision:<11} {each.rule.rule_id:<{width}}  {each.rule.place}  {each.why}"
     yield ""
-    yield f"decision  {ruling.behavior}: {ruling.message}"
+    yield f"decision  {found.verdict}: {found.why}"
+    if ruling is None:
+        return
     yield f"mode      {ruling.mode}"
     if ruling.behavior == "ask":
         yield f"approval  {_demands(ruling.requirement)}"
@@ -161,10 +164,11 @@ def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
 
 def _facts(tried: Tried) -> Iterator[str]:
     inferred = tried.entry.tool.inferred_facts
+    facts = tried.preview.judged.facts if tried.preview.judged is not None else tried.entry.tool.facts
     for name in FLAGS:
-        value = getattr(tried.judged.facts, name)
+        value = getattr(facts, name)
         yield f"{name} {'yes' if value is True else 'no'}{' (not stated)' if name in inferred else ''}"
-    yield from tried.failures
+    yield from tried.preview.failures
 
 
 def _demands(wanted: Requirement) -> str:
@@ -182,9 +186,13 @@ def _span(seconds: int) -> str:
 
 
 def _record(tried: Tried, considered: list[Considered]) -> dict[str, Any]:
+    found = tried.preview
+    facts = found.judged.facts if found.judged is not None else tried.entry.tool.facts
     return {
         "tool_id": tried.entry.tool.tool_id,
-        "ruling": msgspec.to_builtins(tried.ruling),
+        "verdict": found.verdict,
+        "why": found.why,
+        "ruling": msgspec.to_builtins(found.ruling),
         "rules": [
             {
                 "id": each.rule.rule_id,
@@ -196,6 +204,6 @@ def _record(tried: Tried, considered: list[Considered]) -> dict[str, Any]:
             }
             for each in considered
         ],
-        "facts": {name: getattr(tried.judged.facts, name) for name in FLAGS},
-        "failures": list(tried.failures),
+        "facts": {name: getattr(facts, name) for name in FLAGS},
+        "failures": list(found.failures),
     }

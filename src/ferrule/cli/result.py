@@ -27,10 +27,10 @@ from ferrule.contracts.payloads import Kept, PayloadGone, address_of
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import LedgerError, WorkspaceError
 from ferrule.infra.clock import Clock
-from ferrule.ledger.history.story import Story, story_of
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.runtime.pipeline.results.packing import answer_of
 from ferrule.runtime.pipeline.results.payload_access import payloads_of, why_gone
 from ferrule.workspace.workspace import Workspace
@@ -187,7 +187,7 @@ async def _found(path: str, call: str, payloads: FilePayloads) -> Found:
     answer = answer_of(rows, opened.state if opened is not None else None)
     if answer is None:
         raise LedgerError(f"the ledger has no rows of {call}")
-    return Found(story_of(rows), answer, [await _stored(payloads, rows, uri) for uri in payloads_of(rows)])
+    return Found(Story(rows), answer, [await _stored(payloads, rows, uri) for uri in payloads_of(rows)])
 
 
 async def _stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str) -> Stored:

@@ -82,3 +82,11 @@ class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def to_record(self) -> dict[str, Any]:
         """For explanations."""
         return msgspec.structs.asdict(self)
+
+
+def attempts_in(notes: dict[str, Any]) -> tuple[Attempt, ...]:
+    """Returns the attempts that a call's notes tell of; none where they cannot be read."""
+    try:
+        return msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
+    except msgspec.ValidationError:
+        return ()

@@ -12,7 +12,12 @@ LAST = 253_402_300_799 * MICROSECONDS + 999_999
 def iso(at: int) -> str:
     """RFC 3339, UTC, with microseconds: `2026-01-31T12:00:00.000001Z`."""
     at = min(at, LAST)
-    return datetime.fromtimestamp(at // MICROSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{at % MICROSECONDS:06d}Z"
+    return datetime.fromtimestamp(at // MICROSECONDS, UTC).isoformat()[:19] + f".{at % MICROSECONDS:06d}Z"
+
+
+def milliseconds(nanoseconds: int) -> float:
+    """Returns a duration for people and for telemetry: to the microsecond."""
+    return round(nanoseconds / 1_000_000, 3)
 
 
 def parse_iso(text: str) -> int:

@@ -12,6 +12,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from ferrule.model.decision import RISKS, Risk
+
 
 class ResourceExposure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="as", tag="resource"):
     """A tool that is read by its address."""
@@ -151,6 +153,23 @@ def inferred(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple
     """
     values = {name: value for name, value in derived.items() if name not in stated} | stated
     return SafetyFacts(**values), tuple(name for name in FACT_NAMES if name not in stated)
+
+
+def permission_profile(payload: dict[str, Any]) -> dict[str, Any]:
+    """Returns the permission profile in a tool's payload; empty when it has none."""
+    profile = payload.get("permission_profile")
+    return profile if isinstance(profile, dict) else {}
+
+
+def risk_of(tool: Tool, payload: dict[str, Any]) -> Risk:
+    """Returns the risk that a tool's profile states, else medium for a tool that only reads and high for every other."""
+    stated = permission_profile(payload).get("risk_level")
+    if stated in RISKS:
+        known: Risk = stated
+        return known
+    if stated is not None:
+        return "critical"  # a word nobody knows is no reason to trust
+    return "medium" if tool.facts.is_read_only is True else "high"
 
 
 def raw(value: Any) -> msgspec.Raw:

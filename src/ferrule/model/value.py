@@ -9,6 +9,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, Final, TypeAlias, TypeGuard
 
+import msgspec
+
 JsonValue: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 """Any value a definition can hold. Members of containers are typed loosely so rules can narrow them with `isinstance`."""
 
@@ -113,3 +115,11 @@ def is_deeper(text: bytes, depth: int) -> bool:
             return True
         at += 2 * opened - len(some)
     return False
+
+
+def json_or_text(text: bytes) -> Any:
+    """Returns what JSON says; the text itself where a caller sent something else, or something nested without end."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text.decode("utf-8", errors="replace")

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from ferrule.definitions.compiler.discover import load
@@ -40,7 +40,7 @@ _POLICIES = ("policy.toml", ".ferrule/policy.local.toml")
 _FILES_KEPT = 32
 
 
-class Definition(NamedTuple):
+class DefinitionPlace(msgspec.Struct, frozen=True):
     """Where a tool is written."""
 
     tool_id: str
@@ -100,14 +100,14 @@ class Checked:
         """The ids of the tools a file is about."""
         return tuple(dict.fromkeys(outline.tool_id for outline in self._outlines.get(file, ())))
 
-    def definitions_of(self, tool_id: str) -> list[Definition]:
+    def definitions_of(self, tool_id: str) -> list[DefinitionPlace]:
         """Where a tool is written, in each of its versions."""
         found = []
         for file in self._files.get(tool_id, ()):
             outlines = self._outlines[file]
             placed = zip(outlines, self._lines(file, outlines), strict=True)
             found += [
-                Definition(tool_id, outline.version, file, line)
+                DefinitionPlace(tool_id, outline.version, file, line)
                 for outline, line in placed
                 if outline.tool_id == tool_id and outline.file == file
             ]

@@ -24,42 +24,42 @@ _MOST_RELEASES = 12
 """That are opened for one tool."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class ToolStep(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a tool: from a release to the next, or from the last one to what is in force."""
 
     to: str
-    """`release 3`, or `in force`."""
-    at: str | None = None
+    """`release 3`, `in force`, or a version."""
+    at: str | None
     """When it was released."""
-    by: str | None = None
-    message: str | None = None
+    by: str | None
+    message: str | None
     change: str
     """`added`, `removed`, `changed` or `unchanged`."""
     old_version: str | None
     new_version: str | None
-    is_breaking: bool = False
+    is_breaking: bool
     """True when callers may be broken by it, or the tool is gone."""
-    breaking: tuple[str, ...] = ()
+    breaking: tuple[str, ...]
     """What breaks callers."""
-    weakened: tuple[str, ...] = ()
+    weakened: tuple[str, ...]
     """What its results no longer promise."""
-    has_counterexample: bool = False
-    counterexample: Any = None
+    has_counterexample: bool
+    counterexample: Any
     """Arguments that were accepted and no longer are."""
-    is_undecided: bool = False
+    is_undecided: bool
     """True when nobody can tell whether the new input schema still accepts everything."""
-    fields: tuple[str, ...] = ()
+    fields: tuple[str, ...]
     """What of the definition differs."""
-    needed: str = "none"
+    needed: str
     """The version bump that takes: `major`, `minor`, `patch` or `none`."""
-    made: str | None = None
+    made: str | None
     """The bump that was made; null when a version is missing."""
 
 
 class ToolHistory(msgspec.Struct, frozen=True):
     """A tool over time, the newest first."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ToolStep, ...] = ()
     releases: int = 0
     """How many releases there are of the workspace; 0: nothing was published yet."""
     problem: str = ""
@@ -69,7 +69,7 @@ class ToolHistory(msgspec.Struct, frozen=True):
 def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
     """What the releases of a workspace say about a tool, and what is in force. Slow where there are many: for a thread."""
     now = catalog.versions(tool_id)
-    steps: list[Step] = list(_between_versions(now))
+    steps: list[ToolStep] = list(_between_versions(now))
     try:
         folder, keys = root / records.FOLDER, trusted_keys(root / PUBLIC_FILE)
         history = records.releases(folder, keys) if folder.is_dir() else []
@@ -82,7 +82,7 @@ def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
 
 def _released(
     folder: Path, history: Sequence[Release], keys: Sequence[bytes], now: Sequence[Listed], tool_id: str
-) -> Iterator[Step]:
+) -> Iterator[ToolStep]:
     if not any(tool_id in release.tools for release in history):
         return
     newer, name, release = list(now), IN_FORCE, None
@@ -110,22 +110,22 @@ def _listed(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str)
     return [Listed(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
 
 
-def _between_versions(versions: Sequence[Listed]) -> Iterator[Step]:
+def _between_versions(versions: Sequence[Listed]) -> Iterator[ToolStep]:
     """What changed between the versions that are in force side by side."""
     for newer, older in pairwise(versions):
         yield from _steps([older], [newer], f"version {newer.tool.version or 'without a number'}", None)
 
 
-def _steps(old: Sequence[Listed], new: Sequence[Listed], to: str, release: Release | None) -> Iterator[Step]:
+def _steps(old: Sequence[Listed], new: Sequence[Listed], to: str, release: Release | None) -> Iterator[ToolStep]:
     before, after = (snapshot_of_tools((one.tool, one.digest) for one in side) for side in (old, new))
     for change in compare(before, after).changes:
         if change.word != "unchanged":
             yield _step(change, to, release)
 
 
-def _step(change: ToolChange, to: str, release: Release | None) -> Step:
+def _step(change: ToolChange, to: str, release: Release | None) -> ToolStep:
     has_example = change.example is not MISSING
-    return Step(
+    return ToolStep(
         to=to,
         at=release.released_at if release is not None else None,
         by=release.released_by if release is not None else None,

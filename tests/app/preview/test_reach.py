@@ -22,9 +22,9 @@ def stands(policy: Any, **circumstances: Any) -> tuple[str, str, str]:
     return found.verdict, found.loading, found.why
 
 
-@pytest.mark.parametrize(("decision", "verdict"), [("allow", "runs"), ("ask", "asks"), ("deny", "denied")])
-def test_a_rule_that_looks_at_no_argument_decides_for_every_call(decision: str, verdict: str) -> None:
-    assert stands(engine(policy_settings=rule(decision, tool="search")))[:2] == (verdict, "loaded")
+@pytest.mark.parametrize("decision", ["allow", "ask", "deny"])
+def test_a_rule_that_looks_at_no_argument_decides_for_every_call(decision: str) -> None:
+    assert stands(engine(policy_settings=rule(decision, tool="search")))[:2] == (decision, "loaded")
 
 
 def test_a_rule_about_arguments_makes_it_depend_and_is_named() -> None:
@@ -35,7 +35,7 @@ def test_a_rule_about_arguments_makes_it_depend_and_is_named() -> None:
 
 def test_a_tool_that_is_switched_off_is_gone_with_the_reason() -> None:
     verdict, loading, why = stands(engine(), switched_off={"acme.search"})
-    assert verdict != "runs" and loading == "gone" and "switched off" in why
+    assert verdict == "blocked" and loading == "gone" and "switched off" in why
 
 
 def test_a_policy_that_fails_is_a_no() -> None:
@@ -43,7 +43,7 @@ def test_a_policy_that_fails_is_a_no() -> None:
         def program(self, *_: Any) -> Any:
             raise LookupError("on purpose")
 
-    assert stands(Broken())[0] == "denied"
+    assert stands(Broken())[0] == "deny"
 
 
 def test_tools_are_counted_by_how_they_are_loaded() -> None:

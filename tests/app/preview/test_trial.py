@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.preview.trial import Trial, Tried
+from ferrule.app.preview.preview import Preview
+from ferrule.app.preview.trial import Trial, Tried, failure_of, result_of
 from ferrule.errors import PolicyError
+from ferrule.model.decision import Ruling
 from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.policy.cases import Case
 from tests.runtime.policy.samples import engine
@@ -38,7 +40,7 @@ def tried(here: Trial, name: str, arguments: dict[str, Any] | None = None, **cal
 
 @pytest.mark.parametrize(("amount", "behavior"), [(100, "allow"), (101, "ask")])
 def test_the_arguments_decide_as_in_a_real_call(amount: int, behavior: str) -> None:
-    assert tried(trial(), "search", {"amount": amount}).ruling.behavior == behavior
+    assert tried(trial(), "search", {"amount": amount}).preview.verdict == behavior
 
 
 def test_every_rule_is_told_with_what_came_of_it() -> None:
@@ -48,8 +50,8 @@ def test_every_rule_is_told_with_what_came_of_it() -> None:
 
 
 def test_a_tool_that_is_switched_off_is_held_back_before_any_rule_is_asked() -> None:
-    ruling = tried(trial(switched_off={"acme.search"}), "search").ruling
-    assert ruling.behavior == "deny" and "before any rule is asked" in ruling.message
+    found = tried(trial(switched_off={"acme.search"}), "search").preview
+    assert (found.verdict, found.ruling) == ("blocked", None) and "switched off" in found.why
 
 
 def test_a_tool_that_the_workspace_or_the_agent_does_not_have_is_told_with_the_nearest() -> None:
@@ -68,4 +70,41 @@ def test_a_case_that_cannot_be_judged_fails_and_the_others_are_tested_all_the_sa
     cases = [Case("case", 1, name, "allow", arguments, "", {}) for name, arguments in asked]
     found = asyncio.run(trial().test(cases))
     assert [one.failure is None for one in found] == [False, True, False]
-    assert found[0].ruling is None and found[2].ruling is not None
+    assert found[0].behavior is None and found[2].behavior == "ask"
+
+
+LARGE = Case("large", 1, "refund", "ask", {}, "large", {})
+
+
+def ruled(ruling: Ruling) -> Preview:
+    return Preview(verdict="ask", why=ruling.message, ruling=ruling)
+
+
+def test_a_case_fails_by_another_answer_or_another_rule() -> None:
+    asked = ruled(Ruling("ask", "why", "rule", rule_refs=("large",)))
+    assert failure_of(LARGE, asked) is None
+    assert failure_of(LARGE._replace(rule=""), asked) is None
+    assert "expected allow, and it is ask" in str(failure_of(LARGE._replace(expect="allow"), asked))
+    other = failure_of(LARGE._replace(rule="small"), asked)
+    assert "expected the rule 'small' to decide, and it was 'large'" in str(other)
+
+
+def test_an_answer_of_the_mode_is_decided_by_no_rule() -> None:
+    by_mode = ruled(Ruling("ask", "the mode asks", "mode"))
+    assert failure_of(LARGE._replace(rule=""), by_mode) is None
+    assert "it was 'no rule'" in str(failure_of(LARGE, by_mode))
+
+
+def test_a_case_may_expect_a_call_to_be_blocked_and_blocked_is_no_deny() -> None:
+    off = trial(switched_off={"acme.search"})
+    cases = [Case("off", 1, "search", expect, {}, "", {}) for expect in ("blocked", "deny")]
+    found = asyncio.run(off.test(cases))
+    assert found[0].failure is None
+    assert str(found[1].failure).startswith("expected deny, and it is blocked: it is switched off")
+
+
+def test_a_record_says_whether_the_case_passed() -> None:
+    ruling = Ruling("ask", "why", rule_refs=("large",))
+    passed, failed = result_of(LARGE, ruled(ruling), None), result_of(LARGE, None, "there is no such tool")
+    assert (passed.passed, passed.behavior, passed.rule_refs) == (True, "ask", ("large",))
+    assert (failed.passed, failed.behavior, failed.failure) == (False, None, "there is no such tool")

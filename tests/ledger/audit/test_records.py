@@ -7,6 +7,7 @@ import pytest
 
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.stores.entries import chained, stored
+from ferrule.model import story as stories
 from ferrule.model.journal import KINDS, Entry, Payload, StoredEntry, encode
 from ferrule.model.lifecycle import STATES, TERMINAL
 from tests.ledger.audit.build import Story, every_kind, mark, payload, segment
@@ -65,7 +66,7 @@ def test_every_call_at_every_row_has_a_valid_record(is_whole: bool) -> None:
     """AT-90, AT-92, AT-97, AT-99: required fields, known states, ordered times, however far the call got."""
     for call, found in by_call(every_kind(2)).items():
         for end in range(1 if not is_whole else len(found), len(found) + 1):
-            record = invocation_record(found[:end])
+            record = invocation_record(stories.Story(found[:end]))
             check(record)
             assert record["invocation_id"] == call
 
@@ -91,7 +92,7 @@ def test_an_unknown_tool_still_has_an_id() -> None:
     """AT-91"""
     story = Story()
     story.unknown_tool()
-    record = invocation_record(rows(story.entries))
+    record = invocation_record(stories.Story(rows(story.entries)))
     assert (record["tool_id"], record["status"]) == ("unknown:nothing", "failed")
     assert [move["to"] for move in record["status_transitions"]] == ["planned", "failed"]
 
@@ -100,7 +101,7 @@ def test_a_denied_call_never_started() -> None:
     """AT-99, AT-102"""
     story = Story()
     story.refused()
-    record = invocation_record(rows(story.entries))
+    record = invocation_record(stories.Story(rows(story.entries)))
     assert record["status"] == "denied"
     assert "started_at" not in record
     assert record["status_transitions"][-1]["reason"] == "permission_denied"
@@ -114,7 +115,7 @@ def test_an_approved_call_keeps_its_id_and_its_whole_history() -> None:
     story.resume(call)
     story.end(call, begin=40)
     found = rows(story.entries)
-    record = invocation_record(found)
+    record = invocation_record(stories.Story(found))
     moves = [(move["from"], move["to"]) for move in record["status_transitions"]]
     assert moves == [
         (None, "planned"),
@@ -130,7 +131,7 @@ def test_an_approved_call_keeps_its_id_and_its_whole_history() -> None:
     assert record["permission_decision_refs"] == ["dec_000001.0", "dec_000001.1"]
     assert record["approval_request_ref"] == "ledger:1"
     assert len(record["evidence_refs"]) == 4
-    first = invocation_record(found[:1])
+    first = invocation_record(stories.Story(found[:1]))
     for name in ("invocation_id", "tool_id", "created_at", "actor_ref", "runtime_refs", "surface_id"):
         assert first[name] == record[name], name
 
@@ -140,7 +141,7 @@ def test_the_four_inputs_are_inline_and_follow_from_one_another() -> None:
     story = Story()
     went = segment("selected", "arguments_ready", "running", "succeeded", status="succeeded")
     story.add("call", story.new_call(), "succeeded", went, payload=inputs)
-    record = invocation_record(rows(story.entries))
+    record = invocation_record(stories.Story(rows(story.entries)))
     assert [record[f"{name}_input"] for name in ("model", "observable", "permission", "call")] == [
         {"a": 1},
         {"a": 1},
@@ -153,7 +154,7 @@ def test_erased_inputs_leave_a_reference() -> None:
     """AT-101: the invocation stays visible when its payload is gone."""
     story = Story()
     story.read()
-    record = invocation_record(rows(story.entries, is_erased=True))
+    record = invocation_record(stories.Story(rows(story.entries, is_erased=True)))
     check(record)
     assert record["call_input_ref"] == "ledger:1:erased"
     assert "call_input" not in record
@@ -164,7 +165,7 @@ def test_a_retry_points_to_what_it_repeats() -> None:
     story = Story()
     went = segment("failed", status="failed", notes={"retry_of": "inv_old", "native_call_id": "n-1"})
     story.add("call", story.new_call(), "failed", went, payload=payload())
-    record = invocation_record(rows(story.entries))
+    record = invocation_record(stories.Story(rows(story.entries)))
     assert (record["retry_of"], record["native_call_id"]) == ("inv_old", "n-1")
 
 
@@ -180,7 +181,7 @@ def test_what_was_told_while_it_ran_is_in_the_record() -> None:
     story.news(call, "late_result", payload=payload("too late"), status="succeeded")
     found = rows(story.entries)
     news = [row for row in found if row.kind == "news"]
-    record = invocation_record([row for row in found if row.kind != "news"], news)
+    record = invocation_record(stories.Story([row for row in found if row.kind != "news"], news))
     check(record)
     assert [(one["sequence"], one["percent"], one["progress_id"]) for one in record["progress"]] == [
         (1, 10, "prg_000001.1"), (2, 50, "prg_000001.2"),
@@ -194,12 +195,12 @@ def test_what_was_told_while_it_ran_is_in_the_record() -> None:
     assert asked["requests"] == [{name: value for name, value in asked.items() if name != "requests"}]
     assert record["late_results"][0]["content"] == [{"type": "text", "text": "too late"}]
     assert len(record["evidence_refs"]) == len(found)
-    assert "progress" not in invocation_record(found[:1])
+    assert "progress" not in invocation_record(stories.Story(found[:1]))
 
 
 def test_a_call_without_rows_has_no_record() -> None:
     with pytest.raises(ValueError, match="without rows"):
-        invocation_record([])
+        invocation_record(stories.Story([]))
 
 
 def test_the_rows_of_the_tests_are_encoded_as_the_store_does() -> None:

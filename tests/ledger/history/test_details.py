@@ -9,6 +9,8 @@ from ferrule.ledger.history.details import Level
 from ferrule.model.decision import ClassifierNote, Decision, Ruling
 from ferrule.model.failure import Stop, tool_error
 from ferrule.model.journal import HookRun, Mutation, Payload, Segment
+from ferrule.model.retry import attempts_in
+from ferrule.model.value import json_or_text
 from tests.ledger.history.rows import Ledger, success
 
 LEVELS: tuple[Level, ...] = ("standard", "full")
@@ -61,7 +63,7 @@ def test_what_a_tool_said_is_told_by_numbers_and_names_and_never_as_transitions(
 def test_attempts_are_told_at_full_level_and_those_that_are_none_are_left_out() -> None:
     one = segment()
     one.notes["attempts"] = "three times"
-    assert details.attempts_of(one.notes) == ()
+    assert attempts_in(one.notes) == ()
     assert details.result("inv_7", one, None, "full")["attempts"] == []
     told = details.result("inv_7", one, None, "standard")
     assert told == {"result_id": "res_7", "status": "succeeded", "is_error": False}
@@ -81,7 +83,7 @@ def test_the_latest_input_is_what_a_tool_runs_with(payload: Payload, found: byte
 
 
 def test_input_that_is_no_json_is_shown_as_its_text() -> None:
-    assert details.json_of(b'{"a": [1]}') == {"a": [1]}
-    assert details.json_of(b"not json \xff") == "not json \ufffd"
+    assert json_or_text(b'{"a": [1]}') == {"a": [1]}
+    assert json_or_text(b"not json \xff") == "not json \ufffd"
     assert details.started(Payload(model_input=b"[" * 5000)) == {"arguments": "[" * 5000}
     assert details.started(None) == {}

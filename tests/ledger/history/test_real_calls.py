@@ -10,11 +10,11 @@ from ferrule.cli.show.story_text import story_lines
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.history.expand import events_of
 from ferrule.ledger.history.replay import replay
-from ferrule.ledger.history.story import Story, story_of
 from ferrule.model.event import TERMINAL_EVENT_TYPES, Event
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.lifecycle import TERMINAL, check_transition
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from ferrule.runtime.functions import tool
 from ferrule.testing import ScriptedApprover, memory_app
 from tests.ledger.history.rows import SECRET
@@ -88,7 +88,7 @@ def events(level: str = "standard", call: str | None = None) -> list[Event]:
 def told_of(call: str) -> Story:
     """The story of one of the day's calls."""
     news = [row for row in ROWS if row.call == call and row.kind == "news"]
-    return story_of([row for row in ROWS if row.call == call and row.kind != "news"], news=news)
+    return Story([row for row in ROWS if row.call == call and row.kind != "news"], news=news)
 
 
 def test_one_result_and_one_end_each() -> None:
@@ -155,7 +155,7 @@ def test_input_nested_without_end_has_events_a_story_and_a_record() -> None:
                 rows = await app.store.rows_of(result.invocation_id)
                 told = [event.to_record() for row in rows for event in events_of(row, source="x", level="full")]
                 assert json.dumps(told)
-                assert list(story_lines(story_of(rows), str))
-                assert invocation_record(rows)["model_input"]
+                assert list(story_lines(Story(rows), str))
+                assert invocation_record(Story(rows))["model_input"]
 
     asyncio.run(story())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.app.app import App
-from ferrule.ledger.history.story import story_of
+from ferrule.model.story import Story
 
 
 async def refs_of(app: App, invocation_id: str) -> list[dict[str, Any]]:
     await app.store.flush()
-    story = story_of(await app.store.rows_of(invocation_id))
+    story = Story(await app.store.rows_of(invocation_id))
     found: list[dict[str, Any]] = story.to_record()["native_refs"]
     return found

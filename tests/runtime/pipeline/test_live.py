@@ -15,6 +15,7 @@ from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.model.story import Story
 from ferrule.runtime.functions.threads import DEFAULT_SIZE
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
@@ -396,7 +397,7 @@ async def test_a_part_of_a_result_is_a_state_of_its_call() -> None:
 
 
 async def states(app: Any, call: str) -> list[str]:
-    return [move["to"] for move in invocation_record(await app.store.rows_of(call))["status_transitions"]]
+    return [move["to"] for move in invocation_record(Story(await app.store.rows_of(call)))["status_transitions"]]
 
 
 @pytest.mark.parametrize("name", [None, 5, b"act"])

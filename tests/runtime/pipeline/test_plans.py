@@ -17,6 +17,7 @@ from ferrule.ledger.audit.records import invocation_record
 from ferrule.model.journal import Payload, phase_times
 from ferrule.model.result import Result
 from ferrule.model.scheduling import Claim, SchedulerPolicy
+from ferrule.model.story import Story
 from ferrule.runtime.hooks.function import hook
 from ferrule.runtime.scheduler.scheduler import Lane, Scheduler
 from ferrule.testing import memory_app
@@ -281,7 +282,7 @@ async def told(app: Any, result: Result) -> tuple[Any, ...]:
     """What the ledger has of a call, without what differs from call to call."""
     await app.store.flush()
     rows = [row for row in await app.store.rows_of(result.invocation_id) if row.kind != "news"]
-    record = invocation_record(rows)
+    record = invocation_record(Story(rows))
     inputs = rows[-1].inputs() or Payload()
     return (
         [row.kind for row in rows],

@@ -54,16 +54,15 @@ def test_the_smallest_time_limit_counts(said: dict[str, Any], seconds: float | N
     ("said", "risk"),
     [
         ({}, "high"),
-        ({"is_read_only": True}, "low"),
-        ({"is_destructive": False}, "medium"),
-        ({"is_destructive": False, "inferred_facts": ("is_destructive",)}, "high"),
+        ({"is_read_only": True}, "medium"),
+        ({"is_destructive": False}, "high"),
         ({"is_read_only": True, "permission_profile": {"risk_level": "critical"}}, "critical"),
-        ({"risk_level": "low"}, "low"),
-        ({"risk_level": "none"}, "high"),
+        ({"is_read_only": True, "permission_profile": {"risk_level": "harmless"}}, "critical"),
+        ({"risk_level": "low"}, "high"),
     ],
 )
 def test_a_risk_is_stated_or_follows_from_the_facts(said: dict[str, Any], risk: str) -> None:
-    """AT-49: what nobody stated to be harmless may destroy something."""
+    """AT-49: people who are asked are told the risk that rules go by, and only a permission profile states it."""
     assert traits(**said).risk == risk
 
 

@@ -23,6 +23,7 @@ from ferrule.ledger.chain import START
 from ferrule.ledger.stores.entries import stored
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.journal import StoredEntry
+from ferrule.model.story import Story
 from ferrule.model.timestamps import iso
 
 _encode = msgspec.json.Encoder().encode
@@ -118,7 +119,7 @@ def _records(source: SqliteSource, first: int, last: int | None, is_wanted: IsWa
             rows = [entry for entry in entries if entry.kind != "news"]
             if rows:  # of a call that left nothing but news there is no record
                 news = [entry for entry in entries if entry.kind == "news"]
-                record = invocation_record(rows, news)
+                record = invocation_record(Story(rows, news))
                 if is_wanted is None or is_wanted(record):
                     yield _encode(record) + b"\n"
         except UNREADABLE as error:

@@ -14,10 +14,11 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.app.app import App
+from ferrule.app.preview.preview import Preview, Verdict, preview_tool
 from ferrule.contracts.executor import Context, ExecutionFailed, Executor
 from ferrule.contracts.surface import Listed
 from ferrule.infra.drivers import describe_failure
-from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.model.surface import DEFAULT_TENANT, Surface, SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpProgram
 from ferrule.runtime.executors.transports import transport_of
@@ -43,6 +44,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     """The finer error code, where something is wrong."""
     milliseconds: float = 0.0
     """How long it took to find out."""
+    verdict: Verdict | None = None
+    """What would become of a call by whoever it was examined for; None for what is no tool of the catalog."""
 
 
 _TOGETHER = 8
@@ -51,6 +54,7 @@ _GRACE_SECONDS = 0.5
 _SHARED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
 """What is true for every tool behind the same system."""
 _OFF = {"disabled": "its definition disables it", "retired": "it is retired", "draft": "its definition is a draft"}
+_ENDS: dict[Verdict, str] = {"deny": "denied", "blocked": "blocked"}
 _MESSAGES = ("message", "error", "text", "detail")
 _LONGEST_WORDS = 160
 _REQUIRING = frozenset({"oxp", "oxp_server"})
@@ -97,19 +101,22 @@ class Doctor:
 
     async def examine(self, tools: Sequence[Listed], told: Told = lambda done, total: None) -> list[Examined]:
         """What was found for each tool, in their order."""
-        done = 0
+        done, surface = (
+            0,
+            await self._app.preview(SurfaceRequest(principal=self._principal, channel="doctor", tenant=self._tenant)),
+        )
 
         async def one(listed: Listed) -> Examined:
             nonlocal done
             async with self._places:
-                found = await self._examined(listed.tool)
+                found = await self._examined(listed.tool, surface)
             done += 1
             told(done, len(tools))
             return found
 
         return list(await asyncio.gather(*map(one, tools)))
 
-    async def _examined(self, tool: Tool) -> Examined:
+    async def _examined(self, tool: Tool, surface: Surface) -> Examined:
         began = time.perf_counter()
         kind = kind_of(tool, self._app.executor_of(tool))
         code = ""
@@ -121,9 +128,23 @@ class Doctor:
         except Exception as error:  # one broken part must not hide what is wrong with the others
             words, code = f"its executor failed with {type(error).__name__}", "executor_broken"
         took = round((time.perf_counter() - began) * 1000, 1)
+        found = self._preview(tool, surface)
+        if health in ("works", "unproven", "warned") and found is not None and found.verdict in ("deny", "blocked"):
+            words = f"{words}; a call for {self._principal!r} is {_ENDS[found.verdict]}: {found.why}"
         return Examined(
-            name=tool.tool_id, kind=kind, health=health, told=self._line(words), code=code, milliseconds=took
+            name=tool.tool_id,
+            kind=kind,
+            health=health,
+            told=self._line(words),
+            code=code,
+            milliseconds=took,
+            verdict=None if found is None else found.verdict,
         )
+
+    def _preview(self, tool: Tool, surface: Surface) -> Preview | None:
+        """What would become of a call, as everybody else is told it."""
+        entry = surface.entries.get(tool.tool_id)
+        return None if entry is None else preview_tool(entry, surface.request, self._app.policy)
 
     async def _looked_at(self, tool: Tool, kind: str) -> tuple[Health, str]:
         """What was found. Raises ExecutionFailed with what is wrong."""

@@ -1,50 +1,66 @@
-"""Which rules of a policy apply to a recorded call, and why the others do not. Runs nothing and writes nothing."""
+"""What the policy as it is now says to a recorded call: its rules, which of them fit, and what would become of the call.
+
+The call is asked about like one that nobody made yet. Runs nothing and writes nothing.
+"""
 
 from __future__ import annotations
 
-from ferrule.contracts.policy import Judged, PolicyEngine
-from ferrule.contracts.surface import Listed
-from ferrule.ledger.history.story import Considered, RuleNote, Story
+from typing import Any
+
+from ferrule.app.preview.preview import preview_call
+from ferrule.app.preview.trial import Trial, Tried
+from ferrule.contracts.policy import PolicyEngine
+from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.errors import FerruleError
+from ferrule.model.story import Considered, RuleNote, Story
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
-from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.engine import RuleEngine, explain_rules
-from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.engine import RuleEngine
 
 _CHANGED = "the policy has changed since the call; these are its rules as they are now"
+_GONE = "its agent does not have the tool any more, so what would become of the call now cannot be told"
 _MASKED = "sensitive members of the input are masked in the ledger, so rules about them may be told otherwise"
 
 
-def considered(story: Story, listed: Listed | None, engine: PolicyEngine) -> Considered:
-    """Every rule of a policy, with whether it fits the call. Without a decision no rule was asked, so none is told.
-
-    `listed`: the version of the tool that was called, where the catalog still has it.
-    """
+async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -> Considered:
+    """Returns every rule of a policy with whether it fits the call, and the verdict. Without a decision no rule was asked, so
+    none is told."""
     if not story.decisions:
         return Considered()
     if not isinstance(engine, RuleEngine):
         return Considered(remark="they cannot be told: the policy in force cannot be used")
+    versions = catalog.versions(story.header.tool_id)
+    listed = next((one for one in versions if one.tool.version == story.header.tool_version), None)
     if listed is None:
         return Considered(remark="they cannot be told: the tool is not in the catalog as it is now")
     if not isinstance(story.final_input, dict):
         return Considered(remark="they cannot be told: the input was erased")
-    entry = SurfaceEntry(listed.tool, listed.digest, "loaded")
-    return Considered(_notes(story, engine, entry), _remark(story, engine))
+    trial = Trial(catalog, engine)
+    tried, remark = await _tried(trial, story, listed)
+    notes = tuple(
+        RuleNote(each.rule.rule_id, each.rule.decision, each.rule.source, each.is_matched, each.why)
+        for each in trial.considered(tried)
+    )
+    verdict = "" if remark else tried.preview.verdict
+    return Considered(notes, "; ".join(filter(None, (_remark(story, engine), remark))), verdict)
 
 
-def _notes(story: Story, engine: RuleEngine, entry: SurfaceEntry) -> tuple[RuleNote, ...]:
-    header, arguments = story.header, story.final_input
-    request = SurfaceRequest(
-        principal=header.principal,
-        channel=header.channel,
-        agent=header.agent,
-        tenant=header.tenant,
-        run_id=header.run_id,
-    )
-    facts, _ = call_facts(entry.tool, arguments, BUILTIN)
-    found = explain_rules(engine, entry, request, Judged(arguments, facts, story.created_at))
-    return tuple(
-        RuleNote(each.rule.rule_id, each.rule.decision, each.rule.source, each.is_matched, each.why) for each in found
-    )
+async def _tried(trial: Trial, story: Story, listed: Listed) -> tuple[Tried, str]:
+    """The call as its caller would make it now; else, where there is no such agent any more, as anybody would, and a remark."""
+    header, arguments, at = story.header, story.final_input, story.created_at
+    caller: dict[str, Any] = {
+        "principal": header.principal,
+        "channel": header.channel,
+        "agent": header.agent,
+        "tenant": header.tenant,
+        "run_id": header.run_id,
+        "pins": {header.tool_id: header.tool_version} if header.tool_version else {},
+    }
+    try:
+        return await trial.try_call(header.tool_id, arguments, caller, at), ""
+    except FerruleError:  # its words name what is there instead, which callers may not know of
+        entry, request = SurfaceEntry(listed.tool, listed.digest, "loaded"), SurfaceRequest(**caller)
+        found = await preview_call(entry, request, trial.engine, arguments, now=at)
+        return Tried(entry, request, found), _GONE
 
 
 def _remark(story: Story, engine: RuleEngine) -> str:

@@ -12,31 +12,20 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ferrule.contracts.policy import PolicyEngine, Program
+from ferrule.app.preview.preview import Verdict, preview_tool
+from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.surface import CatalogView
 from ferrule.definitions.content.tokens import token_estimate as estimated
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record
 from ferrule.model.value import dig
-from ferrule.runtime.policy.program import RuleProgram
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
 
 Kind = Literal["agent", "role", "surface", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Verdict = Literal["runs", "asks", "depends", "denied", "held"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-"""`runs`: it is allowed. `asks`: a person is asked. `depends`: on the call. `denied`: the policy says no. `held`: something else
-keeps it back: a role, a switch, a credential."""
 Loading = Literal["loaded", "deferred", "hidden", "gone"]
 """`hidden`: it answers to its name and is shown to nobody. `gone`: nobody on that surface knows of it."""
-_WHO = {
-    "tool": "its definition",
-    "role": "the role",
-    "agent": "the agent's file",
-    "policy": "the agent's policy",
-    "confirmation": "the agent's list of tools to confirm",
-}
 
 
 class Reached(NamedTuple):
@@ -123,29 +112,13 @@ def entries(surface: Surface) -> list[SurfaceEntry]:
 
 def reached(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Reached:
     """How one tool stands."""
+    found = preview_tool(entry, surface.request, engine)
+    loading: Loading = "loaded" if entry.standing == "loaded" else "deferred"
     if not entry.is_visible:
-        is_denied = entry.is_judged or entry.reason == "policy_blocked"
-        return Reached(entry, "denied" if is_denied else "held", "gone", entry.detail or str(entry.reason or ""))
-    loading: Loading = "hidden" if not entry.is_offered else "loaded" if entry.standing == "loaded" else "deferred"
-    try:
-        program = engine.program(entry, surface.request)
-    except Exception as error:  # a policy that fails is a no, as in a call
-        return Reached(entry, "denied", loading, f"the policy failed ({type(error).__name__}), so nothing is allowed")
-    fixed = program.fixed
-    if fixed is None:
-        return Reached(entry, "depends", loading, _depends(program, entry))
-    verdict: Verdict = {"allow": "runs", "ask": "asks", "deny": "denied"}.get(fixed.behavior, "depends")  # type: ignore[assignment]  # one of them
-    return Reached(entry, verdict, loading, fixed.message)
-
-
-def _depends(program: Program, entry: SurfaceEntry) -> str:
-    rules = program.looking if isinstance(program, RuleProgram) else ()
-    what = (
-        f"{', '.join(rules)} {'looks' if len(rules) == 1 else 'look'} at each call" if rules else "each call is judged"
-    )
-    asking = [_WHO.get(each, each) for each in entry.approval_from]
-    verb = "want" if len(asking) > 1 else "wants"
-    return f"{what}; {' and '.join(asking)} {verb} a person to agree" if asking else what
+        loading = "gone"
+    elif not entry.is_offered:
+        loading = "hidden"
+    return Reached(entry, found.verdict, loading, found.why)
 
 
 def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:

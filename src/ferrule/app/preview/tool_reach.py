@@ -6,17 +6,16 @@ call is made and nothing is written.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ferrule.app.preview.preview import Verdict, preview_tool
 from ferrule.contracts.policy import Judged, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Listed, Readiness
 from ferrule.errors import FerruleError
-from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record, Tool
 from ferrule.runtime.policy.classifiers import BUILTIN
@@ -28,23 +27,21 @@ from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.surface.build import build_surface
 
 CallerKind = Literal["agent", "role", "surface", "anyone"]
-Access = Literal["allowed", "asks", "denied", "hidden"]
-_ANSWERS: dict[str, Access] = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 _SOMEBODY = "somebody"
 _HERE = "console"
 
 
-class RuleOn(msgspec.Struct, frozen=True):
-    """A rule that concerns a caller's calls of a tool."""
+class AccessRule(msgspec.Struct, frozen=True):
+    """A rule that concerns somebody's calls of a tool."""
 
     rule_id: str
     decision: str
     place: str
     """Where it is written."""
     reason: str
-    condition: str = ""
-    """What a call must be like for it to hold; empty when it always does."""
-    is_always: bool = True
+    condition: str
+    """What a call must be like for it to hold, in words; empty: anything."""
+    is_always: bool
     """False when it holds for some calls only."""
 
 
@@ -53,15 +50,15 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: CallerKind
     name: str
-    access: Access
-    """`hidden`: it is not among its tools."""
+    access: Verdict
+    """`blocked` also where it is not among its tools."""
     why: str
     is_deferred: bool = False
     """True when it is found by search only."""
     approval_from: tuple[str, ...] = ()
     depends_on_input: bool = False
     """True when other arguments than none may be decided otherwise."""
-    rules: tuple[RuleOn, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
 
 
 class Circumstances(NamedTuple):
@@ -103,7 +100,7 @@ class _Alone:
         return self._whole.documentation(tool)
 
 
-async def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
+def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
     """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
     versions = here.catalog.versions(tool_id)
     if not versions:
@@ -113,7 +110,7 @@ async def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[R
     for kind, name in _callers(here.catalog):
         if len(found) == most:
             return found, True
-        found.append(await _reach(tool_id, kind, name, alone))
+        found.append(_reach(tool_id, kind, name, alone))
     return found, False
 
 
@@ -125,7 +122,7 @@ def _callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
     yield from (("surface", name) for name in sorted({record.record_id for record in catalog.records("surface")}))
 
 
-async def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
+def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
     request = SurfaceRequest(
         principal=_SOMEBODY,
         channel=_HERE,
@@ -145,49 +142,29 @@ async def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances)
             settings=here.settings,
         )
     except FerruleError as error:
-        return Reach(kind=kind, name=name, access="hidden", why=str(error))
+        return Reach(kind=kind, name=name, access="blocked", why=str(error))
     entry = surface.entries.get(tool_id)
     if entry is None:
-        return Reach(kind=kind, name=name, access="hidden", why="it is not among its tools")
-    return await _judged(kind, name, entry, surface.request, here)
-
-
-async def _judged(
-    kind: CallerKind, name: str, entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances
-) -> Reach:
-    rules = _rules(entry, request, here)
-    if not entry.is_visible and not entry.is_judged:
-        return Reach(kind=kind, name=name, access="hidden", why=entry.detail or str(entry.reason or ""), rules=rules)
-    ruling, is_fixed = await _ruling(entry, request, here)
+        return Reach(kind=kind, name=name, access="blocked", why="it is not among its tools")
+    found = preview_tool(entry, surface.request, here.engine)
+    is_blocked = found.verdict == "blocked"
     return Reach(
         kind=kind,
         name=name,
-        access=_ANSWERS[ruling.behavior],
-        why=ruling.message,
+        access=found.verdict,
+        why=found.why,
         is_deferred=entry.standing == "deferred",
-        approval_from=entry.approval_from,
-        depends_on_input=not is_fixed,
-        rules=rules,
+        approval_from=() if is_blocked else entry.approval_from,
+        depends_on_input=found.verdict == "depends",
+        rules=_rules(entry, surface.request, here),
     )
-
-
-async def _ruling(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[Ruling, bool]:
-    """What the policy says of a call without arguments, and whether it says so of every call."""
-    try:
-        program = here.engine.program(entry, request)
-        if program.fixed is not None:
-            return program.fixed, True
-        said: Ruling | Awaitable[Ruling] = program.decide(_call(entry, here.now))
-        return (await said if inspect.isawaitable(said) else said), False
-    except Exception as error:  # whatever a policy fails with is a no, here as for calls
-        return Ruling("deny", f"the policy failed ({type(error).__name__}), so nothing is allowed", "other"), True
 
 
 def _call(entry: SurfaceEntry, now: int) -> Judged:
     return Judged({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
 
 
-def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[RuleOn, ...]:
+def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[AccessRule, ...]:
     """The rules that hold for every call of this caller, then those that hold for some."""
     engine = here.engine
     if not isinstance(engine, RuleEngine):
@@ -204,7 +181,7 @@ def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) ->
     return tuple(sorted(found, key=lambda rule: not rule.is_always))
 
 
-def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[RuleOn]:
+def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[AccessRule]:
     """Rules about this tool that hold only for certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []
@@ -217,8 +194,8 @@ def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[RuleOn]:
     ]
 
 
-def _told(rule: PolicyRule, *, is_always: bool) -> RuleOn:
-    return RuleOn(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
+def _told(rule: PolicyRule, *, is_always: bool) -> AccessRule:
+    return AccessRule(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
 
 
 _OPERATORS: Mapping[str, str] = {

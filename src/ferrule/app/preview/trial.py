@@ -5,81 +5,118 @@ Used by `ferrule policy explain`, `ferrule policy test` and the HTTP API. Writes
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ferrule.contracts.policy import Judged, PolicyEngine
+import msgspec
+
+from ferrule.app.preview.preview import Preview, preview_call
+from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Listed, Provider
 from ferrule.errors import FerruleError, PolicyError
-from ferrule.model.decision import Ruling
 from ferrule.model.hints import nearest
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Record, Tool
-from ferrule.runtime.policy.cases import Case, failure_of
+from ferrule.runtime.policy.cases import Case
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import Considered, RuleEngine, explain_rules
-from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.surface.build import build_surface
-
-_HELD = ("blocked", "excluded")
 
 
 class Tried(NamedTuple):
-    """What the policy says about one call."""
+    """One call that was asked about, and what would become of it."""
 
     entry: SurfaceEntry
     request: SurfaceRequest
-    judged: Judged
-    failures: tuple[str, ...]
-    """Facts that could not be worked out."""
-    ruling: Ruling
+    preview: Preview
 
 
-class Tested(NamedTuple):
-    """One case and what became of it."""
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One case of the table, and what became of it."""
 
-    case: Case
-    ruling: Ruling | None
-    """None when the call could not even be judged."""
+    name: str
+    line: int
+    """Where it stands in its file."""
+    tool: str
+    expect: str
+    behavior: str | None
+    """The verdict; null when the caller has no such tool."""
+    rule_refs: tuple[str, ...]
+    """Every rule that matched, the deciding one first."""
+    passed: bool
     failure: str | None
-    """What is wrong; None when it is as expected."""
+    """What is wrong; null when it is as expected."""
+
+
+def result_of(case: Case, found: Preview | None, failure: str | None) -> CaseResult:
+    """Returns the result of a case. `found`: what would become of its call; None when the caller has no such tool."""
+    ruling = found.ruling if found is not None else None
+    return CaseResult(
+        name=case.name,
+        line=case.line,
+        tool=case.tool,
+        expect=case.expect,
+        behavior=found.verdict if found is not None else None,
+        rule_refs=ruling.rule_refs if ruling is not None else (),
+        passed=failure is None,
+        failure=failure,
+    )
+
+
+def failure_of(case: Case, found: Preview) -> str | None:
+    """Returns what is wrong with what would become of a case's call; None when it is as expected."""
+    ruling = found.ruling
+    is_by_rule = ruling is not None and ruling.rule_refs and ruling.reason_type == "rule"
+    deciding = ruling.rule_refs[0] if ruling is not None and is_by_rule else ""
+    if found.verdict != case.expect:
+        return f"expected {case.expect}, and it is {found.verdict}: {found.why}"
+    if case.rule and case.rule != deciding:
+        return f"expected the rule {case.rule!r} to decide, and it was {deciding or 'no rule'!r}: {found.why}"
+    return None
 
 
 class Trial:
     """Tools and rules, to be asked about calls."""
 
-    def __init__(self, catalog: CatalogView, engine: PolicyEngine, *, switched_off: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        catalog: CatalogView,
+        engine: PolicyEngine,
+        *,
+        switched_off: Container[str] = (),
+        classifiers: Mapping[str, Classifier] = BUILTIN,
+    ) -> None:
         self._catalog = catalog
         self.engine = engine
         self._off = switched_off
+        self._classifiers = classifiers
         self._surfaces: dict[tuple[str, str], Surface] = {}
 
     async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> Tried:
-        """The ruling for one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such tool,
-        SurfaceError for an agent or role that is not there."""
+        """What would become of one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such
+        tool, SurfaceError for an agent or role that is not there."""
         request = SurfaceRequest(**{"principal": "somebody", "channel": "policy", **caller})
         entry = self._entry(name, request)
-        facts, failures = call_facts(entry.tool, arguments, BUILTIN)
-        judged = Judged(arguments, facts, now)
-        return Tried(entry, request, judged, failures, await self._ruling(entry, request, judged))
+        found = await preview_call(entry, request, self.engine, arguments, now=now, classifiers=self._classifiers)
+        return Tried(entry, request, found)
 
-    async def test(self, cases: Iterable[Case]) -> list[Tested]:
+    async def test(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
         return [await self._tested(case) for case in cases]
 
-    async def _tested(self, case: Case) -> Tested:
+    async def _tested(self, case: Case) -> CaseResult:
         try:
-            ruling = (await self.try_call(case.tool, case.arguments, case.caller)).ruling
+            found = (await self.try_call(case.tool, case.arguments, case.caller)).preview
         except FerruleError as error:
-            return Tested(case, None, str(error))
-        return Tested(case, ruling, failure_of(case, ruling))
+            return result_of(case, None, str(error))
+        return result_of(case, found, failure_of(case, found))
 
     def considered(self, tried: Tried) -> list[Considered]:
         """Every rule, with what came of it; none where the policy cannot be used."""
-        if not isinstance(self.engine, RuleEngine):
+        judged = tried.preview.judged
+        if not isinstance(self.engine, RuleEngine) or judged is None:
             return []
-        return explain_rules(self.engine, tried.entry, tried.request, tried.judged)
+        return explain_rules(self.engine, tried.entry, tried.request, judged)
 
     def _entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
         key = (repr(request), name if request.agent is None else "")
@@ -103,13 +140,6 @@ class Trial:
         known = surface.names if request.agent is not None else _all_names(self._catalog)
         hint = nearest(name, known) or "`ferrule list` lists them all"
         raise PolicyError(f"{request.agent or 'this workspace'} has no tool {name!r}; {hint}")
-
-    async def _ruling(self, entry: SurfaceEntry, request: SurfaceRequest, judged: Judged) -> Ruling:
-        if entry.standing in _HELD:
-            message = f"the tool is held back before any rule is asked: {entry.detail or entry.reason}"
-            return Ruling("deny", message, "other", is_policy_block=True)
-        ruling = self.engine.program(entry, request).decide(judged)
-        return await ruling if inspect.isawaitable(ruling) else ruling
 
 
 class _Ready:

@@ -13,6 +13,7 @@ import msgspec
 from ferrule.app.views.evidence import Fate, fate_of
 from ferrule.contracts.store import Store
 from ferrule.model.journal import Kind, StoredEntry
+from ferrule.model.story import Story
 
 _ASKED: tuple[Kind, ...] = ("answered", "unknown")
 _UNANSWERED = frozenset({"timed_out", "canceled"})
@@ -91,9 +92,10 @@ def _concerns_people(row: StoredEntry) -> bool:
 
 
 def _decided(rows: Rows) -> DecidedCall | None:
-    if not any(row.kind in ("parked", "unknown") for row in rows):
+    story = Story(rows) if rows else None
+    if story is None or story.asking is None:
         return None  # it ended without anybody being asked
-    fate = fate_of(rows)
+    fate = fate_of(story)
     return None if fate.outcome == "waiting" else DecidedCall(rows, fate)
 
 

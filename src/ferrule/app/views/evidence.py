@@ -12,11 +12,11 @@ import msgspec
 
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.surface import Listed
-from ferrule.ledger.history.story import Story, story_of
-from ferrule.ledger.history.story_parts import Difference, differences
 from ferrule.model.approval import Answer, ApprovalRequest
-from ferrule.model.journal import HookRun, StoredEntry
+from ferrule.model.journal import HookRun
 from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.story import Story
+from ferrule.model.story_parts import Difference, differences
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import FACT_NAMES
 from ferrule.runtime.approval.check import current
@@ -128,18 +128,17 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def review_of(
-    rows: Sequence[StoredEntry],
-    news: Sequence[StoredEntry],
+    story: Story,
     waiting: Waiting | None,
     versions: Sequence[Listed],
     engine: PolicyEngine,
 ) -> Review:
-    """The review of a call, from all its rows and news. `versions`: of its tool, as the catalog has them now."""
-    story, fate = story_of(rows, news), fate_of(rows, waiting)
+    """The review of a call. `versions`: of its tool, as the catalog has them now."""
+    fate = fate_of(story, waiting)
     request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
-    written = story.inputs[0].value if story.inputs else None
+    written = next(iter(story.input_values.values()), None)
     parked = story.final_input
-    shown = waiting.input if waiting is not None else _edited_input(rows, story)
+    shown = waiting.input if waiting is not None else _edited_input(story)
     is_destructive, about = _is_destructive(story, versions), thing_of(shown, story.header.tool_name)
     is_judged = fate.purpose == "approval" and waiting is not None
     digest = request.tool_digest if request is not None else story.header.tool_digest
@@ -185,15 +184,14 @@ def _can_be_typed(value: Any) -> bool:
     return bool(text) and len(text) <= _LONGEST and text.isprintable() and text == text.strip() and _MASK not in text
 
 
-def fate_of(rows: Sequence[StoredEntry], waiting: Waiting | None = None) -> Fate:
+def fate_of(story: Story, waiting: Waiting | None = None) -> Fate:
     """What became of the question that a call asked last. Raises ValueError for a call that never asked one."""
-    asking = next((number for number in reversed(range(len(rows))) if rows[number].kind in ("parked", "unknown")), None)
+    rows, asking = story.rows, story.asking
     if asking is None:
-        raise ValueError(f"{rows[0].call if rows else 'a call'} never waited for a person")
-    segment, later = rows[asking].segment(), [row.segment() for row in rows[asking + 1 :]]
-    request, given = segment.request, tuple(one.answer for one in later if one.answer is not None)
+        raise ValueError(f"{story.invocation_id} never waited for a person")
+    request, given = story.segments[asking].request, story.answers_since
     signatures = _signatures(given, request)
-    outcome = _outcome(rows, asking, given, request, waiting)
+    outcome = _outcome(story, given, request, waiting)
     is_open = outcome == "waiting"
     times = [answer.answered_at for answer in given]
     return Fate(
@@ -212,8 +210,7 @@ _BY_PEOPLE = frozenset({"approved", "rejected", "answered", "settled"})
 
 
 def _outcome(
-    rows: Sequence[StoredEntry],
-    asking: int,
+    story: Story,
     given: tuple[Answer, ...],
     request: ApprovalRequest | None,
     waiting: Waiting | None,
@@ -223,18 +220,18 @@ def _outcome(
         return "expired" if left is not None and left <= 0 else "waiting"
     last = given[-1] if given else None
     if request is None or request.purpose == "outcome":
-        return "settled" if last is not None else _unanswered(rows)
+        return "settled" if last is not None else _unanswered(story)
     if last is not None and last.verdict == "reject":
         return "rejected"
     if last is not None and request.purpose == "input":
         return "answered"
     if last is not None and not missing(request, current(given)):
         return "approved"
-    return _unanswered(rows)
+    return _unanswered(story)
 
 
-def _unanswered(rows: Sequence[StoredEntry]) -> Outcome:
-    state = rows[-1].outcome
+def _unanswered(story: Story) -> Outcome:
+    state = story.rows[-1].outcome
     if state == "timed_out":
         return "expired"
     return "canceled" if state == "canceled" else "ended" if state in TERMINAL else "waiting"
@@ -253,8 +250,9 @@ def _signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> t
     return tuple(found)
 
 
-def _edited_input(rows: Sequence[StoredEntry], story: Story) -> Any:
+def _edited_input(story: Story) -> Any:
     """The input of a call that does not wait. Until it goes on, an edit stands beside the answer."""
+    rows = story.rows
     if rows[-1].kind == "answered" and rows[-1].outcome == "approved":
         for row in reversed(rows):
             payload = row.inputs()

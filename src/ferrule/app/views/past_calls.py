@@ -15,8 +15,8 @@ from ferrule.app.preview.considered import considered
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.store import ANY_CALL, CallsWanted, Store
 from ferrule.contracts.surface import CatalogView
-from ferrule.ledger.history.story import Considered, Story, story_of
 from ferrule.model.journal import StoredEntry
+from ferrule.model.story import Story
 
 _ROWS = 200
 _MOST_ROWS = 50_000
@@ -98,10 +98,6 @@ async def after_last(store: Store) -> int:
 
 async def told_story(store: Store, rows: Rows, catalog: CatalogView, engine: PolicyEngine) -> Story:
     """The whole story of a call, with the rules of the policy in force."""
-
-    def rules(story: Story) -> Considered:
-        versions = catalog.versions(story.header.tool_id)
-        listed = next((one for one in versions if one.tool.version == story.header.tool_version), None)
-        return considered(story, listed, engine)
-
-    return story_of(rows, await store.news_of(rows[0].call), rules=rules)
+    story = Story(rows, await store.news_of(rows[0].call))
+    story.considered = await considered(story, catalog, engine)
+    return story

@@ -12,10 +12,9 @@ from typing import Any
 
 from ferrule.cli.call_lookup import clock, lasted
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.ledger.history.details import milliseconds
-from ferrule.ledger.history.story import Story
 from ferrule.model.news import Cancellation, LateResult
-from ferrule.model.timestamps import parse_iso
+from ferrule.model.story import Story
+from ferrule.model.timestamps import milliseconds, parse_iso
 
 _WIDTH = 100
 _LABEL = 18

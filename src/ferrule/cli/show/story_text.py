@@ -8,14 +8,13 @@ from ferrule.cli.call_lookup import clock, lasted
 from ferrule.cli.show import story_news
 from ferrule.cli.show.story_news import as_json, row, short
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.ledger.history.details import milliseconds
-from ferrule.ledger.history.story import InputView, Story
-from ferrule.ledger.history.story_parts import Difference
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Mutation
-from ferrule.model.timestamps import LAST, parse_iso
+from ferrule.model.story import InputView, Story
+from ferrule.model.story_parts import Difference
+from ferrule.model.timestamps import LAST, milliseconds, parse_iso
 
 _NEWS_SHOWN = frozenset({"cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"})
 Bold = Callable[[str], str]
@@ -147,6 +146,8 @@ def _decision(decision: Decision) -> str:
 
 
 def _rules(story: Story) -> Iterator[str]:
+    if story.considered.verdict:
+        yield from row("now", f"{story.considered.verdict}, were it made again")
     if story.considered.remark:
         yield from row("", story.considered.remark)
     for rule in sorted(story.considered.rules, key=lambda rule: not rule.is_matched):
@@ -250,12 +251,12 @@ def _error(error: ToolError) -> Iterator[str]:
 
 
 def _ledger(story: Story) -> Iterator[str]:
-    shown = [note for note in story.rows if note.kind != "news" or note.outcome in _NEWS_SHOWN]
+    shown = [note for note in story.all_rows if note.kind != "news" or note.outcome in _NEWS_SHOWN]
     words = [note.outcome if note.kind == "news" else note.kind for note in shown]
     width = max(9, *map(len, words))
     for note, word in zip(shown, words, strict=True):
         erased = "  payload erased" if note.is_erased else ""
-        yield f"  row {note.seq:<8} {clock(note.at)}  {word:<{width}} {note.hash[:16]}…{erased}"
-    hidden = len(story.rows) - len(shown)
+        yield f"  row {note.seq:<8} {clock(note.at)}  {word:<{width}} {note.hash.hex()[:16]}…{erased}"
+    hidden = len(story.all_rows) - len(shown)
     if hidden:
         yield f"  and {hidden} {'row' if hidden == 1 else 'rows'} of progress"

@@ -14,7 +14,7 @@ from ferrule.definitions.dialects.agent_tool import IDS, VERSION, compiled_decla
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, secret_names, written
 from ferrule.model.loss import EXTENSION
 from ferrule.model.native_definition import native_refs
-from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.model.tool import FACT_NAMES, Tool, risk_of
 from ferrule.model.value import is_blank
 
 _TEXTS = ("tool_id", "namespace", "name", "description", "lifecycle", "tool_kind", "title", "search_hint", "version")
@@ -207,7 +207,7 @@ def _completed(tool: Tool, kind: str, record: dict[str, Any]) -> dict[str, Any]:
         return record | {"tool_id": tool.tool_id} | facts | {"inferred_facts": list(tool.inferred_facts)}
     if kind == "execution_profile":
         return {"execution_kind": _EXECUTED_BY.get(tool.tool_kind, "embedded_runtime")} | record
-    risk = "medium" if tool.facts.is_read_only is True else "high"
+    risk = risk_of(tool, {"permission_profile": record})
     return {"risk_level": risk} | record | ({"approval_required": True} if tool.approval_required else {})
 
 

@@ -14,8 +14,9 @@ from ferrule.model.approval import ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Header, HookRun, Mutation, Payload, ResultPayload, Segment
-from ferrule.model.retry import Attempt
-from ferrule.model.timestamps import iso
+from ferrule.model.retry import attempts_in
+from ferrule.model.timestamps import iso, milliseconds
+from ferrule.model.value import json_or_text
 
 Level = Literal["none", "standard", "full"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -42,7 +43,7 @@ def planned(header: Header, segment: Segment, payload: Payload | None) -> dict[s
     data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
     if payload is not None and payload.model_input is not None:
-        data["arguments"] = json_of(payload.model_input)
+        data["arguments"] = json_or_text(payload.model_input)
     return data
 
 
@@ -54,7 +55,7 @@ def selected(header: Header) -> dict[str, Any]:
 def started(payload: Payload | None) -> dict[str, Any]:
     """With what it runs."""
     arguments = None if payload is None else final_input(payload)
-    return {} if arguments is None else {"arguments": json_of(arguments)}
+    return {} if arguments is None else {"arguments": json_or_text(arguments)}
 
 
 def mutated(mutation: Mutation, level: Level) -> dict[str, Any]:
@@ -128,18 +129,10 @@ def result(invocation_id: str, segment: Segment, payload: Payload | None, level:
     if segment.error is not None:
         data["error"] = error(segment.error, level)
     if level == "full" and segment.notes.get("attempts"):
-        data["attempts"] = [attempt.to_record() for attempt in attempts_of(segment.notes)]
+        data["attempts"] = [attempt.to_record() for attempt in attempts_in(segment.notes)]
     if payload is not None and payload.result is not None:
         data |= _content(payload.result)
     return data
-
-
-def attempts_of(notes: dict[str, Any]) -> tuple[Attempt, ...]:
-    """The attempts a call's notes tell of; none where they cannot be read."""
-    try:
-        return msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
-    except msgspec.ValidationError:
-        return ()
 
 
 def _content(result: bytes) -> dict[str, Any]:
@@ -203,16 +196,3 @@ def final_input(payload: Payload) -> bytes | None:
     """The latest input a payload has; None in a payload means "as the one before"."""
     inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
     return next((found for found in inputs if found is not None), None)
-
-
-def json_of(text: bytes) -> Any:
-    """What JSON says; the text itself where a caller sent something else, or something nested without end."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text.decode("utf-8", errors="replace")
-
-
-def milliseconds(nanoseconds: int) -> float:
-    """For people and for telemetry: to the microsecond."""
-    return round(nanoseconds / 1_000_000, 3)

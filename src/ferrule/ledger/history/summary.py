@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ferrule.ledger.history.details import milliseconds
-from ferrule.model.journal import Kind, StoredEntry, header_of, state_times
+from ferrule.model.journal import Kind, StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL, State
 from ferrule.model.scheduling import DEFAULT_POLICY
-from ferrule.model.timestamps import iso
+from ferrule.model.story import Story
+from ferrule.model.timestamps import iso, milliseconds
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,15 +45,13 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
 
 def brief_of(rows: Sequence[StoredEntry]) -> Brief:
     """A call in one line, from all its rows in order."""
-    segments = [row.segment() for row in rows]
-    header, last = header_of(segments[0]), segments[-1]
-    states = [pair for segment in segments for pair in state_times(segment)]
-    decisions = [decision for segment in segments for decision in segment.decisions]
+    story = Story(rows)
+    header, states, decisions = story.header, story.states, story.decisions
     decision = decisions[-1] if decisions else None
     said = "" if decision is None else decision.ruling.behavior
     is_over = rows[-1].outcome in TERMINAL
     return Brief(
-        at=segments[0].created_at,
+        at=story.created_at,
         invocation_id=rows[0].call,
         tool_id=header.tool_id,
         principal=header.principal,
@@ -61,7 +59,7 @@ def brief_of(rows: Sequence[StoredEntry]) -> Brief:
         status=rows[-1].outcome,
         duration_ms=milliseconds(states[-1][1]) if is_over and states else None,
         decision=f"{said} by {decision.by}" if decision is not None and decision.by else said,
-        error_code=last.error.error_code if last.error is not None else None,
+        error_code=story.error.error_code if story.error is not None else None,
         rules=next((said.ruling.rule_refs for said in reversed(decisions) if said.ruling.rule_refs), ()),
     )
 

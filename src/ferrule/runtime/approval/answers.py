@@ -20,7 +20,7 @@ from ferrule.model.lifecycle import STATES
 from ferrule.model.news import facts_in
 from ferrule.runtime.approval.check import objection
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.story import Question
+from ferrule.runtime.approval.question import Question
 
 _APPROVED = STATES.index("approved")
 

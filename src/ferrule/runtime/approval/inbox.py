@@ -17,8 +17,9 @@ from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
 from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.failure import Stop
-from ferrule.model.journal import WAITING_STATES, OpenCall, Payload, header_of
+from ferrule.model.journal import WAITING_STATES, OpenCall, Payload
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.runtime.approval.answers import (
     answer_of,
     answered_row,
@@ -34,7 +35,7 @@ from ferrule.runtime.approval.answers import (
 from ferrule.runtime.approval.check import Unsatisfied, binding_for, is_satisfied
 from ferrule.runtime.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.story import Question, question_of, what_became_of
+from ferrule.runtime.approval.question import Question, question_of, what_became_of
 from ferrule.runtime.approval.waiting import (
     Waiting,
     item,
@@ -239,7 +240,7 @@ class Inbox:
             if result is not None:
                 return result
             seen = question.seen
-        raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        raise InboxError(what_became_of(call, await self._story(call)))
 
     async def answer(
         self,
@@ -291,7 +292,7 @@ class Inbox:
         condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
         row = delegation_row(delegation, question.tool, question.audit_level)
         if (await self._store.commit(row, condition)).outcome != "written":
-            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+            raise InboxError(what_became_of(call, await self._story(call)))
         self._tell_delegated(handed_on(question.request, (*question.delegations, delegation)), delegation)
         return delegation
 
@@ -307,7 +308,7 @@ class Inbox:
         stop = settlement(answer.by, answer.reason or "", happened=happened)
         result = await self._close(call, stop, answer, seq=question.open.seq)
         if result is None:
-            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+            raise InboxError(what_became_of(call, await self._story(call)))
         return result
 
     async def _write_yes(
@@ -416,15 +417,20 @@ class Inbox:
         opened = await self._store.find_open(call)
         question = await self._read(opened) if opened is not None and opened.state in WAITING_STATES else None
         if question is None or not self._may_see(question):
-            rows = await self._store.rows_of(call) if {APPROVE, ADMIN} & self._identity.scopes else []
-            is_known = bool(rows) and self._is_told_of(header_of(rows[0].segment()).tenant)
-            raise InboxError(what_became_of(call, rows if is_known else ()))
+            story = await self._story(call) if {APPROVE, ADMIN} & self._identity.scopes else None
+            is_known = story is not None and self._is_told_of(story.header.tenant)
+            raise InboxError(what_became_of(call, story if is_known else None))
         return question
+
+    async def _story(self, call: str) -> Story | None:
+        rows = await self._store.rows_of(call)
+        return Story(rows) if rows else None
 
     async def _read(self, opened: OpenCall) -> Question | None:
         """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
         try:
-            question = question_of(opened, await self._store.rows_of(opened.call))
+            story = await self._story(opened.call)
+            question = None if story is None else question_of(opened, story)
             if question is None or question.request.purpose != "input":
                 return question
             news = await self._store.news_of(opened.call)

@@ -12,7 +12,7 @@ from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.runtime.approval.answers import handed_on
 from ferrule.runtime.approval.check import Objection, named, objection, person
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.story import Question
+from ferrule.runtime.approval.question import Question
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ferrule.model.decision import RISKS, Risk
+from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
-from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool
+from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool, risk_of
 from ferrule.runtime.pipeline.results.output_contract import Keeping, keeping_of
 from ferrule.schema.validation.validators import compiled_schema
 
@@ -58,7 +58,7 @@ def traits_of(entry: SurfaceEntry) -> ToolTraits:
         denies_before_io=interface.get("deny_before_io") is True or payload.get("deny_before_io") is True,
         is_input_fixed=_forbids(contract.get("mutation_policy")),
         timeout_seconds=_timeout(payload),
-        risk=_risk(tool, payload),
+        risk=risk_of(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
         task=_task(payload),
         keeping=keeping_of(tool, payload),
@@ -102,15 +102,3 @@ def _timeout(payload: dict[str, Any]) -> float | None:
 def _task(payload: dict[str, Any]) -> TaskUse:
     stated = _part(payload, "execution_profile").get("task")
     return next((use for use in TASK_USES if use == stated), "auto")
-
-
-def _risk(tool: Tool, payload: dict[str, Any]) -> Risk:
-    """The stated risk level; else what the facts imply, unstated destructiveness counting as destructive (AT-49)."""
-    stated = _part(payload, "permission_profile").get("risk_level") or payload.get("risk_level")
-    if stated in RISKS:
-        risk: Literal["low", "medium", "high", "critical"] = stated
-        return risk
-    if tool.facts.is_read_only is True:
-        return "low"
-    is_stated_harmless = tool.facts.is_destructive is False and "is_destructive" not in tool.inferred_facts
-    return "medium" if is_stated_harmless else "high"

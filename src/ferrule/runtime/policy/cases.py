@@ -11,16 +11,15 @@ rule = "refunds-above-100"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.errors import PolicyError
-from ferrule.model.decision import Ruling
 from ferrule.model.diagnostic import Finding
 from ferrule.runtime.policy.places import Places
 from ferrule.runtime.policy.table import Table
 
-EXPECTED = ("allow", "ask", "deny")
+EXPECTED = ("allow", "ask", "deny", "blocked")
+"""`blocked`: the call ends before the policy is asked."""
 _KEYS = (
     "name",
     "tool",
@@ -90,27 +89,3 @@ def _case(table: Table, places: Places, number: int) -> Case:
         rule=table.text("rule"),
         caller={key: value for key, value in caller.items() if value != ""},
     )
-
-
-def failure_of(case: Case, ruling: Ruling) -> str | None:
-    """What is wrong with a ruling, or None when it is as expected."""
-    deciding = ruling.rule_refs[0] if ruling.rule_refs and ruling.reason_type == "rule" else ""
-    if ruling.behavior != case.expect:
-        return f"expected {case.expect}, and it is {ruling.behavior}: {ruling.message}"
-    if case.rule and case.rule != deciding:
-        return f"expected the rule {case.rule!r} to decide, and it was {deciding or 'no rule'!r}: {ruling.message}"
-    return None
-
-
-def as_record(case: Case, ruling: Ruling | None, failure: str | None) -> Mapping[str, Any]:
-    """One case as `--json` prints it."""
-    return {
-        "name": case.name,
-        "line": case.line,
-        "tool": case.tool,
-        "expect": case.expect,
-        "behavior": ruling.behavior if ruling is not None else None,
-        "rule_refs": list(ruling.rule_refs) if ruling is not None else [],
-        "passed": failure is None,
-        "failure": failure,
-    }

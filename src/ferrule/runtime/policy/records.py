@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ferrule.model.decision import RISKS, Behavior, Risk, RuleSource
-from ferrule.model.tool import Tool
+from ferrule.model.decision import Behavior, Risk, RuleSource
 
 Mode = Literal["default", "read_only", "ask_all", "trusted", "locked"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -135,20 +134,3 @@ class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
     """The shadow policy's file; set also when it could not be used."""
     shadow_problem: str = ""
     """Why the shadow policy cannot be used. It then counts as one that refuses everything."""
-
-
-def permission_profile(payload: dict[str, Any]) -> dict[str, Any]:
-    """The permission profile in a tool's payload; empty when it has none."""
-    profile = payload.get("permission_profile")
-    return profile if isinstance(profile, dict) else {}
-
-
-def risk_of(tool: Tool, profile: dict[str, Any] | None = None) -> Risk:
-    """A tool's risk: what its profile says, else medium for what only reads and high for everything else."""
-    stated = (permission_profile(msgspec.json.decode(tool.payload)) if profile is None else profile).get("risk_level")
-    if stated in RISKS:
-        known: Risk = stated
-        return known
-    if stated is not None:
-        return "critical"  # a word nobody knows is no reason to trust
-    return "medium" if tool.facts.is_read_only is True else "high"

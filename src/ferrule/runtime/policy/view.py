@@ -15,9 +15,8 @@ import msgspec
 
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
-from ferrule.model.tool import Tool
+from ferrule.model.tool import Tool, permission_profile, risk_of
 from ferrule.runtime.policy.facts import depends_on_input
-from ferrule.runtime.policy.records import permission_profile, risk_of
 
 Kind = Literal["path", "command", "url", "resource"]
 KINDS: tuple[Kind, ...] = ("path", "command", "url", "resource")
@@ -187,7 +186,7 @@ class ToolView:
         self.names = (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}")
         self.aliases = tuple(name for alias in tool.aliases for name in (alias, f"{tool.namespace}.{alias}"))
         self.native_ids = tuple(dict.fromkeys(_native_ids(payload)))
-        self.risk: Risk = risk_of(tool, profile)
+        self.risk: Risk = risk_of(tool, payload)
         matching = profile.get("rule_matching_fields")
         self.fields = Fields(schema, matching if isinstance(matching, list) else (), _command_field(tool))
         self.has_command = tool.tool_kind == "shell_command" or _names_command(schema)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from importlib.metadata import version
@@ -17,8 +17,10 @@ from inspect import cleandoc
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 
 from ferrule.servers.api.ask import KEY
+from ferrule.servers.api.field_docs import described_fields
 from ferrule.servers.api.replies import Problem, ProblemDetails, etag_of, has_tag
 from ferrule.servers.api.requests import accepted, pairs_of, query_of
 from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, Field, Route
@@ -94,6 +96,8 @@ def openapi() -> dict[str, Any]:
     for component in components.values():
         if "description" in component:  # a docstring, which Python dedents from 3.13 on
             component["description"] = cleandoc(component["description"])
+    for record in _records(unique):
+        _describe(components[record.__name__], record)
     known = dict(zip(unique, refs, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
@@ -111,6 +115,30 @@ def openapi() -> dict[str, Any]:
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "A token or a key."}},
         },
     }
+
+
+def _records(shapes: Iterable[Any]) -> Iterator[type]:
+    """Every record that shapes are made of, each once."""
+    waiting, seen = list(msgspec.inspect.multi_type_info(shapes)), set[type]()
+    while waiting:
+        shape = waiting.pop()
+        if isinstance(shape, msgspec.inspect.StructType) and shape.cls not in seen:
+            seen.add(shape.cls)
+            yield shape.cls
+            waiting += [field.type for field in shape.fields]
+        for name in ("type", "item_type", "key_type", "value_type"):
+            inner = getattr(shape, name, None)
+            waiting += [inner] if isinstance(inner, msgspec.inspect.Type) else []
+        waiting += getattr(shape, "types", ()) + getattr(shape, "item_types", ())
+
+
+def _describe(component: dict[str, Any], record: type) -> None:
+    """Add what is written below the fields of a record, where the document says nothing about them yet."""
+    for name, text in described_fields(record).items():
+        member = component.get("properties", {}).get(name)
+        if member is not None and "description" not in member:
+            # A reference stands alone in tools that read older drafts, so what is said about one goes beside it.
+            component["properties"][name] = {**member, "description": text}
 
 
 @cache

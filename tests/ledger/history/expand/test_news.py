@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from ferrule.ledger.history.expand import events_of
 from ferrule.ledger.history.replay import replay
-from ferrule.ledger.history.story import Story, story_of
 from ferrule.model.event import EVENT_TYPES, MEANINGS, STANDARD_EVENT_TYPES, Event
 from ferrule.model.journal import Entry, NewsBody, Payload, encode
 from ferrule.model.news import Fact, cancellations, facts_in, facts_of, progress_records, progress_row
 from ferrule.model.progress import Progress
 from ferrule.model.retry import Attempt
+from ferrule.model.story import Story
 from tests.ledger.history.rows import NOON, SCENARIOS, SECRET, Ledger, Writer, result_of, success
 
 SECOND = 1_000_000
@@ -36,9 +36,7 @@ def told(ledger: Ledger, level: Any = "standard") -> list[Event]:
 
 
 def story(ledger: Ledger) -> Story:
-    return story_of(
-        [row for row in ledger.rows if row.kind != "news"], [row for row in ledger.rows if row.kind == "news"]
-    )
+    return Story([row for row in ledger.rows if row.kind != "news"], [row for row in ledger.rows if row.kind == "news"])
 
 
 def test_each_thing_is_an_event_of_its_call() -> None:
@@ -142,7 +140,7 @@ def test_the_story_has_progress_in_the_order_of_its_numbers() -> None:
     assert [record["sequence"] for record in found.progress] == [1, 2, 3]
     assert found.progress[1]["message"] == "half"
     assert found.to_record()["progress"][0]["progress_id"] == "prg_success.1"
-    assert [note.kind for note in found.rows] == ["call", "news", "news"]
+    assert [note.kind for note in found.all_rows] == ["call", "news", "news"]
 
 
 def test_requests_to_cancel_and_what_came_of_them() -> None:
@@ -222,7 +220,7 @@ def test_late_results_are_told_apart_from_the_result() -> None:
     assert late.result is not None and late.result.structured_content == 7
     assert found.to_record()["late_results"][0]["structured_content"] == 7
     erased = msgspec.structs.replace(row, payload=None, is_erased=True)
-    (gone,) = story_of(ledger.of("inv_canceled")[:-1], [erased]).late_results
+    (gone,) = Story(ledger.of("inv_canceled")[:-1], [erased]).late_results
     assert gone.to_record()["is_erased"] is True
 
 
@@ -242,7 +240,7 @@ def test_notes_of_the_story() -> None:
     writer.row("started", notes=notes)
     more = {**notes, "attempts": msgspec.msgpack.decode(encode(attempts)), "redactions": ["token"]}
     writer.enter("succeeded").row("ended", status="succeeded", notes=more)
-    found = story_of(ledger.rows)
+    found = Story(ledger.rows)
     assert found.attempts == tuple(attempts), "the second row has the first one's again, and more"
     record = found.to_record()
     assert record["redactions"] == ["card", "token"]
@@ -279,7 +277,7 @@ def test_attempts_that_are_none_do_not_hide_the_story() -> None:
     success(ledger)
     writer = Writer(ledger, "inv_1").enter("planned", "selected", "arguments_ready", "running", "succeeded")
     writer.row("call", status="succeeded", notes={"attempts": [["what"]]})
-    assert story_of(ledger.of("inv_1")).attempts == ()
+    assert Story(ledger.of("inv_1")).attempts == ()
 
 
 def test_a_record_of_progress_cannot_name_another_call() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from ferrule.app.app import App
 from ferrule.infra.processes import confined
-from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.testing import memory_app
 from tests.infra.processes.surroundings import alive, sandboxed, until
@@ -152,7 +152,7 @@ async def test_refusals_come_before_permission_and_are_on_record(tmp_path: Path)
     async with ops(tmp_path, policy="") as app:
         result = await bash(app, "ls; rm x")
         assert failed(result) == ("invalid_arguments", "shell_syntax")
-        story = story_of(await app.store.rows_of(result.invocation_id))
+        story = Story(await app.store.rows_of(result.invocation_id))
         assert "permission" not in [run.phase for run in story.phases if run.is_run]
         assert story.error is not None
         assert "; at character 3" in story.error.message
@@ -167,7 +167,7 @@ async def test_its_native_facts_are_kept(tmp_path: Path) -> None:
             ("sh -c 'kill -9 $$'", {"exit_code": 137, "signal": 9}),
         ):
             result = await bash(app, line)
-            (ref,) = story_of(await app.store.rows_of(result.invocation_id)).notes["native_refs"]
+            (ref,) = Story(await app.store.rows_of(result.invocation_id)).notes["native_refs"]
             assert ref == {
                 "source": "cli",
                 "command_id": "sh",

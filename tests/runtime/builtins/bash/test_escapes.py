@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.ledger.history.story import story_of
+from ferrule.model.story import Story
 from tests.runtime.builtins.bash.test_bash import bash, failed, ops, value
 from tests.spec.scene import played
 
@@ -69,7 +69,7 @@ async def test_tricks_of_the_shell_are_refused_and_recorded(workspace: Path) -> 
             for line in REFUSED:
                 result = await bash(app, line)
                 assert failed(result) == ("invalid_arguments", "shell_syntax"), line
-                story = story_of(await app.store.rows_of(result.invocation_id))
+                story = Story(await app.store.rows_of(result.invocation_id))
                 assert story.result_status == "failed", line
                 assert "execute" not in [run.phase for run in story.phases if run.is_run], line
     untouched(workspace)
@@ -81,7 +81,7 @@ async def test_other_ways_to_a_program_are_not_on_the_whitelist(workspace: Path)
         for line in NOT_LISTED:
             result = await bash(app, line)
             assert failed(result)[0] in ("sandbox_violation", "invalid_arguments"), line
-            story = story_of(await app.store.rows_of(result.invocation_id))
+            story = Story(await app.store.rows_of(result.invocation_id))
             assert "execute" not in [run.phase for run in story.phases if run.is_run], line
     untouched(workspace)
 
@@ -105,7 +105,7 @@ async def test_nothing_secret_comes_out(workspace: Path, monkeypatch: pytest.Mon
             assert SECRET not in str(result.to_record()), line
             if "environ" not in line:
                 assert value(result)["exit_code"] != 0, line
-            assert story_of(await app.store.rows_of(result.invocation_id)).result_status == "succeeded"
+            assert Story(await app.store.rows_of(result.invocation_id)).result_status == "succeeded"
     untouched(workspace)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import ferrule
 from ferrule.contracts.hook import HookEvent, HookInput, HookOutput
 from ferrule.errors import FerruleError
-from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from ferrule.runtime.hooks.function import FunctionHook
 from ferrule.testing import memory_app
 
@@ -89,7 +89,7 @@ def called(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
             assert isinstance(result, Result), result
             found.append(result)
             await app.store.flush()
-            NOTED[:] = [story_of(await app.store.rows_of(result.invocation_id))]
+            NOTED[:] = [Story(await app.store.rows_of(result.invocation_id))]
 
     played(story)
     return found[0]

@@ -9,10 +9,10 @@ import pytest
 
 import ferrule
 from ferrule.contracts.hook import HookInput, HookOutput
-from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.diagnostic import Severity
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.runtime.policy.read import read_text
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.hooks.hooked import RAN, act, hook, look, played
@@ -44,7 +44,7 @@ def asked(
             surface = app.surface(rules=rules, is_interactive=is_interactive)
             outcome = await surface.call(tool.__name__, {"city": "Bern"})
             await app.store.flush()
-            kept = story_of(await app.store.rows_of(outcome.invocation_id))
+            kept = Story(await app.store.rows_of(outcome.invocation_id))
             decisions = [made.to_record(kept.invocation_id, number) for number, made in enumerate(kept.decisions)]
             found.extend((outcome, decisions))
 
@@ -155,7 +155,7 @@ def test_a_decision_hook_can_take_back_a_persons_yes() -> None:
             assert isinstance(waiting, Pending)
             result = (await app.inbox(BOB).approve(waiting.invocation_id)).result
             assert isinstance(result, Result) and result.status == "denied" and not RAN
-            kept = story_of(await app.store.rows_of(result.invocation_id))
+            kept = Story(await app.store.rows_of(result.invocation_id))
             assert [(made.ruling.behavior, made.by) for made in kept.decisions] == [
                 ("ask", None),
                 ("allow", "bob"),
@@ -223,7 +223,7 @@ def test_changes_form_a_chain_from_the_models_input_to_what_ran() -> None:
         async with memory_app(tools=[look], hooks=hooks) as app:
             result = await app.surface().call("look", {"city": "Bern"})
             await app.store.flush()
-            changes = story_of(await app.store.rows_of(result.invocation_id)).mutations
+            changes = Story(await app.store.rows_of(result.invocation_id)).mutations
         assert changes[0].from_input == "model_input" and changes[-1].to_input == "call_input"
         assert all(one.to_input == next_.from_input for one, next_ in pairwise(changes))
 

@@ -8,9 +8,9 @@ import pytest
 
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookInput, HookOutput
 from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
+from ferrule.model.story import Story
 from ferrule.runtime.approval.inbox import Inbox
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.hooks.hooked import RAN, act, count, fail, hook, look, played
@@ -136,7 +136,7 @@ def test_hooks_of_one_event_run_in_the_order_they_were_registered() -> None:
         hooks = [plain("a"), awaited("b"), plain("c"), awaited("d")]
         async with memory_app(tools=[look], hooks=hooks) as app:
             result = await app.surface().call("look")
-            story = story_of(await app.store.rows_of(result.invocation_id))
+            story = Story(await app.store.rows_of(result.invocation_id))
         assert order == ["a", "b", "c", "d"] == [run.hook_id for run in story.hooks]
 
     played(story)
@@ -151,10 +151,10 @@ def test_every_run_leaves_a_record_and_events() -> None:
             result = await app.surface().call("count")
             await app.store.flush()
             rows = await app.store.rows_of(result.invocation_id)
-        record = story_of(rows).to_record()["hooks"][0]
+        record = Story(rows).to_record()["hooks"][0]
         assert record["schema_version"] == "0.2.0"
         assert (record["hook_id"], record["hook_event"]) == ("guard", "pre_tool_use")
-        assert (record["invocation_id"], record["tool_id"]) == (result.invocation_id, story_of(rows).header.tool_id)
+        assert (record["invocation_id"], record["tool_id"]) == (result.invocation_id, Story(rows).header.tool_id)
         assert record["matcher"] == {"tools": ["*"]}
         assert record["started_at"] <= record["ended_at"]
         assert [next(iter(output)) for output in record["outputs"]] == ["message", "progress", "permission_result"]

@@ -93,13 +93,13 @@ async def test_an_agent_is_told_tool_by_tool(tmp_path: Path) -> None:
     async with reach(tmp_path, POLICY) as here:
         packer = await got(here, "/v1/reach?kind=agent&id=packer")
         found = {tool["tool_id"]: (tool["verdict"], tool["loading"]) for tool in packer["items"]}
-        assert found == {"packer.pack": ("depends", "loaded"), "packer.weigh": ("denied", "gone")}
+        assert found == {"packer.pack": ("depends", "loaded"), "packer.weigh": ("deny", "gone")}
         assert "no-weighing" in packer["items"][1]["why"]
-        assert packer["subject"]["verdicts"] == {"runs": 0, "asks": 0, "depends": 1, "denied": 1, "held": 0}
+        assert packer["subject"]["verdicts"] == {"allow": 0, "ask": 0, "depends": 1, "deny": 1, "blocked": 0}
         assert (packer["subject"]["keys"], packer["tokens"] > 0) == (1, True)
         seller = await got(here, "/v1/reach?id=seller")
-        assert [tool["verdict"] for tool in seller["items"]] == ["runs"]
-        assert (await got(here, "/v1/reach?id=packer&verdict=denied"))["total"] == 1
+        assert [tool["verdict"] for tool in seller["items"]] == ["allow"]
+        assert (await got(here, "/v1/reach?id=packer&verdict=deny"))["total"] == 1
         page = await got(here, "/v1/reach?id=packer&limit=1")
         assert [tool["tool_id"] for tool in page["items"]] == ["packer.pack"]
         assert [tool["tool_id"] for tool in (await got(here, page["next"]))["items"]] == ["packer.weigh"]
@@ -111,10 +111,10 @@ async def test_an_agent_is_told_tool_by_tool(tmp_path: Path) -> None:
 @driven
 async def test_a_switch_shows_at_once(tmp_path: Path) -> None:
     async with reach(tmp_path) as here:
-        assert (await got(here, "/v1/reach?id=seller"))["items"][0]["verdict"] == "asks"
+        assert (await got(here, "/v1/reach?id=seller"))["items"][0]["verdict"] == "ask"
         await here.ask("oda", "PUT", "/v1/switches/seller.sell", {"is_on": False})
         tool = (await got(here, "/v1/reach?id=seller"))["items"][0]
-        assert (tool["verdict"], tool["loading"]) == ("denied", "gone")
+        assert (tool["verdict"], tool["loading"]) == ("blocked", "gone")
         assert "switched off" in tool["why"]
 
 
@@ -126,8 +126,8 @@ async def test_agents_and_tools_make_a_table(tmp_path: Path) -> None:
         rows = {row["tool_id"]: [cell and cell["verdict"] for cell in row["cells"]] for row in table["items"]}
         assert rows == {
             "packer.pack": ["depends", None],
-            "packer.weigh": ["denied", None],
-            "seller.sell": [None, "runs"],
+            "packer.weigh": ["deny", None],
+            "seller.sell": [None, "allow"],
         }
         first = await got(here, "/v1/reach/matrix?agents=1&limit=1")
         assert ([agent["id"] for agent in first["agents"]], first["agents_next"]) == (["packer"], "packer")

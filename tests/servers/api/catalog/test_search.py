@@ -29,7 +29,7 @@ async def test_tools_are_found_by_words_and_by_what_they_are(tmp_path: Path) -> 
         assert owned["counts"]["owner"]["desk"] == 1, "a filter's own counts tell what else could be chosen"
         assert owned["counts"]["dialect"] == {"aml": 1}
         reading = await asked(here, "search?effect=reads&dialect=aml")
-        assert [(one["tool_id"], one["risk"]) for one in reading["items"]] == [("find-order", "low")]
+        assert [(one["tool_id"], one["risk"]) for one in reading["items"]] == [("find-order", "medium")]
         assert (await here.ask("oda", "GET", "/v1/catalog/search?effect=eats")).status == 400
 
 

@@ -22,14 +22,14 @@ async def test_who_may_use_a_tool_is_told_with_the_rule(tmp_path: Path) -> None:
         await here.ask("oda", "POST", "/v1/policy/reload")
         pay = await asked(here, "access/shop.pay")
         (anyone,) = pay["items"]
-        assert (anyone["kind"], anyone["access"], anyone["depends_on_input"]) == ("anyone", "asks", True)
+        assert (anyone["kind"], anyone["access"], anyone["depends_on_input"]) == ("anyone", "depends", True)
         assert [(rule["rule_id"], rule["condition"], rule["is_always"]) for rule in anyone["rules"]] == [
             ("small", "amount is at most 20", False)
         ]
         assert [rule["rule_id"] for rule in pay["rules_about_some"]] == ["never-bob"]
         secret = (await asked(here, "access/shop.secret_tool"))["items"][0]
-        assert (secret["access"], secret["rules"][0]["rule_id"]) == ("denied", "hidden")
-        assert (await asked(here, "access/shop.add"))["items"][0]["access"] == "allowed"
+        assert (secret["access"], secret["rules"][0]["rule_id"]) == ("deny", "hidden")
+        assert (await asked(here, "access/shop.add"))["items"][0]["access"] == "allow"
         assert (await here.ask("oda", "GET", "/v1/catalog/access/nothing")).status == 404
 
 

@@ -36,7 +36,7 @@ async def test_an_agent_has_a_page_of_its_own(tmp_path: Path) -> None:
         assert "the scale is broken" in words
         assert "pia" in words
         assert here.secrets["oda"].encode() not in page.body
-        denied = await owner.value("/agents/packer?verdict=denied")
+        denied = await owner.value("/agents/packer?verdict=deny")
         assert [tool["tool_id"] for tool in denied["found"]["items"]] == ["packer.weigh"]
         assert "A key without an agent has" in text_of(await owner.see("/agents/none/-"))
         assert (await owner.see("/agents/nobody")).status == 404
@@ -50,7 +50,7 @@ async def test_rules_about_a_principal_show_for_that_principal(tmp_path: Path) -
         owner = await signed_in(here.stand)
         anybody = await owner.value("/agents/seller")
         ada = await owner.value("/agents/seller?principal=ada")
-        assert [page["found"]["items"][0]["verdict"] for page in (anybody, ada)] == ["asks", "runs"]
+        assert [page["found"]["items"][0]["verdict"] for page in (anybody, ada)] == ["ask", "allow"]
 
 
 @driven
@@ -64,7 +64,7 @@ async def test_a_hundred_agents_are_paged_both_ways(tmp_path: Path) -> None:
         assert first["table"]["agents_total"] == 22
         second = await owner.value("/agents?view=matrix&agents_after=agent-07")
         assert second["table"]["agents"][0]["id"] == "agent-08"
-        assert second["table"]["items"][0]["cells"][0]["verdict"] == "asks"
+        assert second["table"]["items"][0]["cells"][0]["verdict"] == "ask"
         page = await owner.see("/agents?view=matrix")
         assert b"agents_after=agent-07" in page.body
         some = await owner.value("/agents?view=matrix&q=tool_3_1&everything=1")

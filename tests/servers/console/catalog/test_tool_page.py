@@ -24,7 +24,7 @@ async def test_a_tool_page_tells_what_it_does_and_who_may(tmp_path: Path) -> Non
         facts = {fact["label"]: fact for fact in page["facts"]}
         assert (facts["Effect"]["says"], facts["Effect"]["is_inferred"]) == ("writes, undo not stated", True)
         assert (facts["Time limit"]["says"], facts["Secrets"]["says"]) == ("8.0 s", "oauth2, aws")
-        assert [(row["name"], row["access"]) for row in page["access"]["rows"]] == [("anyone else", "asks")]
+        assert [(row["name"], row["access"]) for row in page["access"]["rows"]] == [("anyone else", "ask")]
         shown = await owner.see("/catalog/refund-order")
         assert b"<em>settle</em>" in shown.body, "documentation is laid out"
         assert "tools/refund-order.tool.md:1" in text_of(shown)

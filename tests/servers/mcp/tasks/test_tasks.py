@@ -21,11 +21,11 @@ from ferrule.app.custody.check import verify_ledger
 from ferrule.contracts.executor import Context, Output
 from ferrule.definitions.compiler.seal import trusted_keys
 from ferrule.errors import BindingError
-from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from ferrule.model.story import Story
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.tasks.inputs import asked_in, keep
@@ -622,7 +622,7 @@ def test_a_call_that_waits_for_its_turn_is_a_task_already(tmp_path: Path, name: 
         assert [(row.kind, row.outcome) for row in rows] == [
             ("started", "queued"), ("started", "running"), ("ended", "succeeded")
         ]  # fmt: skip
-        told = story_of(rows, await client.server.app.store.news_of(call_id))
+        told = Story(rows, await client.server.app.store.news_of(call_id))
         assert [run.phase for run in told.phases if run.is_run] == list(PHASES)
         assert STARTED == ["a", "b"]
 

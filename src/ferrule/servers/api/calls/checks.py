@@ -6,9 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from ferrule.app.preview.preview import Preview
 from ferrule.infra.tasks import resolve
 from ferrule.model.decision import Ruling
-from ferrule.runtime.pipeline.arguments.dry_check import Checked
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.calls import load
 from ferrule.servers.api.calls.outcomes import is_unseen, members_of
@@ -71,7 +71,7 @@ async def check_call(ask: Ask) -> Replied:
     return Reply(_state_of(checked))
 
 
-def _state_of(checked: Checked) -> CheckState:
+def _state_of(checked: Preview) -> CheckState:
     stop = checked.stop
     return CheckState(
         is_accepted=stop is None,

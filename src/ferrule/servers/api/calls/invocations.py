@@ -13,15 +13,15 @@ import msgspec
 
 from ferrule.app.custody.check import RowCheck, check_rows
 from ferrule.app.custody.paths import ledger_paths
-from ferrule.app.views.past_calls import Rows, calls_holding, told_story
+from ferrule.app.views.past_calls import calls_holding, told_story
 from ferrule.infra.tasks import resolve
 from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.story import Story
 from ferrule.ledger.history.summary import brief_of, membership_in, standing_of
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.result import Result
+from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
 from ferrule.runtime.redaction.sensitive_input import without_values
@@ -262,16 +262,17 @@ class ChainState(msgspec.Struct, kw_only=True):
 async def list_relatives(ask: Ask) -> Replied:
     """What a call has to do with others."""
     rows, surface, store = await rows_seen(ask), await own_surface(ask), ask.edge.app.store
-    notes = _notes(rows)
+    story = Story(rows)
+    notes = story.notes
     place = membership_in([notes])
-    began = await store.seq_at(rows[0].segment().created_at) - 1
+    began = await store.seq_at(story.created_at) - 1
     named = ask.invocation_id.encode()
     found = await calls_holding(store, named, after=began, most_rows=_MOST_ROWS)
     seen = [other for other in found if other[0].call != ask.invocation_id and sees(ask.caller, owner_in(other))]
     last = await store.rows_before(None, 1)
 
     def related(name: str) -> list[InvocationBrief]:
-        fitting = [other for other in seen if _notes(other).get(name) == ask.invocation_id]
+        fitting = [other for other in seen if Story(other).notes.get(name) == ask.invocation_id]
         return [brief(other, is_hidden=is_hidden_from(surface, other)) for other in fitting[:_MOST_SHOWN]]
 
     return Reply(
@@ -287,10 +288,6 @@ async def list_relatives(ask: Ask) -> Replied:
         ),
         is_final=False,
     )
-
-
-def _notes(rows: Rows) -> dict[str, Any]:
-    return {name: value for row in rows for name, value in row.segment().notes.items()}
 
 
 def _text(value: Any) -> str | None:

@@ -12,10 +12,10 @@ import msgspec
 
 from ferrule.app.views.past_calls import Rows, after_last, calls_holding, whole_calls
 from ferrule.contracts.store import CallsWanted
-from ferrule.ledger.history.story import Story, story_of
 from ferrule.ledger.history.summary import PREFIX, WAITS, Membership, begun_at, membership_in, standing_of
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
+from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
 from ferrule.runtime.pipeline.live import Cancel, Live
@@ -299,7 +299,7 @@ async def _member(ask: Ask, found: _Found) -> BatchMember:
         return _live_member(found)
     rows = found.rows
     is_canceled = rows[-1].outcome == "canceled"
-    story = story_of(rows, await ask.edge.app.store.news_of(rows[0].call) if is_canceled else ())
+    story = Story(rows, await ask.edge.app.store.news_of(rows[0].call) if is_canceled else ())
     if found.is_hidden:
         ended = StateTime(state="failed", at=iso(story.created_at))
         return _plain_member(found, brief(rows, is_hidden=True), [ended])

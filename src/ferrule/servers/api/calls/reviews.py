@@ -10,11 +10,13 @@ import msgspec
 from ferrule.app.views.decided import DecidedCall, decisions_of
 from ferrule.app.views.evidence import Review, review_of
 from ferrule.errors import InboxError
-from ferrule.ledger.history.story_parts import differences
-from ferrule.model.journal import StoredEntry, header_of
+from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.story import Story
+from ferrule.model.story_parts import differences
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.runtime.approval.check import person
+from ferrule.runtime.approval.inbox import EditCheck
 from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.api.ask import Ask
@@ -90,12 +92,9 @@ class EditBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-class EditState(msgspec.Struct, kw_only=True):
+class EditState(EditCheck, frozen=True, kw_only=True):
     """What an edit would make of an input."""
 
-    problem: Annotated[str | None, says("Why it cannot be approved like that; null when it can.")]
-    input: Any
-    edited: Any
     differences: list[Record]
     to_type: Annotated[Record | None, says("As for the call itself, after the edit.")]
 
@@ -144,11 +143,11 @@ async def review_call(ask: Ask) -> Replied:
     except InboxError:
         waiting = None
     rows = await app.store.rows_of(ask.invocation_id)
-    if not any(row.kind in ("parked", "unknown") for row in rows):
+    story = Story(rows, await app.store.news_of(ask.invocation_id)) if rows else None
+    if story is None or story.asking is None:
         raise not_found(f"there is no call {ask.invocation_id[:40]!r} that waits")
-    tool_id = header_of(rows[0].segment()).tool_id
-    news, versions = await app.store.news_of(ask.invocation_id), app.catalog.versions(tool_id)
-    review = review_of(rows, news, waiting, versions, app.policy)
+    versions = app.catalog.versions(story.header.tool_id)
+    review = review_of(story, waiting, versions, app.policy)
     fixed = next((f"the contract of {one.tool.tool_id!r} forbids to replace its input" for one in versions[:1]
                   if is_input_fixed(one.tool)), None)  # fmt: skip
     state = _state(ask, review, rows, says=versions[0].tool.description if versions else "", fixed=fixed)
@@ -225,13 +224,11 @@ async def check_edit(ask: Ask) -> Replied:
     waiting, rows = await inbox.get(ask.invocation_id), await app.store.rows_of(ask.invocation_id)
     if made.edited is not None:
         waiting = msgspec.structs.replace(waiting, input=made.edited)
-    review = review_of(rows, (), waiting, app.catalog.versions(waiting.request.tool_id), app.policy)
+    review = review_of(Story(rows), waiting, app.catalog.versions(waiting.request.tool_id), app.policy)
     found = () if made.edited is None else differences(made.input, made.edited)
     return Reply(
         EditState(
-            problem=made.problem,
-            input=made.input,
-            edited=made.edited,
+            **msgspec.structs.asdict(made),
             differences=[msgspec.to_builtins(each) for each in found],
             to_type=None if review.thing is None else msgspec.to_builtins(review.thing),
         )
@@ -254,7 +251,7 @@ async def list_decided(ask: Ask) -> Replied:
 
 
 def _decided(each: DecidedCall) -> DecidedItem:
-    header, fate = header_of(each.rows[0].segment()), each.fate
+    header, fate = each.rows[0].header(), each.fate
     assert fate.decided_at is not None and fate.waited_seconds is not None  # what waits is not in the list
     return DecidedItem(
         invocation_id=each.rows[0].call,

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from ferrule.errors import FerruleError
-from ferrule.model.diagnostic import Diagnostic
+from ferrule.model.diagnostic import Diagnostic, Summary
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.catalog.catalog_cache import bookcase
 from ferrule.servers.api.replies import Problem, Replied, Reply, link_header, next_link
 from ferrule.servers.api.shapes import Limit, says
-from ferrule.workspace.check_cache import Checked, rule_names
+from ferrule.workspace.check_cache import Checked, DefinitionPlace, rule_names
 
 Word = Annotated[str, msgspec.Meta(max_length=500)]
 
@@ -59,24 +59,9 @@ class DiagnosticState(msgspec.Struct, kw_only=True):
     ]
 
 
-class DefinitionPlace(msgspec.Struct, kw_only=True):
-    """Where a tool is written."""
-
-    tool_id: str
-    version: str | None
-    file: str
-    line: int
-
-
-class DiagnosticSummary(msgspec.Struct, kw_only=True):
+class DiagnosticSummary(Summary, frozen=True, kw_only=True):
     """The whole check in numbers."""
 
-    files: int
-    tools: int
-    errors: int
-    warnings: int
-    infos: int
-    seconds: Annotated[float, says("How long it took.")]
     checked_at: str
 
 
@@ -116,7 +101,7 @@ def _page(checked: Checked, wanted: DiagnosticsQuery, skip: int) -> DiagnosticPa
         items=[_state(checked, each, names.get(each.rule, "")) for each in kept[skip : skip + wanted.limit]],
         matched=len(kept),
         summary=_summary(checked),
-        definitions=[DefinitionPlace(**place._asdict()) for place in places],
+        definitions=places,
     )
 
 
@@ -143,13 +128,4 @@ def _state(checked: Checked, found: Diagnostic, name: str) -> DiagnosticState:
 
 
 def _summary(checked: Checked) -> DiagnosticSummary:
-    summary = checked.summary
-    return DiagnosticSummary(
-        files=summary.files,
-        tools=summary.tools,
-        errors=summary.errors,
-        warnings=summary.warnings,
-        infos=summary.infos,
-        seconds=summary.seconds,
-        checked_at=iso(checked.checked_at),
-    )
+    return DiagnosticSummary(**msgspec.structs.asdict(checked.summary), checked_at=iso(checked.checked_at))

@@ -12,13 +12,12 @@ import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits, Token
+from ferrule.app.preview.preview import VERDICTS, Verdict
 from ferrule.app.preview.reach import (
-    VERDICTS,
     Kind,
     Loading,
     Reached,
     Subject,
-    Verdict,
     entries,
     loading_counts,
     reached,
@@ -61,7 +60,7 @@ class SubjectState(msgspec.Struct, kw_only=True):
     tools: Annotated[dict[str, int], says("How many are `loaded`, `deferred`, `hidden` and `gone`.")]
     verdicts: Annotated[
         dict[str, int] | None,
-        says("How many run, ask, depend on the call, are denied or held; null where there are too many."),
+        says("How many there are of each verdict; null where there are too many."),
     ]
     max_tool_calls: Annotated[int | None, says("How many calls a run may make, all tools together.")]
     keys: Annotated[int, says("How many keys call as it.")]

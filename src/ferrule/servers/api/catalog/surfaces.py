@@ -35,9 +35,9 @@ def asks_caller(handle: SurfaceHandle, entry: SurfaceEntry, engine: PolicyEngine
 def asks_of(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Asks | None:
     """The same for whoever a surface is made for; None when the calls are refused."""
     verdict = reached(surface, entry, engine).verdict
-    if verdict in ("denied", "held"):
+    if verdict in ("deny", "blocked"):
         return None
-    if verdict == "asks" or entry.tool.facts.requires_user_interaction:
+    if verdict == "ask" or entry.tool.facts.requires_user_interaction:
         return "always"
     return "depends" if verdict == "depends" or entry.approval_from else "never"
 

@@ -9,11 +9,12 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ferrule.app.preview.trial import Trial, Tried
+from ferrule.app.preview.trial import CaseResult, Trial, Tried
 from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
-from ferrule.runtime.policy.cases import Case, as_record, read_cases
+from ferrule.runtime.policy.cases import Case, read_cases
 from ferrule.runtime.policy.check import policy_files
+from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import Considered, RuleEngine, engine_of
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
@@ -28,6 +29,8 @@ from ferrule.settings import load_settings
 
 CASES_FILE = "policy.test.toml"
 _MOST_CASES = 1000
+_NOT_ASKED = Ruling("passthrough", "", "other")
+"""Of a call that ends before the policy is asked: no rule, no demand, the usual mode."""
 Word = Annotated[str, msgspec.Meta(max_length=300)]
 
 
@@ -77,19 +80,6 @@ class PolicyExplanation(msgspec.Struct, kw_only=True):
     rules: list[RuleConsidered]
 
 
-class CaseResult(msgspec.Struct, kw_only=True):
-    """One case of the table, and what became of it."""
-
-    name: str
-    line: int
-    tool: str
-    expect: str
-    behavior: str | None
-    rule_refs: list[str]
-    passed: bool
-    failure: str | None
-
-
 class CaseResults(msgspec.Struct, kw_only=True):
     """What the workspace's own rules say to the table of cases."""
 
@@ -105,7 +95,7 @@ async def explain_policy(ask: Ask) -> Replied:
     body, app = ask.body(ExplainBody), ask.edge.app
     app.generation()
     off = {switch.tool_id for switch in await app.store.switched_off()}
-    trial = Trial(app.catalog, app.policy, switched_off=off)
+    trial = Trial(app.catalog, app.policy, switched_off=off, classifiers={**BUILTIN, **app.services.classifiers})
     said = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
     caller = {name: value for name, value in said.items() if value}
     caller |= {"principal": body.principal or "somebody", "channel": body.channel or "policy"}
@@ -120,21 +110,22 @@ async def explain_policy(ask: Ask) -> Replied:
 
 
 def _explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
-    ruling = tried.ruling
+    found = tried.preview
+    ruling = found.ruling or _NOT_ASKED
     is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
     return PolicyExplanation(
         tool_id=tried.entry.tool.tool_id,
         standing=tried.entry.standing,
-        behavior=ruling.behavior,
-        message=ruling.message,
+        behavior=found.verdict,
+        message=found.why,
         reason=ruling.reason_type,
         source=ruling.source,
         rule=ruling.rule_refs[0] if is_by_rule else None,
         mode=ruling.mode,
         requires=list(tried.entry.approval_from),
         demands=_demands(ruling),
-        facts={name: getattr(tried.judged.facts, name) for name in FLAGS},
-        failures=list(tried.failures),
+        facts={name: getattr(found.judged.facts, name) for name in FLAGS} if found.judged is not None else {},
+        failures=list(found.failures),
         classifiers=[msgspec.to_builtins(note) for note in ruling.classifiers],
         shadow=msgspec.to_builtins(ruling.shadow) if ruling.shadow is not None else None,
         rules=[_considered(each) for each in considered],
@@ -189,9 +180,8 @@ async def _run(ask: Ask) -> CaseResults:
         return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
     engine = await asyncio.to_thread(_own_engine, app.root)
     tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
-    results = [CaseResult(**as_record(one.case, one.ruling, one.failure)) for one in tested]
-    passed = sum(one.passed for one in results)
-    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(results) - passed, cases=results)
+    passed = sum(one.passed for one in tested)
+    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(tested) - passed, cases=tested)
 
 
 def _cases(root: Path) -> list[Case] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from ferrule.app.preview.preview import VERDICTS
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer, Stream
 from ferrule.servers.console.view import Page, View, for_whole_workspace
@@ -17,7 +18,6 @@ KINDS = {
     "role": ("Roles", "role", "roles"),
     "surface": ("Surfaces", "surface", "surfaces"),
 }
-VERDICTS = ("runs", "asks", "depends", "denied", "held")
 LOADINGS = ("loaded", "deferred", "hidden", "gone")
 LOADING_WORDS = {
     "loaded": "shown with its schema",
@@ -61,11 +61,11 @@ def reach_sentence(found: dict[str, Any]) -> str:
 
 
 _SAID = (
-    ("runs", "runs at once", "run at once"),
-    ("asks", "asks a person", "ask a person"),
+    ("allow", "is allowed", "are allowed"),
+    ("ask", "asks a person", "ask a person"),
     ("depends", "depends on the call", "depend on the call"),
-    ("denied", "is denied by the policy", "are denied by the policy"),
-    ("held", "is held back", "are held back"),
+    ("deny", "is denied by the policy", "are denied by the policy"),
+    ("blocked", "is blocked", "are blocked"),
 )
 
 

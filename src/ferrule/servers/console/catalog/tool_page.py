@@ -15,10 +15,9 @@ from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.catalog.catalog_findings import finding
 from ferrule.servers.console.catalog.tool_words import (
-    ACCESS,
-    ANSWERS,
     DIALECTS,
     RUNS_ON,
+    STATES,
     address_of,
     effect_of,
     effect_words,
@@ -119,20 +118,26 @@ def sentence(tool: Mapping[str, Any], callers: Sequence[Mapping[str, Any]], *, i
     if not is_on:
         return "It is turned off: every call is refused."
     found = Counter(caller["access"] for caller in callers)
-    usable = found["allowed"] + found["asks"]
+    usable = found["allow"] + found["ask"] + found["depends"]
     if not usable:
         return f"{effects[tool['effect']]}, and nobody may use it."
     if len(found) == 1:
-        return f"{effects[tool['effect']]}; {'everybody may use it' if found['allowed'] else 'a person is asked each time'}."
+        return f"{effects[tool['effect']]}; {_FOR_ALL[next(iter(found))]}."
     told = [f"{count(found[word])} {few if found[word] == 1 else many}" for word, few, many in _ANSWERED if found[word]]
     return f"{effects[tool['effect']]}. Of {count(len(callers))} callers, {', '.join(told[:-1])} and {told[-1]}."
 
 
+_FOR_ALL = {
+    "allow": "everybody may use it",
+    "ask": "a person is asked each time",
+    "depends": "whether it runs depends on the call",
+}
 _ANSWERED = (
-    ("allowed", "may use it", "may use it"),
-    ("asks", "asks a person first", "ask a person first"),
-    ("denied", "is refused", "are refused"),
-    ("hidden", "does not see it", "do not see it"),
+    ("allow", "may use it", "may use it"),
+    ("ask", "asks a person first", "ask a person first"),
+    ("depends", "may use it, depending on the call", "may use it, depending on the call"),
+    ("deny", "is denied it", "are denied it"),
+    ("blocked", "is blocked", "are blocked"),
 )
 
 
@@ -242,10 +247,9 @@ def _caller(caller: Mapping[str, Any]) -> dict[str, Any]:
         "kind": _KINDS[caller["kind"]],
         "name": caller["name"] or "anyone else",
         "access": caller["access"],
-        "state": ACCESS[caller["access"]],
+        "state": STATES[caller["access"]],
         "why": one_line(caller["why"], 300),
         "rules": [rule["rule_id"] for rule in caller["rules"] if rule["is_always"]],
-        "depends_on_input": caller["access"] != "hidden" and any(not rule["is_always"] for rule in caller["rules"]),
         "is_deferred": caller["is_deferred"],
     }
 
@@ -262,7 +266,7 @@ def conditions(callers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {**rule, "says": ANSWERS.get(rule["decision"], rule["decision"])}
+    return {**rule, "says": rule["decision"]}
 
 
 def _size(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ DIALECTS = {
     "function": "Python",
     "python": "Python",
 }
-ANSWERS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 EFFECTS = {
     "reads": "reads",
     "writes": "writes",
@@ -39,8 +38,8 @@ RUNS_ON = {
 }
 ASKS = {"always": "always asks", "depends": "may ask", "never": "none"}
 """Whether calls of a tool wait for a person."""
-ACCESS = {"allowed": "ok", "asks": "wait", "denied": "deny", "hidden": "off"}
-"""The state that is shown for each answer."""
+STATES = {"allow": "ok", "ask": "wait", "depends": "queue", "deny": "deny", "blocked": "off"}
+"""The sign that is shown with each verdict."""
 
 
 def oversees(view: View) -> bool:

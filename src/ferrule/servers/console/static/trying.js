@@ -129,7 +129,7 @@
     return found;
   }
   const state = (kind, shape, word) => element('span', `st st-${kind}`, icon(shape), word);
-  const SAYS = { allow: ['ok', 's-ok', 'would be allowed'], ask: ['wait', 's-wait', 'asks a person'], deny: ['deny', 's-deny', 'would be denied'] };
+  const SAYS = { allow: ['ok', 's-ok', 'allow'], ask: ['wait', 's-wait', 'ask'], deny: ['deny', 's-deny', 'deny'] };
   function decided(decision) {
     const box = one('#try-decision');
     if (!decision) { box.replaceChildren(state('off', 's-queue', 'not decided'), ' ', element('span', 'dim', 'The policy is asked once the input fits.')); return; }

@@ -7,18 +7,18 @@ import json
 import msgspec
 import pytest
 
-from ferrule.ledger.history.story import Considered, RuleNote, Story, story_of
-from ferrule.ledger.history.story_parts import Difference
 from ferrule.model.decision import ClassifierNote, Shadow
 from ferrule.model.journal import Payload, StoredEntry
 from ferrule.model.lifecycle import PHASES, TERMINAL
+from ferrule.model.story import Considered, RuleNote, Story
+from ferrule.model.story_parts import Difference
 from tests.ledger.history.rows import ARGUMENTS, SCENARIOS, Ledger, Writer, as_json, crashed, parked
 
 
 def story(scenario: str) -> Story:
     ledger = Ledger()
     SCENARIOS[scenario](ledger)
-    return story_of(ledger.rows)
+    return Story(ledger.rows)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -83,16 +83,9 @@ def test_rules_come_from_whoever_knows_them() -> None:
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
     found = Considered((RuleNote("refunds", "deny", "policy_settings", True, "every matcher fits"),), "as it is now")
-    asked: list[str] = []
-
-    def rules(told: Story) -> Considered:
-        asked.append(told.invocation_id)
-        return found
-
-    told = story_of(ledger.rows, rules=rules)
-    assert told.considered == found
+    told = Story(ledger.rows, considered=found)
     assert told.to_record()["rules"][0]["is_matched"] is True
-    assert asked == ["inv_denied"]
+    assert told.to_record()["rules_remark"] == "as it is now"
 
 
 def test_an_erased_call_keeps_its_story() -> None:
@@ -100,7 +93,7 @@ def test_an_erased_call_keeps_its_story() -> None:
     ledger = Ledger()
     SCENARIOS["approved_edited"](ledger)
     rows = [msgspec.structs.replace(row, payload=None, is_erased=True) for row in ledger.rows]
-    told = story_of(rows)
+    told = Story(rows)
     assert told.is_erased and told.inputs == () and told.result is None
     assert told.status == "succeeded" and [d.by for d in told.decisions] == [None, "bob"]
 
@@ -108,12 +101,12 @@ def test_an_erased_call_keeps_its_story() -> None:
 def test_open_calls_have_a_story_too() -> None:
     ledger = Ledger()
     parked(ledger)
-    told = story_of(ledger.rows)
+    told = Story(ledger.rows)
     assert (told.status, told.ended_at, told.duration_ms) == ("awaiting_approval", None, None)
     assert told.to_record()["result"] is None
     ledger = Ledger()
     crashed(ledger)
-    assert story_of(ledger.rows).requests[-1].purpose == "outcome"
+    assert Story(ledger.rows).requests[-1].purpose == "outcome"
 
 
 def test_shadow_and_classifiers_are_told() -> None:
@@ -122,21 +115,21 @@ def test_shadow_and_classifiers_are_told() -> None:
     note = ClassifierNote("shell", "deny", 0.9, "removes files", "recommend")
     writer.decide("allow", shadow=Shadow("next@1", "deny", ("r2",), "too much"), classifiers=(note,))
     writer.enter("running", "succeeded").row("call", inputs=Payload(model_input=as_json({})), status="succeeded")
-    decision = story_of(ledger.rows).to_record()["decisions"][0]
+    decision = Story(ledger.rows).to_record()["decisions"][0]
     assert decision["shadow"]["behavior"] == "deny"
     assert decision["classifiers"][0]["authority"] == "recommend"
 
 
 def test_no_rows_no_story() -> None:
     with pytest.raises(ValueError, match="no story"):
-        story_of([])
+        Story([])
 
 
 def test_rows_are_named_by_their_place_in_the_chain() -> None:
     ledger = Ledger(first=5)
     SCENARIOS["action"](ledger)
     rows: list[StoredEntry] = ledger.rows
-    assert [(note.seq, note.kind, note.hash) for note in story_of(rows).rows] == [
+    assert [(row["seq"], row["kind"], row["hash"]) for row in Story(rows).to_record()["rows"]] == [
         (5, "started", rows[0].hash.hex()),
         (6, "ended", rows[1].hash.hex()),
     ]

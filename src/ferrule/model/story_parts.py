@@ -10,13 +10,12 @@ from typing import Any
 
 import msgspec
 
-from ferrule.ledger.history.details import milliseconds
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import Header, HookRun, Mutation, Segment, StoredEntry, phase_times
 from ferrule.model.lifecycle import PHASES, Phase
 from ferrule.model.result import SCHEMA_VERSION
 from ferrule.model.retry import Attempt
-from ferrule.model.timestamps import iso
+from ferrule.model.timestamps import iso, milliseconds
 from ferrule.model.value import MISSING
 
 

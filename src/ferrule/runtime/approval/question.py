@@ -1,4 +1,4 @@
-"""What a call's rows say about its approval: the question that stands, the answers since, the input as it is now.
+"""What a call's story says about its approval: the question that stands, the answers since, the input as it is now.
 
 And, when nothing stands any more, one true sentence about what became of it.
 """
@@ -13,7 +13,8 @@ import msgspec
 
 from ferrule.model.approval import Answer, ApprovalRequest, Delegation, is_sealed
 from ferrule.model.decision import Requirement
-from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of, state_times
+from ferrule.model.journal import LAST_KINDS, Header, OpenCall, Payload, StoredEntry, header_of
+from ferrule.model.story import Story
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.check import binding_for, current
 from ferrule.runtime.approval.inputs import Inputs, edited_inputs, parked_inputs
@@ -94,21 +95,22 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | None:
-    """The question a call's rows leave open; None when there is none."""
-    asking = next((number for number in reversed(range(len(rows))) if rows[number].kind in ("parked", "unknown")), None)
+def question_of(opened: OpenCall, story: Story) -> Question | None:
+    """Returns the question that a call leaves open; None when there is none."""
+    asking, rows = story.asking, story.rows
     if asking is None:
         return None
-    row, segment = rows[asking], rows[asking].segment()
-    answers = (later.segment().answer for later in rows[asking + 1 :] if later.kind == "answered")
+    row, segment = rows[asking], story.segments[asking]
+    later = zip(rows[asking + 1 :], story.segments[asking + 1 :], strict=True)
+    answers = (after.answer for answer_row, after in later if answer_row.kind == "answered")
+    header = header_of(segment)  # of this row: the tool may be another one than when the call began
     asked_about = _with_input(rows, asking)
-    header = header_of(segment)
     is_task = segment.request is not None and segment.request.purpose == "input"
     until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
     edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
     return Question(
         open=msgspec.structs.replace(opened, seq=rows[-1].seq),
-        request=segment.request or _outcome_request(row),
+        request=segment.request or _outcome_request(row, header),
         answers=tuple(answer for answer in answers if answer is not None),
         payload=rows[asked_about].inputs() or Payload(),
         edits=tuple(edit for edit in edits if edit is not None and edit.text is not None),
@@ -117,7 +119,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         answer_schema=segment.notes.get("answer_schema", {}),
         audit_level=header.audit_level,
         created_at=segment.created_at,
-        entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
+        entered=max((at for _, at in story.states), default=0),
         tool=row.tool,
         tool_name=header.tool_name,
     )
@@ -132,8 +134,7 @@ def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
     return asking
 
 
-def _outcome_request(row: StoredEntry) -> ApprovalRequest:
-    header = header_of(row.segment())
+def _outcome_request(row: StoredEntry, header: Header) -> ApprovalRequest:
     return ApprovalRequest(
         invocation_id=row.call,
         tool_id=header.tool_id,
@@ -154,22 +155,21 @@ def _outcome_request(row: StoredEntry) -> ApprovalRequest:
     )
 
 
-def what_became_of(call: str, rows: Sequence[StoredEntry]) -> str:
-    """Why a call cannot be answered any more, in one sentence."""
-    if not rows:
+def what_became_of(call: str, story: Story | None) -> str:
+    """Says why a call cannot be answered any more, in one sentence. `story`: None where there is none to tell."""
+    if story is None:
         return f"there is no call {call} that waits; 'ferrule pending' lists those that do, 'ferrule log' all"
-    last = rows[-1]
-    people = _people(rows)
+    last, people = story.rows[-1], _people(story)
     at = iso(last.at)
     if last.kind in LAST_KINDS:
-        return f"{call} has ended: {_ending(last, people)} at {at}"
+        return f"{call} has ended: {_ending(story, people)} at {at}"
     if people:
-        return f"{call} was approved by {people} already, at {_answered_at(rows)}; it is {last.outcome} now"
+        return f"{call} was approved by {people} already, at {_answered_at(story.rows)}; it is {last.outcome} now"
     return f"{call} does not wait for an approval; it is {last.outcome} since {at}"
 
 
-def _ending(last: StoredEntry, people: str) -> str:
-    answer = last.segment().answer
+def _ending(story: Story, people: str) -> str:
+    last, answer = story.rows[-1], story.segments[-1].answer
     if answer is not None and answer.verdict == "reject":
         return f"{answer.by} rejected it"
     if last.outcome == "timed_out" and not people:
@@ -179,9 +179,9 @@ def _ending(last: StoredEntry, people: str) -> str:
     return f"{people} approved it, and it ended as {last.outcome}" if people else f"it ended as {last.outcome}"
 
 
-def _people(rows: Sequence[StoredEntry]) -> str:
-    answers = [row.segment().answer for row in rows if row.kind == "answered"]
-    names = {answer.by: None for answer in answers if answer is not None and answer.verdict == "approve"}
+def _people(story: Story) -> str:
+    given = [segment.answer for row, segment in zip(story.rows, story.segments, strict=True) if row.kind == "answered"]
+    names = {answer.by: None for answer in given if answer is not None and answer.verdict == "approve"}
     return " and ".join(names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.ledger.history.story_parts import Difference, differences
+from ferrule.model.story_parts import Difference, differences
 
 
 def test_differences() -> None:

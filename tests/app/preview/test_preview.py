@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
-from ferrule.runtime.pipeline.arguments.dry_check import Checked
+from ferrule.app.preview.preview import Preview, preview_call, preview_tool
+from ferrule.contracts.policy import PolicyEngine
 from tests.runtime.pipeline.arguments.contracts import fields
 from tests.runtime.policy.samples import rule
 from tests.spec.scene import Scene, made, played, scene
@@ -12,7 +15,7 @@ from tests.spec.scene import Scene, made, played, scene
 DENY_ROME = rule("deny", id="no-rome", when={"city": "Rome"}) + rule("ask", id="first", tool="search")
 
 
-async def looked_at(on: Scene, arguments: bytes, name: str = "search") -> Checked:
+async def looked_at(on: Scene, arguments: bytes, name: str = "search") -> Preview:
     """What would become of a call; afterwards nothing has run and nothing is on record."""
     await on.app.store.flush()
     before = len(await on.app.store.rows_after(0, 100))
@@ -62,3 +65,42 @@ async def test_a_tool_whose_schema_was_not_loaded_is_refused() -> None:
     async with scene(made(), made("later", interface={"should_defer": True})) as on:
         checked = await looked_at(on, b'{"city": "Bern"}', "later")
         assert checked.stop is not None and checked.stop.error_class == "schema_not_loaded"
+
+
+@played
+async def test_the_verdict_is_the_word_of_every_other_place() -> None:
+    """A tool that is asked about in a list, by itself and with arguments has one answer."""
+    async with scene(policy=DENY_ROME) as on:
+        entry, request, engine = on.surface.surface.find("search"), on.surface.surface.request, on.app.policy
+        assert entry is not None
+        assert preview_tool(entry, request, engine).verdict == "depends"
+        assert (await preview_call(entry, request, engine, {"city": "Rome"})).verdict == "deny"
+        assert [(await looked_at(on, text)).verdict for text in (b'{"city": "Rome"}', b'{"city": "Bern"}', b"{}")] == [
+            "deny",
+            "ask",
+            "blocked",
+        ]
+
+
+@pytest.mark.parametrize("made_by", ["program", "decide"])
+@played
+async def test_a_policy_that_fails_denies_in_the_words_of_a_call(made_by: str) -> None:
+    class Failing:
+        fixed = None
+
+        def program(self, *given: Any) -> Any:
+            if made_by == "program":
+                raise LookupError("on purpose")
+            return self
+
+        def decide(self, judged: Any) -> Any:
+            raise LookupError("on purpose")
+
+    async with scene() as on:
+        entry = on.surface.surface.find("search")
+        assert entry is not None
+        found = await preview_call(entry, on.surface.surface.request, cast(PolicyEngine, Failing()), {"city": "Rome"})
+        assert (found.verdict, found.why) == (
+            "deny",
+            "the policy failed to decide (LookupError), so the answer is no",
+        )
