@@ -14,20 +14,21 @@ def test_services_are_made_once_and_handed_to_tools() -> None:
     text = tool_box(plan, Dependencies(plan))
     assert 'import { newShop } from "../services/shop.js";' in text
     assert "  const shop = newShop(logger, config);\n" in text
-    assert "  toolBox.add(createGetWeatherTool(shop, config.mail, logger));\n" in text
-    assert "void" not in text
+    assert "createGetWeatherTool(shop, config.mail, logger)" in text
 
 
 def test_what_nobody_is_handed_is_marked_as_unused() -> None:
     plan = plan_of(tool_plan(), project=Project(name="x", version="1"))
-    assert "  void [logger, config];\n" in tool_box(plan, Dependencies(plan))
+    assert "buildToolBox(_logger: Logger, _config: Config): ToolBox {" in tool_box(plan, Dependencies(plan))
     given = plan_of(tool_plan(inject=injected("logger")), project=Project(name="x", version="1"))
-    assert "  void config;\n" in tool_box(given, Dependencies(given))
+    assert "buildToolBox(logger: Logger, _config: Config): ToolBox {" in tool_box(given, Dependencies(given))
 
 
 def test_a_tool_that_ferrule_brings_along_comes_from_its_generated_file() -> None:
     plan = plan_of(tool_plan(builtin="read"))
-    assert 'from "./generated/get_weather.js"' in tool_box(plan, Dependencies(plan))
+    text = tool_box(plan, Dependencies(plan))
+    assert "  toolBox.add(getWeatherDefinition, remoteTool(getWeatherDefinition));\n" in text
+    assert "createGetWeatherTool" not in text
 
 
 def test_a_service_is_an_interface_and_what_makes_it() -> None:
@@ -50,7 +51,17 @@ def test_settings_have_types_and_are_kept_as_they_were_given() -> None:
         '"all of it": AllOfItConfig;',
     ):
         assert f"  {line}\n" in text
-    assert str(2**53 + 1) in text
+    assert f"large: {2**53 + 1}n," in text
+
+
+def test_settings_take_their_part_from_the_environment() -> None:
+    values: dict[str, JsonValue] = {"a": "$A", "b": "${B:-x}", "c": "`http://${H}:${P:-80}/\"'", "d": "a$b"}
+    plan = plan_of(project=Project(name="x", version="1", sections=(Section(name="s", settings=values),)))
+    text = config(Dependencies(plan))
+    assert 'a: variable(logger, "A"),' in text
+    assert 'b: variable(logger, "B", "x"),' in text
+    assert """c: `\\`http://${variable(logger, "H")}:${variable(logger, "P", "80")}/"'`,""" in text
+    assert 'd: "a$b",' in text
 
 
 def test_integers_that_no_number_holds_are_told_of_the_tool_that_is_given_them() -> None:
