@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.language import Project, Section
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
-from ferrule.definitions.stubs.languages.typescript.wiring import config, service, setting_notes, tool_box
+from ferrule.definitions.stubs.languages.typescript.wiring import config, service, tool_box
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.plans import injected, plan_of, tool_plan
 
@@ -62,11 +62,3 @@ def test_settings_take_their_part_from_the_environment() -> None:
     assert 'b: variable(logger, "B", "x"),' in text
     assert """c: `\\`http://${variable(logger, "H")}:${variable(logger, "P", "80")}/"'`,""" in text
     assert 'd: "a$b",' in text
-
-
-def test_integers_that_no_number_holds_are_told_of_the_tool_that_is_given_them() -> None:
-    sections = (Section(name="a/b", settings={"x": [1, {"y": 2**60 + 1}]}),)
-    tools = (tool_plan(tool_id="other"), tool_plan(inject=injected("config.a/b")))
-    plan = plan_of(*tools, project=Project(name="x", version="1", sections=sections))
-    (note,) = setting_notes(plan, Dependencies(plan))
-    assert (note.tool_id, note.note.pointer) == ("shop.get_weather", "#/config/a~1b/x/1/y")

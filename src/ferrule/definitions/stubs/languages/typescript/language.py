@@ -16,7 +16,7 @@ from ferrule.definitions.stubs.languages.typescript.dependencies import Dependen
 from ferrule.definitions.stubs.languages.typescript.implementation import implementation, test_skeleton
 from ferrule.definitions.stubs.languages.typescript.project import main, packages, project_files
 from ferrule.definitions.stubs.languages.typescript.text import SHARED
-from ferrule.definitions.stubs.languages.typescript.wiring import config, service, setting_notes, tool_box
+from ferrule.definitions.stubs.languages.typescript.wiring import config, service, tool_box
 
 _TYPES = """
     Array CallDefinition CallDetails CallOptions Client Config ConnectionOptions FerruleClient FerruleError JsonSchema Logger
@@ -42,8 +42,6 @@ class TypeScript:
         is_client = plan.kind == "client"
         files = [*(_client(plan, made) if is_client else _implementation(plan, made, named))]
         notes = [note for each in made for note in each.notes]
-        if not is_client:
-            notes += setting_notes(plan, Dependencies(plan))
         if plan.is_project:
             files += [SourceFile(path, text, "yours") for path, text in project_files(plan).items()]
             steps = (Step("npm install && npm run build"),) if is_client else (Step("npm install && npm test"),)

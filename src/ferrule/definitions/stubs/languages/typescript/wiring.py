@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from ferrule.contracts.language import Injected, Plan, ToolNote
-from ferrule.contracts.type_tree import Note
+from ferrule.contracts.language import Injected, Plan
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies, SectionType, ServiceFile
 from ferrule.definitions.stubs.languages.typescript.text import (
@@ -184,25 +183,3 @@ def _type(value: JsonValue) -> str:
             return "{ [name: string]: unknown }"
         case _:
             return "unknown"
-
-
-def setting_notes(plan: Plan, dependencies: Dependencies) -> Iterator[ToolNote]:
-    """Yields settings that no number can hold, told of the first tool that is given them."""
-    for each in dependencies.sections:
-        given = {Injected("section", each.section.name), Injected("config")}
-        found = [tool for tool in plan.tools if given & {*tool.inject}] or plan.tools
-        for pointer in _large(dict(each.section.settings), f"#/config/{_step(each.section.name)}"):
-            for tool in found[:1]:
-                yield ToolNote(tool.tool_id, Note(pointer, "no number can hold this integer; it is a bigint"))
-
-
-def _large(value: JsonValue, pointer: str) -> Iterator[str]:
-    if isinstance(value, int) and abs(value) > SAFE:
-        yield pointer
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, item in items:
-        yield from _large(item, f"{pointer}/{_step(str(name))}")
-
-
-def _step(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
