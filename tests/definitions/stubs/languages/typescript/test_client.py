@@ -76,7 +76,7 @@ def test_errors_say_what_went_wrong(told: dict[str, Any]) -> None:
 
 
 def test_a_token_goes_to_no_other_machine_unencrypted_unless_that_is_said(told: dict[str, Any]) -> None:
-    assert told["open"] == "Error: the token would go to ferrule.example unencrypted"
+    assert told["open"] == "Error: the token would go to tools.example unencrypted"
     assert told["allowed"] == "connection"
 
 

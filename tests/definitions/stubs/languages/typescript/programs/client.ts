@@ -128,10 +128,10 @@ told["refused"] = refused.code;
 const nowhere = new Client({ url: "http://127.0.0.1:9" });
 told["nowhere"] = (await failure(nowhere.liveBusy({}))).code;
 
-const open = new Client({ url: "http://ferrule.example" });
+const open = new Client({ url: "http://tools.example" });
 told["open"] = await open.liveBusy({}).catch((error: unknown) => `${error}`);
 const allowed = new Client({
-  url: "http://ferrule.invalid",
+  url: "http://tools.invalid",
   allowPlainHttp: true,
 });
 told["allowed"] = (await failure(allowed.liveBusy({}))).code;

@@ -16,7 +16,7 @@ export interface Config {
 /** The settings of the agent file, with the environment in its place. */
 export function loadConfig(logger: Logger): Config {
   return {
-    : { url: variable(logger, "DATABASE_URL"), pool: 5 },
+    database: { url: variable(logger, "DATABASE_URL"), pool: 5 },
   };
 }
 
