@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from ferrule.contracts.language import Plan, ToolPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import output_type, variables
-from ferrule.definitions.stubs.languages.typescript.text import SHARED, Names, comment, imported, listed, said
+from ferrule.definitions.stubs.languages.typescript.text import SHARED, comment, imported, listed, said
 
 
 def client_index(plan: Plan) -> str:
     """Returns `src/client/index.ts`."""
     named = variables(plan)
-    definitions = Names()
     imports = [imported(["FerruleClient", "type CallOptions"], "./ferrule/client.js")]
-    exports = ['export * from "./ferrule/client.js";\n', 'export * from "./ferrule/connection.js";\n']
+    exports = [
+        'export type { CallDefinition, CallOptions } from "./ferrule/client.js";\n',
+        'export {\n  FerruleError,\n  type CallDetails,\n  type ConnectionOptions,\n} from "./ferrule/connection.js";\n',
+    ]
     methods = []
     for tool in plan.tools:
-        definition = definitions.give(f"{named[tool.stem]}Definition")
+        definition = f"{named[tool.stem]}Definition"
         roots = [tool.input.root.name, *([] if tool.output is None else [tool.output.root.name])]
         source = f"./tools/{tool.stem}.js"
         imports.append(imported([definition, *(f"type {name}" for name in roots)], source))

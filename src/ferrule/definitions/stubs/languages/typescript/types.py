@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ferrule.contracts.type_tree import (
     Alias,
     Anything,
@@ -141,12 +139,11 @@ class Declarations:
 
     def _note_wide(self, found: Type, pointer: str) -> None:
         """Notes bounds and constants that a number cannot hold."""
-        for each in _within(found):
-            is_wide = isinstance(each, Integer) and any(
-                abs(bound or 0) > SAFE for bound in (each.minimum, each.maximum)
-            )
-            if is_wide or (isinstance(each, Constant) and constant(each.value) is None):
-                self.notes.append(Note(pointer, "its integers may be beyond 2^53, where a number is not exact"))
+        while isinstance(found, ListOf | Nullable):
+            found = found.item if isinstance(found, ListOf) else found.inner
+        is_wide = isinstance(found, Integer) and any(abs(bound or 0) > SAFE for bound in (found.minimum, found.maximum))
+        if is_wide or (isinstance(found, Constant) and constant(found.value) is None):
+            self.notes.append(Note(pointer, "its integers may be beyond 2^53, where a number is not exact"))
 
 
 def unnamed_type(record: Record) -> Type | None:
@@ -179,21 +176,6 @@ def _union(name: str, texts: list[str]) -> str:
 
 def _is_numbers(texts: list[str]) -> bool:
     return all(each == "number" or each[0] in "-0123456789" for each in texts)
-
-
-def _within(found: Type) -> Iterator[Type]:
-    match found:
-        case ListOf():
-            yield from _within(found.item)
-        case MapOf():
-            yield from _within(found.value)
-        case Nullable():
-            yield from _within(found.inner)
-        case TupleOf():
-            for item in (*found.items, *(() if found.rest is None else (found.rest,))):
-                yield from _within(item)
-        case _:
-            yield found
 
 
 def _words(words: Words, found: Type | None = None) -> list[str]:

@@ -15,12 +15,10 @@ from ferrule.definitions.stubs.languages.typescript.text import (
     Names,
     call,
     camel_style,
-    clause,
     comment,
     imported,
     listed,
     literal,
-    member_name,
     own_line,
     property_name,
     said,
@@ -49,7 +47,18 @@ def tool_box(plan: Plan, dependencies: Dependencies) -> str:
     makers = {tool.stem: f"create{tool.type_name}Tool" for tool in plan.tools if not tool.builtin}
     definitions = [f"{name}Definition" for name in named.values()]
     names = Names(
-        ("Config", "Logger", "ToolBox", "config", "logger", "toolBox", *makers.values(), *definitions, *KEYWORDS)
+        (
+            "Config",
+            "Logger",
+            "ToolBox",
+            "config",
+            "logger",
+            "remoteTool",
+            "toolBox",
+            *makers.values(),
+            *definitions,
+            *KEYWORDS,
+        )
     )
     imports = [
         imported(["type Config"], "../config.js"),
@@ -110,30 +119,22 @@ def service(found: ServiceFile) -> str:
 
 
 def config(dependencies: Dependencies) -> str:
-    """Returns `src/config.ts`."""
+    """Returns `src/config.ts`: types are what `loadConfig` returns."""
     sections = dependencies.sections
-    settings = "".join(_settings(each) for each in sections)
-    members = "".join(own_line(f"{member_name(each.section.name)}: {each.type};", "  ") for each in sections)
-    body = f"{{\n{members}}}" if members else "{}"
+    settings = "".join(map(_settings, sections))
     logger = "logger" if "variable(" in settings else "_logger"
-    loading = f"export function loadConfig({logger}: Logger): Config {{\n"
-    loading += f"  return {{\n{settings}  }};\n}}\n" if settings else "  return {};\n}\n"
+    body = f"  return {{\n{settings}  }};\n" if settings else "  return {};\n"
+    loading = f"export function loadConfig({logger}: Logger) {{\n{body}}}\n"
+    types = [own_line(f"export type {each.type} = Config[{string(each.section.name)}];") for each in sections]
     return "\n".join(
         (
             SHARED,
             imported(["type Logger"], "./ferrule/tool.js"),
-            *map(_section, sections),
-            f"{comment(['All settings.'])}export interface Config {body}\n",
             f"{comment(['The settings of the agent file, with the environment in its place.'])}{loading}",
+            f"export type Config = ReturnType<typeof loadConfig>;\n{''.join(types)}",
             *([_READING] if logger == "logger" else []),
         )
     )
-
-
-def _section(found: SectionType) -> str:
-    lines = [own_line(f"{member_name(name)}: {_type(value)};", "  ") for name, value in found.section.settings.items()]
-    body = f"{{\n{''.join(lines)}}}" if lines else "{}"
-    return f"{comment([f'The settings called {clause(found.section.name)}.'])}export interface {found.type} {body}\n"
 
 
 def _settings(found: SectionType) -> str:
@@ -165,21 +166,3 @@ def _plain(text: str) -> str:
     """Returns a text as a part of a template."""
     inside = string(text + "'")[1:-2] if '"' in text else string(text)[1:-1]
     return inside.replace('\\"', '"').replace("`", "\\`").replace("${", "\\${")
-
-
-def _type(value: JsonValue) -> str:
-    match value:
-        case str():
-            return "string"
-        case bool():
-            return "boolean"
-        case int():
-            return "number" if abs(value) <= SAFE else "bigint"
-        case float():
-            return "number"
-        case list():
-            return "unknown[]"
-        case dict():
-            return "{ [name: string]: unknown }"
-        case _:
-            return "unknown"

@@ -7,8 +7,12 @@ import {
   type FindOrderOutput,
 } from "./tools/find_order.js";
 
-export * from "./ferrule/client.js";
-export * from "./ferrule/connection.js";
+export type { CallDefinition, CallOptions } from "./ferrule/client.js";
+export {
+  FerruleError,
+  type CallDetails,
+  type ConnectionOptions,
+} from "./ferrule/connection.js";
 export * from "./tools/find_order.js";
 
 /** The tools of clerk. */

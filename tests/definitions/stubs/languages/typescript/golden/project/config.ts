@@ -2,23 +2,15 @@
 
 import type { Logger } from "./ferrule/tool.js";
 
-/** The settings called database. */
-export interface DatabaseConfig {
-  url: string;
-  pool: number;
-}
-
-/** All settings. */
-export interface Config {
-  database: DatabaseConfig;
-}
-
 /** The settings of the agent file, with the environment in its place. */
-export function loadConfig(logger: Logger): Config {
+export function loadConfig(logger: Logger) {
   return {
     database: { url: variable(logger, "DATABASE_URL"), pool: 5 },
   };
 }
+
+export type Config = ReturnType<typeof loadConfig>;
+export type DatabaseConfig = Config["database"];
 
 /** An environment variable; one that is not set is told, and empty. */
 function variable(logger: Logger, name: string, otherwise?: string): string {
