@@ -126,6 +126,7 @@ _RESULTS: tuple[tuple[Any, dict[str, Any], Any], ...] = (
     ({"type": ["integer", "string"]}, _saying("123"), "123"),
     (None, _being([1, False]), [1, False]),
     (None, _being(0), 0),
+    ({"type": "string", "pattern": "(?i)ab"}, _saying("AB"), "AB"),
 )
 """The schema of the output, a result, and the value it is."""
 

@@ -17,19 +17,24 @@ _PACKAGES = {
     "eventsource-parser": "^3.0.0",
     "zod": "^4.3.0",
 }
-_OPTIONS = {
+_TSCONFIG = """\
+{
+  "compilerOptions": {
     "target": "ES2022",
     "module": "NodeNext",
     "lib": ["ES2022"],
     "types": ["node"],
-    "strict": True,
-    "noUncheckedIndexedAccess": True,
-    "exactOptionalPropertyTypes": True,
-    "skipLibCheck": True,
-    "declaration": True,
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "exactOptionalPropertyTypes": true,
+    "skipLibCheck": true,
+    "declaration": true,
     "rootDir": ".",
-    "outDir": "dist",
+    "outDir": "dist"
+  },
+  "include": [INCLUDE]
 }
+"""
 _MAIN = """\
 import { Console } from "node:console";
 
@@ -105,8 +110,8 @@ def project_files(plan: Plan) -> dict[str, str]:
         ".gitignore": "dist/\nnode_modules/\n",
         ".prettierignore": "dist/\n.ferrule-gen.json\n",
         "README.md": readme.replace("TITLE", _heading(plan.project.name)),
-        "package.json": _json(_package(plan, is_client)),
-        "tsconfig.json": _json({"compilerOptions": _OPTIONS, "include": ["src"] if is_client else ["src", "test"]}),
+        "package.json": json.dumps(_package(plan, is_client), indent=2, ensure_ascii=False) + "\n",
+        "tsconfig.json": _TSCONFIG.replace("INCLUDE", '"src"' if is_client else '"src", "test"'),
     }
 
 
@@ -149,9 +154,3 @@ def _program(plan: Plan) -> str:
     """Returns the lines of `ferrule.toml` that name the program, which is called what the project is called."""
     name = re.sub(r"[^a-z0-9-]+", "-", _package_name(plan.project.module or plan.project.name).rpartition("/")[2])
     return plan.program_settings(name.strip("-") or "tools", "node", plan.placed("dist/src/main.js"))
-
-
-def _json(value: object) -> str:
-    """Returns JSON with lists on one line, as Prettier has short ones."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
