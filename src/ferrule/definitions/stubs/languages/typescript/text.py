@@ -24,7 +24,7 @@ _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _ODD_NAME = re.compile(r"""\s*["'][^:]*[^ -~]""")
 _EXPONENT = re.compile(r"e\+?(-?)0*")
 _TAG = re.compile(r"(^|[\s{*])@")
-_UNBOUNDED = 1 << 30
+_CONTAINERS = (dict, list)
 _BRIEF = 60
 """Objects up to this column are written on one line, so that a name fits before them."""
 _SHORT = 5
@@ -69,36 +69,34 @@ def _escaped(one: str) -> str:
 
 def scalar(value: JsonValue) -> str:
     """Returns a value that is neither object nor list as an expression."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        value = int(value)
-    text = string(value) if isinstance(value, str) else json.dumps(value)
-    return _EXPONENT.sub(r"e\1", text) if isinstance(value, float) else text
+    if isinstance(value, str):
+        return string(value)
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if whole else _EXPONENT.sub(r"e\1", json.dumps(value))
+    return json.dumps(value)
 
 
 def literal(value: JsonValue, indent: str = "", leaf: Callable[[JsonValue], str] = scalar) -> str:
     """Returns a JSON value as an expression, on one line where it is short. `leaf` writes what is no object and no list."""
-    if not isinstance(value, dict | list):
-        return leaf(value)
     inner = indent + "  "
     if isinstance(value, dict):
-        lines = [f"{property_name(name)}: {literal(each, inner, leaf)}" for name, each in value.items()]
+        lines = [f"{property_name(name)}: {_inside(each, inner, leaf)}" for name, each in value.items()]
+        opening, closing = ("{ ", " }") if lines else ("{", "}")
+    elif isinstance(value, list):
+        lines = [_inside(each, inner, leaf) for each in value]
+        opening, closing = "[", "]"
     else:
-        lines = [literal(each, inner, leaf) for each in value]
-    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    if not lines:
-        return opening + closing
-    is_object = isinstance(value, dict)
-    room = _BRIEF - len(indent) if is_object or any(map(_is_nested, value)) else _UNBOUNDED
-    if sum(map(len, lines)) <= room:
-        space = " " if is_object else ""
-        flat = f"{opening}{space}{', '.join(lines)}{space}{closing}"
-        if "\n" not in flat and len(flat) <= room:
-            return flat
-    return opening + "".join(f"\n{inner}{each}," for each in lines) + f"\n{indent}{closing}"
+        return leaf(value)
+    flat = f"{opening}{', '.join(lines)}{closing}"
+    is_row = len(opening) == 1 and not any(isinstance(each, _CONTAINERS) for each in value)
+    if is_row or (len(indent) + len(flat) <= _BRIEF and "\n" not in flat):
+        return flat
+    return opening[0] + "".join([f"\n{inner}{each}," for each in lines]) + f"\n{indent}{closing[-1]}"
 
 
-def _is_nested(value: JsonValue) -> bool:
-    return isinstance(value, dict | list)
+def _inside(value: JsonValue, indent: str, leaf: Callable[[JsonValue], str]) -> str:
+    return literal(value, indent, leaf) if isinstance(value, _CONTAINERS) else leaf(value)
 
 
 @lru_cache(maxsize=4096)
@@ -114,8 +112,9 @@ def member_name(name: str) -> str:
 
 def fits(line: str) -> bool:
     """Tells whether a line is as wide as it looks, no wider than Prettier has it, and without a name it would unquote."""
-    is_plain = line.isascii() or (all(one < "\u0300" for one in line) and _ODD_NAME.match(line) is None)
-    return is_plain and len(line) <= WIDTH
+    if len(line) > WIDTH:
+        return False
+    return line.isascii() or (all(one < "\u0300" for one in line) and _ODD_NAME.match(line) is None)
 
 
 def own_line(line: str, indent: str = "") -> str:
