@@ -22,6 +22,14 @@ from tests.services import missing
 
 _GO = "1.27"
 _NODE_PACKAGES = {"typescript": "7.0.2", "prettier": "3.9.10", "pyright": "1.1.407"}
+_STUB_PACKAGES = {
+    "@modelcontextprotocol/sdk": "1.32.2",
+    "@types/node": "20.19.43",
+    "ajv": "8.20.0",
+    "eventsource-parser": "3.1.1",
+    "zod": "4.6.7",
+}
+"""What stubs in TypeScript import."""
 _CRATES = (
     "autocfg cfg-if hashbrown indexmap itoa proc-macro2 quote ryu serde-derive serde serde-json syn unicode-ident".split()  # noqa: SIM905
 )
@@ -95,6 +103,13 @@ def pyright() -> Tool:
 
 
 @cache
+def node_modules() -> Path:
+    """The packages that stubs in TypeScript import, as npm installs them."""
+    wanted = [f"{name}@{version}" for name, version in _STUB_PACKAGES.items()]
+    return _installed("stub-packages", "1", lambda made: _with_npm(made, *wanted)) / "node_modules"
+
+
+@cache
 def node() -> Tool:
     """What runs compiled TypeScript."""
     return Tool((_on_path("node"),), os.environ)
@@ -164,13 +179,14 @@ def _with_pip(folder: Path) -> None:
 
 
 def _node_tool(package: str, program: str) -> Tool:
-    folder = _installed(package, _NODE_PACKAGES[package], lambda made: _with_npm(made, package))
+    folder = _installed(
+        package, _NODE_PACKAGES[package], lambda made: _with_npm(made, f"{package}@{_NODE_PACKAGES[package]}")
+    )
     return Tool((str(folder / "node_modules" / ".bin" / program),), os.environ)
 
 
-def _with_npm(folder: Path, package: str) -> None:
-    command = [_on_path("npm"), "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
-    _run(*command, f"{package}@{_NODE_PACKAGES[package]}")
+def _with_npm(folder: Path, *packages: str) -> None:
+    _run(_on_path("npm"), "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages)
 
 
 def _crates(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What tests of TypeScript share: one compiled project for all of them."""
+"""What tests of TypeScript share: one compiled project for each flavour."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ from tests.definitions.stubs.languages.typescript.typing_programs import PROGRAM
 from tests.definitions.stubs.languages.typescript.workshop import Workshop, tool_of
 
 
-@pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    """The catalog of schemas and a sample of hostile ones, compiled together with programs that test types."""
+def _workshop(made: pytest.TempPathFactory, flavour: str) -> Workshop:
     catalog = [tool_of(case.name, case.schema, case.schema) for case in CASES]
-    return Workshop(tmp_path_factory.mktemp("typescript"), [*catalog, *hostile_tools()], PROGRAMS)
+    return Workshop(made.mktemp(flavour), [*catalog, *hostile_tools()], flavour, PROGRAMS)
+
+
+@pytest.fixture(scope="session")
+def ajv(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """The catalog of schemas and a sample of hostile ones, compiled together with programs that test types."""
+    return _workshop(tmp_path_factory, "ajv")
+
+
+@pytest.fixture(scope="session")
+def zod(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """The same, checked by Zod."""
+    return _workshop(tmp_path_factory, "zod")

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Plan
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.live import Live, live
@@ -35,7 +34,10 @@ def stubs(server: Live, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("client")
     ran = ferrule("gen", "typescript", "--kind", "client", "--out", str(folder), folder=server.folder)
     assert ran.code == 0, ran.err
-    written(folder, LANGUAGE.write(_builtin()).files)
+    schema = {"type": "object", "properties": {"value": {}}, "required": ["value"]}
+    made = planned([tool_of("Live_Echo", schema)])
+    builtin = replace(made, tools=tuple(replace(tool, builtin="read") for tool in made.tools))
+    written(folder, LANGUAGE.write(builtin).files)
     (folder / "src" / "try.ts").write_text((HERE / "programs" / "client.ts").read_text())
     compiled(folder)
     (folder / "src" / "try.ts").unlink()
@@ -52,13 +54,6 @@ def told(server: Live, stubs: Path) -> dict[str, Any]:
     return answers
 
 
-def _builtin() -> Plan:
-    """A built-in tool, which the server does under another name."""
-    schema = {"type": "object", "properties": {"value": {}}, "required": ["value"]}
-    made = planned([tool_of("Live_Echo", schema)])
-    return replace(made, tools=tuple(replace(tool, builtin="read") for tool in made.tools))
-
-
 def test_results_are_typed_values(told: dict[str, Any]) -> None:
     assert told["greeting"] == {"words": ["hello Ada", "hello Ada"], "mood": "glad", "call": 1}
     assert told["echo"] == {"value": {"__proto__x": [1, None]}}
@@ -67,23 +62,27 @@ def test_results_are_typed_values(told: dict[str, Any]) -> None:
 
 def test_built_in_tools_are_done_by_the_server(told: dict[str, Any]) -> None:
     """ADL-48: canonical in name and schema; here the work is a running Ferrule's."""
-    assert told["remote"] == {"value": 1}
-    assert json.loads(told["remoteTool"]) == {"value": [2]}
+    assert told["remote"] == {"value": [2]}
 
 
-def test_errors_have_the_class_of_what_went_wrong(told: dict[str, Any]) -> None:
-    assert told["denied"][:4] == [True, "permission_denied", False, True]
-    assert "nobody may" in told["denied"][4]
-    assert told["busy"] == [True, 1.5]
-    assert told["broken"] == [True, "no reason"]
-    assert told["invalid"] is True
-    assert told["refused"] == [True, "invalid_token"]
-    assert told["nowhere"] is True
+def test_errors_say_what_went_wrong(told: dict[str, Any]) -> None:
+    assert told["denied"][:2] == ["permission_denied", True]
+    assert "nobody may" in told["denied"][2]
+    assert told["busy"] == ["rate_limited", 1.5]
+    assert told["broken"] == ["execution_failed", "no reason"]
+    assert told["invalid"] == "schema_validation_failed"
+    assert told["refused"] == "invalid_token"
+    assert told["nowhere"] == "connection"
+
+
+def test_a_token_goes_to_no_other_machine_unencrypted_unless_that_is_said(told: dict[str, Any]) -> None:
+    assert told["open"] == "Error: the token would go to tools.example unencrypted"
+    assert told["allowed"] == "connection"
 
 
 def test_a_call_that_waits_for_a_person_is_told_apart(told: dict[str, Any]) -> None:
     assert told["pending"] == ["awaiting_approval", True]
-    assert told["unwaited"] == ["TimeoutError", True]
+    assert told["unwaited"] == ["TimeoutError", "awaiting_approval", "awaiting_approval"]
 
 
 def test_a_call_that_was_made_before_is_taken_up_again_with_its_types(told: dict[str, Any]) -> None:
@@ -92,7 +91,7 @@ def test_a_call_that_was_made_before_is_taken_up_again_with_its_types(told: dict
 
 def test_the_same_key_gives_the_same_call(told: dict[str, Any]) -> None:
     assert told["isSame"] is True
-    assert told["conflict"] == [True, "idempotency_conflict"]
+    assert told["conflict"] == ["invalid_arguments", "idempotency_conflict"]
 
 
 def test_progress_is_told(told: dict[str, Any]) -> None:
@@ -101,60 +100,55 @@ def test_progress_is_told(told: dict[str, Any]) -> None:
 
 
 def test_an_abort_cancels_the_call_at_the_server_too(told: dict[str, Any], server: Live) -> None:
-    assert told["canceled"] == [True, "enough"]
-    assert told["early"] == [True, "before"]
+    assert told["canceled"] == "enough"
+    assert told["early"] == "before"
     assert _state(server, told["canceledId"]) == "canceled"
 
 
-_EMPTY = '{"content": [{"type": "text", "text": "Nothing.", "empty": true}]}'
-_TEXT, _WHOLE = '{"type": "string"}', '{"type": "integer"}'
+_EMPTY = {"content": [{"type": "text", "text": "Nothing.", "empty": True}]}
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 
 
-def _saying(text: str) -> str:
-    return json.dumps({"content": [{"type": "text", "text": text}], "structured_content": None})
+def _saying(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "structured_content": None}
 
 
-def _being(value: str) -> str:
-    return f'{{"content": [{{"type": "text", "text": "told"}}], "structured_content": {value}}}'
+def _being(value: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": "told"}], "structured_content": value}
 
 
-_RESULTS: tuple[tuple[str | None, str, Any], ...] = (
+_RESULTS: tuple[tuple[Any, dict[str, Any], Any], ...] = (
     *((_TEXT, _saying(text), text) for text in ("123", "true", "null", "{}", '"a"', "")),
     *((None, _saying(text), text) for text in ("123", "null", "[1]", "plain")),
-    *((each, _EMPTY, None) for each in (None, '{"type": ["string", "null"]}', '{"type": ["object", "null"]}')),
+    *((each, _EMPTY, None) for each in (None, {"type": ["string", "null"]}, {"type": ["object", "null"]})),
     (_WHOLE, _saying("123"), 123),
-    ('{"type": ["integer", "null"]}', _saying("null"), None),
-    ('{"type": ["integer", "string"]}', _saying("123"), "123"),
-    (None, _being("[1, false]"), [1, False]),
-    (None, _being("0"), 0),
-    ('{"type": "number"}', _being("1" + "0" * 30), 1e30),
-    (None, _being("[9007199254740993]"), [9007199254740992]),
+    ({"type": ["integer", "null"]}, _saying("null"), None),
+    ({"type": ["integer", "string"]}, _saying("123"), "123"),
+    (None, _being([1, False]), [1, False]),
+    (None, _being(0), 0),
+    ({"type": "string", "pattern": "(?i)ab"}, _saying("AB"), "AB"),
 )
 """The schema of the output, a result, and the value it is."""
 
 
 def test_the_value_of_a_result_is_what_the_tool_gave(stubs: Path) -> None:
     """A text stays a text, also where it looks like something else, and nothing is null."""
-    answers = _results(stubs, [(output, result) for output, result, _ in _RESULTS])
-    for (output, result, value), answer in zip(_RESULTS, answers, strict=True):
-        assert answer == {"value": value, "error": None}, (output, result)
-        assert type(answer["value"]) is type(value) or isinstance(value, float), (output, result)
+    answers = _results(stubs, [(schema, result) for schema, result, _ in _RESULTS])
+    for (schema, result, value), answer in zip(_RESULTS, answers, strict=True):
+        assert answer == {"value": value, "error": None}, (schema, result)
+        assert type(answer["value"]) is type(value), (schema, result)
 
 
-def test_a_result_that_was_not_promised_is_an_error_with_its_place(stubs: Path) -> None:
-    cases = [
-        (_TEXT, _EMPTY),
-        (_WHOLE, _saying("much")),
-        ('{"items": {"type": "integer"}}', _being("[1, 9007199254740993]")),
+def test_a_result_that_was_not_promised_is_an_error(stubs: Path) -> None:
+    answers = _results(stubs, [(_TEXT, _EMPTY), (_WHOLE, _being({"a": 1}))])
+    assert [each["error"] for each in answers] == [
+        "TypeError: output must be string",
+        "TypeError: output must be integer",
     ]
-    nothing, words, large = (each["error"] for each in _results(stubs, cases))
-    assert nothing == "UnexpectedResultError: t: SchemaError: output: must be string"
-    assert words == "UnexpectedResultError: t: SchemaError: output: must be integer"
-    assert large.endswith("output/1: the integer 9007199254740993 is too large to hold exactly")
 
 
-def _results(stubs: Path, cases: Sequence[tuple[str | None, str]]) -> list[dict[str, Any]]:
-    lines = "".join(json.dumps({"output": output, "result": result}) + "\n" for output, result in cases)
+def _results(stubs: Path, cases: Sequence[tuple[Any, dict[str, Any]]]) -> list[dict[str, Any]]:
+    lines = "".join(json.dumps({"schema": schema, "result": result}) + "\n" for schema, result in cases)
     program, support = str(HERE / "programs" / "results.mjs"), str(stubs / "dist" / "src" / "client" / "ferrule")
     said = node().run(program, support, cwd=stubs, stdin=lines.encode()).split("\n")[:-1]
     return [json.loads(line) for line in said]
@@ -164,7 +158,7 @@ def test_an_aborted_call_does_not_wait_for_a_server_that_never_answers(stubs: Pa
     program, support = str(HERE / "programs" / "silence.mjs"), str(stubs / "dist" / "src" / "client" / "ferrule")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        assert node().run(program, support, address, cwd=stubs, seconds=30) == "CanceledError\n"
+        assert node().run(program, support, address, cwd=stubs, seconds=30) == "TimeoutError\n"
 
 
 def _state(server: Live, invocation_id: str) -> str:

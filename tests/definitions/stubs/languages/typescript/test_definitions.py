@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from ferrule.definitions.stubs.languages.typescript.definitions import defined, output_type
-from tests.definitions.stubs.languages.plans import CITY, WHOLE, tool_plan
+from ferrule.contracts.language import ToolPlan
+from ferrule.definitions.stubs.languages.typescript.definitions import definition_file, output_type
+from tests.definitions.stubs.languages.plans import CITY, WHOLE, plan_of, tool_plan
+
+
+def written(tool: ToolPlan, **more: Any) -> str:
+    return definition_file(tool, plan_of(tool, **{"flavour": "ajv", **more}), "getWeather").text
 
 
 def test_a_definition_has_types_and_schemas() -> None:
-    made = defined(tool_plan(CITY, WHOLE, tags=("a",)), "../../ferrule")
-    assert made.types == ("GetWeatherInput", "GetWeatherOutput")
+    text = written(tool_plan(CITY, WHOLE, tags=("a",)))
     for part in (
-        'import { Definition } from "../../ferrule/definition.js";',
-        "interface Types {\n  input: GetWeatherInput;\n  output: GetWeatherOutput;\n}",
-        "/** Tells the weather. */\nexport const definition",
-        '  tags: ["a"],',
-        'export type GetWeatherContract = "0a1b2c3d";',
+        'import { parser } from "../../ferrule/validation.js";',
+        "export type GetWeatherTool = Tool<GetWeatherInput, GetWeatherOutput>;",
+        'const outputSchema = {\n  type: "object",',
+        "/**\n * Tells the weather.\n *\n * Tags: a.\n */\nexport const getWeatherDefinition",
+        '  parseOutput: parser("output", outputSchema),',
     ):
-        assert part in made.text
+        assert part in text
 
 
 def test_a_tool_that_says_nothing_of_its_result_gives_anything() -> None:
     tool = tool_plan()
     assert output_type(tool) == "unknown"
-    assert "  output: null,\n" in defined(tool, ".").text
+    assert "outputSchema" not in written(tool)
+    assert "  parseOutput: (value) => value,\n" in written(tool)
 
 
-def test_a_client_names_no_contract() -> None:
-    assert "Contract" not in defined(tool_plan(), ".", is_client=True).text
+def test_a_client_checks_results_alone() -> None:
+    text = written(tool_plan(CITY, WHOLE), kind="client")
+    assert "CallDefinition<GetWeatherOutput>" in text and "outputSchema" in text
+    assert "inputSchema" not in text and "Tool<" not in text
+    assert "validation.js" not in written(tool_plan(), kind="client")
 
 
-def test_a_tool_that_ferrule_brings_along_is_called_there() -> None:
-    text = defined(tool_plan(builtin="delete"), ".").text
+def test_zod_has_a_schema_for_each_type_and_no_other_checker() -> None:
+    text = written(tool_plan(CITY, WHOLE), flavour="zod")
     assert (
-        "export function delete_(\n  input: GetWeatherInput,\n  options?: CallOptions,\n): Promise<unknown> {" in text
+        "export const GetWeatherInputSchema: z.ZodType<GetWeatherInput> = z.looseObject({\n  city: z.string(),\n});"
+        in text
     )
-    assert "return createRemoteTool(definition);" in text and "Contract" not in text
-    assert "callRemote" not in defined(tool_plan(builtin="delete"), ".", is_client=True).text
+    assert "  parseInput: (value) => GetWeatherInputSchema.parse(value),\n" in text
+    assert "validation.js" not in text
+    client = written(tool_plan(CITY, WHOLE), kind="client", flavour="zod")
+    assert 'import { z } from "zod";' in client and "outputSchema" not in client
 
 
-def test_a_schema_stands_on_one_line_with_its_numbers_as_they_were() -> None:
-    schema = msgspec.Raw(b'{"type": "object",\n "maximum": 1.50}')
-    assert "1.50" in defined(tool_plan(input_schema=schema), ".").text
+def test_a_schema_of_an_older_draft_is_written_in_the_words_that_ajv_reads() -> None:
+    old = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"a": {"items": [True]}},
+    }
+    text = written(tool_plan(input_schema=msgspec.Raw(msgspec.json.encode(old))))
+    assert "prefixItems" in text and "draft-07" not in text
 
 
 def test_what_typescript_cannot_say_is_told_once() -> None:
     schema = {"type": "object", "properties": {"constructor": {"type": "string"}}}
-    (note,) = defined(tool_plan(schema), ".").notes
+    tool = tool_plan(schema)
+    (note,) = definition_file(tool, plan_of(tool, flavour="ajv"), "getWeather").notes
     assert note.tool_id == "shop.get_weather" and note.note.pointer == "#/properties/constructor"

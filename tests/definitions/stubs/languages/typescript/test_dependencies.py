@@ -27,12 +27,14 @@ def test_parameters_come_in_the_order_of_the_definition() -> None:
 def test_a_type_that_the_file_has_already_gets_another_name() -> None:
     tool = tool_plan(inject=injected("tools", "input"))
     made = project(
-        Service(name="tools", interface="Tool", factory="NewTool"),
+        Service(name="tools", interface="GetWeatherTool", factory="New"),
         Service(name="input", interface="Input", factory="NewInput"),
     )
-    first, second = Dependencies(plan_of(tool, project=made)).of(tool)
-    assert (first.type, first.imported) == ("ToolService", "Tool as ToolService")
+    found = Dependencies(plan_of(tool, project=made))
+    first, second = found.of(tool)
+    assert (first.type, first.imported) == ("GetWeatherToolService", "GetWeatherTool as GetWeatherToolService")
     assert (second.name, second.type) == ("inputService", "Input")
+    assert found.services[0].factory == "newService"
 
 
 def test_what_the_agent_file_does_not_declare_is_made_up() -> None:

@@ -43,13 +43,22 @@ def test_files_are_formatted_and_compile(tmp_path: Path) -> None:
     """ADL-45, ADL-52: as Prettier leaves them. The settings of a project are not needed to compile them."""
     catalog = [tool_of(case.name, case.schema, case.schema) for case in CASES]
     tools = {"implementation": [*catalog, *hostile_tools()], "client": [*catalog[:5], *hostile_tools()[:12]]}
-    for kind in _KINDS:
-        made = planned(tools[kind], Choice(kind=kind, is_project=True))
-        written(tmp_path / kind, LANGUAGE.write(made).files)
+    for flavour in LANGUAGE.flavours:
+        for kind in _KINDS:
+            made = planned(tools[kind], Choice(kind=kind, is_project=True, flavour=flavour))
+            written(tmp_path / f"{kind}-{flavour}", LANGUAGE.write(made).files)
     written(tmp_path / "wired", LANGUAGE.write(_wired()).files)
     assert unformatted(tmp_path) == ""
-    (tmp_path / "implementation" / "types" / "node.d.ts").unlink()
     compiled(tmp_path)
+
+
+def test_a_project_brings_at_most_300_lines_of_support() -> None:
+    for flavour in LANGUAGE.flavours:
+        for kind in _KINDS:
+            made = planned([tool_of("read", {"type": "object"})], Choice(kind=kind, is_project=True, flavour=flavour))
+            given = replace(made, tools=(replace(made.tools[0], builtin="read" if kind == "implementation" else ""),))
+            support = [file for file in LANGUAGE.write(given).files if "/ferrule/" in file.path]
+            assert 0 < sum(file.text.count("\n") for file in support) <= 300
 
 
 def test_files_depend_on_nothing_but_the_plan() -> None:

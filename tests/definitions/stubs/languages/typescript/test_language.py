@@ -51,10 +51,10 @@ def _catalog() -> dict[str, str]:
 
 
 @cache
-def _whole(kind: str) -> dict[str, str]:
+def _whole(kind: str, flavour: str = "ajv") -> dict[str, str]:
     order = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     tool = tool_of("find_order", order, order, description="Finds an order.", title="Find order", tags=("orders",))
-    choice = Choice(kind="client") if kind == "client" else Choice(is_project=True)
+    choice = Choice(kind="client") if kind == "client" else Choice(is_project=True, flavour=flavour)
     made = _settled(planned([tool], choice, _PROJECT))
     injected = (Injected("logger"), Injected("service", "orderRepo"), Injected("section", "database"))
     given = replace(made, tools=(replace(made.tools[0], inject=injected if kind != "client" else ()),))
@@ -73,8 +73,17 @@ def test_the_files_of_a_project(name: str) -> None:
     _same(f"project/{name}", _whole("implementation")[_WHOLE[name]])
 
 
-def test_the_client() -> None:
-    _same("client/index.ts", _whole("client")["src/client/index.ts"])
+@pytest.mark.parametrize("name", ["index.ts", "tools/find_order.ts"])
+def test_the_client(name: str) -> None:
+    _same(f"client/{name}", _whole("client")[f"src/client/{name}"])
+
+
+def test_the_schemas_of_zod() -> None:
+    _same("zod/find_order.ts", _whole("implementation", "zod")["src/tools/generated/find_order.ts"])
+    tools = [tool_of(case.name, case.schema) for case in CASES if case.name in ("tagged", "recursive", "lists")]
+    for file in LANGUAGE.write(_settled(planned(tools, Choice(flavour="zod")))).files:
+        if "/generated/" in file.path:
+            _same(f"zod/{file.path.rpartition('/')[2]}", file.text)
 
 
 def _same(name: str, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.language import Project, Section
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
-from ferrule.definitions.stubs.languages.typescript.wiring import config, service, setting_notes, tool_box
+from ferrule.definitions.stubs.languages.typescript.wiring import config, service, tool_box
 from ferrule.model.value import JsonValue
 from tests.definitions.stubs.languages.plans import injected, plan_of, tool_plan
 
@@ -14,20 +14,21 @@ def test_services_are_made_once_and_handed_to_tools() -> None:
     text = tool_box(plan, Dependencies(plan))
     assert 'import { newShop } from "../services/shop.js";' in text
     assert "  const shop = newShop(logger, config);\n" in text
-    assert "  toolBox.add(createGetWeatherTool(shop, config.mail, logger));\n" in text
-    assert "void" not in text
+    assert "createGetWeatherTool(shop, config.mail, logger)" in text
 
 
 def test_what_nobody_is_handed_is_marked_as_unused() -> None:
     plan = plan_of(tool_plan(), project=Project(name="x", version="1"))
-    assert "  void [logger, config];\n" in tool_box(plan, Dependencies(plan))
+    assert "buildToolBox(_logger: Logger, _config: Config): ToolBox {" in tool_box(plan, Dependencies(plan))
     given = plan_of(tool_plan(inject=injected("logger")), project=Project(name="x", version="1"))
-    assert "  void config;\n" in tool_box(given, Dependencies(given))
+    assert "buildToolBox(logger: Logger, _config: Config): ToolBox {" in tool_box(given, Dependencies(given))
 
 
 def test_a_tool_that_ferrule_brings_along_comes_from_its_generated_file() -> None:
     plan = plan_of(tool_plan(builtin="read"))
-    assert 'from "./generated/get_weather.js"' in tool_box(plan, Dependencies(plan))
+    text = tool_box(plan, Dependencies(plan))
+    assert "  toolBox.add(getWeatherDefinition, remoteTool(getWeatherDefinition));\n" in text
+    assert "createGetWeatherTool" not in text
 
 
 def test_a_service_is_an_interface_and_what_makes_it() -> None:
@@ -36,26 +37,20 @@ def test_a_service_is_an_interface_and_what_makes_it() -> None:
     assert "export function newShop(logger: Logger, config: Config): Shop {" in text
 
 
-def test_settings_have_types_and_are_kept_as_they_were_given() -> None:
+def test_settings_are_kept_as_they_were_given_and_have_those_types() -> None:
     values: dict[str, JsonValue] = {"n": 1, "large": 2**53 + 1, "list": [1], "none": None, "user-id": True, "in": {}}
     plan = plan_of(project=Project(name="x", version="1", sections=(Section(name="all of it", settings=values),)))
     text = config(Dependencies(plan))
-    for line in (
-        "n: number;",
-        "large: bigint;",
-        "list: unknown[];",
-        "none: unknown;",
-        '"user-id": boolean;',
-        "in: { [name: string]: unknown };",
-        '"all of it": AllOfItConfig;',
-    ):
-        assert f"  {line}\n" in text
-    assert str(2**53 + 1) in text
+    for line in ("n: 1,", f"large: {2**53 + 1}n,", "list: [1],", "none: null,", '"user-id": true,', "in: {},"):
+        assert f"      {line}\n" in text
+    assert 'export type AllOfItConfig = Config["all of it"];\n' in text
 
 
-def test_integers_that_no_number_holds_are_told_of_the_tool_that_is_given_them() -> None:
-    sections = (Section(name="a/b", settings={"x": [1, {"y": 2**60 + 1}]}),)
-    tools = (tool_plan(tool_id="other"), tool_plan(inject=injected("config.a/b")))
-    plan = plan_of(*tools, project=Project(name="x", version="1", sections=sections))
-    (note,) = setting_notes(plan, Dependencies(plan))
-    assert (note.tool_id, note.note.pointer) == ("shop.get_weather", "#/config/a~1b/x/1/y")
+def test_settings_take_their_part_from_the_environment() -> None:
+    values: dict[str, JsonValue] = {"a": "$A", "b": "${B:-x}", "c": "`http://${H}:${P:-80}/\"'", "d": "a$b"}
+    plan = plan_of(project=Project(name="x", version="1", sections=(Section(name="s", settings=values),)))
+    text = config(Dependencies(plan))
+    assert 'a: variable(logger, "A"),' in text
+    assert 'b: variable(logger, "B", "x"),' in text
+    assert """c: `\\`http://${variable(logger, "H")}:${variable(logger, "P", "80")}/"'`,""" in text
+    assert 'd: "a$b",' in text

@@ -65,17 +65,12 @@ export const mixed: TaggedInput = { shape: { kind: "circle", side: 1 } };
 export const right: TaggedInput = { shape: { kind: "circle", radius: 1 } };
 """
 _OTHERS = """
-import {
-  EnumsUnitValues,
-  type EnumsInput,
-  type EnumsUnit,
-} from "../tools/generated/enums.js";
+import type { EnumsInput } from "../tools/generated/enums.js";
 import type { ListsInput } from "../tools/generated/lists.js";
 import type { MapsInput } from "../tools/generated/maps.js";
 import type { RecursiveInput } from "../tools/generated/recursive.js";
-import { definition } from "../tools/generated/scalars.js";
+import { scalarsDefinition as definition } from "../tools/generated/scalars.js";
 
-export const units: readonly EnumsUnit[] = EnumsUnitValues;
 export const unit: EnumsInput = { unit: "kelvin" };
 // @ts-expect-error no such value
 export const cold: EnumsInput = { unit: "cold" };
@@ -90,20 +85,26 @@ export const wrongMap: MapsInput = { labels: { name: 1 } };
 export const recursive: RecursiveInput = {
   root: { value: "a", next: { value: "b", next: null, children: [] } },
 };
-export const count: number = definition.decodeInput("{}").count;
+export const count: number = definition.parseInput({}).count;
 // @ts-expect-error the input of a tool has its type
-export const flag: string = definition.decodeInput("{}").flag;
-// @ts-expect-error what is encoded has it too
-definition.encodeInput({ flag: true });
+export const flag: string = definition.parseInput({}).flag;
 """
-_STALE = """
-import type { PresenceContract } from "../tools/generated/presence.js";
+_TOOLS = """
+import type { PresenceTool } from "../tools/generated/presence.js";
 
-// @ts-expect-error these are not the digits of the contract
-export const contract: PresenceContract = "00000000";
+const answer = { needed: "", needed_or_null: null };
+export const right: PresenceTool = async (input) => ({ ...answer, ...input });
+export const watched: PresenceTool = async (input, { signal, report }) => {
+  report({ progress: signal.aborted ? 2 : 1 });
+  return input;
+};
+// @ts-expect-error a member of the output is missing
+export const less: PresenceTool = async () => ({ needed: "" });
+// @ts-expect-error the input has no such member
+export const more: PresenceTool = async (input) => ({ ...answer, x: input.x });
 """
 PROGRAMS = {
     f"src/tools/typing_{name}.ts": text.replace('"../tools/generated', '"./generated')
-    for name, text in {"presence": _PRESENCE, "tagged": _TAGGED, "others": _OTHERS, "stale": _STALE}.items()
+    for name, text in {"presence": _PRESENCE, "tagged": _TAGGED, "others": _OTHERS, "tools": _TOOLS}.items()
 }
 """By path."""

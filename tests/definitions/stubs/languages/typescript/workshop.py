@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,17 +11,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.language import Plan, Project, SourceFile
+from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.tool import Tool
-from tests.definitions.stubs.languages.toolchains import node, prettier, tsc
+from tests.definitions.stubs.languages.toolchains import node, node_modules, prettier, tsc
 
 HERE = Path(__file__).parent
 OPTIONS = {
     "target": "ES2022",
     "module": "NodeNext",
-    "lib": ["ES2022", "DOM"],
-    "types": [],
+    "lib": ["ES2022"],
+    "types": ["node"],
     "strict": True,
     "noUncheckedIndexedAccess": True,
     "exactOptionalPropertyTypes": True,
@@ -29,10 +31,10 @@ OPTIONS = {
     "noFallthroughCasesInSwitch": True,
     "noPropertyAccessFromIndexSignature": True,
     "noUnusedLocals": True,
-    "noUnusedParameters": True,
     "verbatimModuleSyntax": True,
     "isolatedModules": True,
     "erasableSyntaxOnly": True,
+    "skipLibCheck": True,
     "rootDir": ".",
     "outDir": "dist",
 }
@@ -80,8 +82,15 @@ def written(folder: Path, files: Iterable[SourceFile]) -> Path:
     return folder
 
 
+def linked(folder: Path) -> None:
+    """The packages that stubs import, as if `npm install` had run."""
+    if not (folder / "node_modules").exists():
+        (folder / "node_modules").symlink_to(node_modules())
+
+
 def compiled(folder: Path, **options: Any) -> None:
     """What is in a folder, compiled to `dist`. Fails with what the compiler says."""
+    linked(folder)
     (folder / "package.json").write_text('{ "type": "module" }\n')
     (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": {**OPTIONS, **options}, "exclude": ["dist"]}))
     tsc().run("-p", ".", cwd=folder)
@@ -93,27 +102,26 @@ def unformatted(folder: Path) -> str:
 
 
 class Workshop:
-    """Tools, compiled. Their inputs can be decoded and encoded again."""
+    """Tools, compiled. Their inputs can be parsed and written again."""
 
-    def __init__(self, folder: Path, tools: Sequence[Tool], programs: dict[str, str]) -> None:
+    def __init__(self, folder: Path, tools: Sequence[Tool], flavour: str, programs: dict[str, str]) -> None:
         self.folder = folder
-        self.plan = planned(tools, Choice(is_project=True))
+        self.plan = planned(tools, Choice(is_project=True, flavour=flavour))
         written(folder, LANGUAGE.write(self.plan).files)
         for path, text in programs.items():
             (folder / path).write_text(text, encoding="utf-8")
         compiled(folder)
-        self._stems = {each.name: each.stem for each in self.plan.tools}
+        count = Counter(each.name for each in self.plan.tools)
+        self.stems = {each.name: each.stem for each in self.plan.tools if count[each.name] == 1}
+        """Files of tools, by the names that one tool alone has."""
 
-    def trips(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
-        """What texts become that are decoded and encoded again, each by the tool of a name."""
-        lines = "".join(json.dumps({"stem": self._stems[name], "text": text}) + "\n" for name, text in pairs)
+    def trips(self, pairs: Sequence[tuple[str, Any]]) -> list[Answer]:
+        """What values become that are parsed and written again, each by the tool of a name."""
+        named = variables(self.plan)
+        lines = "".join(
+            json.dumps({"stem": (stem := self.stems[name]), "variable": named[stem], "text": json.dumps(value)}) + "\n"
+            for name, value in pairs
+        )
         program = str(HERE / "programs" / "trip.mjs")
         said = node().run(program, str(self.folder / "dist" / "src"), cwd=HERE, stdin=lines.encode()).split("\n")[:-1]
         return [Answer(told["error"] is None, told["value"], told["error"] or "") for told in map(json.loads, said)]
-
-    def checks(self, cases: Sequence[tuple[str, Sequence[str]]]) -> list[list[str | None]]:
-        """What is wrong with values, by schemas; all as JSON text."""
-        lines = "".join(json.dumps({"schema": schema, "values": list(values)}) + "\n" for schema, values in cases)
-        program, support = str(HERE / "programs" / "check.mjs"), str(self.folder / "dist" / "src" / "ferrule")
-        said = node().run(program, support, cwd=HERE, stdin=lines.encode()).split("\n")[:-1]
-        return [json.loads(line) for line in said]

@@ -1,4 +1,4 @@
-"""The generated file of a tool: its types, its schemas and what it is called."""
+"""Writes the file that declares a tool: its types, its schemas, and what a tool box or a client needs to know of it."""
 
 from __future__ import annotations
 
@@ -6,98 +6,120 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import ToolNote, ToolPlan
-from ferrule.definitions.stubs.languages.typescript.declarations import Declarations
-from ferrule.definitions.stubs.languages.typescript.parts import header, imported, signature, text_member, texts_member
-from ferrule.definitions.stubs.languages.typescript.text import KEYWORDS, comment, said, string
+from ferrule.contracts.language import Plan, ToolNote, ToolPlan
+from ferrule.definitions.stubs.identifiers import identifiers
+from ferrule.definitions.stubs.languages.typescript.text import (
+    camel_style,
+    clause,
+    comment,
+    fits,
+    generic,
+    header,
+    ignored,
+    imported,
+    literal,
+    said,
+    text_member,
+)
+from ferrule.definitions.stubs.languages.typescript.types import Declarations
+from ferrule.definitions.stubs.languages.typescript.zod import schema_name, schemas
+from ferrule.schema.validation.latest_draft import latest_draft
 
-_CONTRACT = "Changes when the input or the output of the tool does."
+_MEMBERS = frozenset(("call", "cancel", "result", "toString", "valueOf", "hasOwnProperty", "then"))
+"""Methods that a client has already, or that would be taken for something else."""
 
 
-class Defined(NamedTuple):
-    """The definition of a tool as source."""
+class DefinitionFile(NamedTuple):
+    """The file of a tool."""
 
     text: str
-    types: tuple[str, ...]
-    """The names of the types it exports."""
-    values: tuple[str, ...]
-    """The names of lists of values it exports."""
     notes: tuple[ToolNote, ...]
 
 
-def defined(tool: ToolPlan, support: str, *, is_client: bool = False) -> Defined:
-    """The file that declares a tool's types. `support`: the path of the support files from it."""
-    trees = (tool.input,) if tool.output is None else (tool.input, tool.output)
-    declared = [Declarations(tree) for tree in trees]
-    imports = imported(["Definition"], f"{support}/definition.js")
-    blocks = [
-        *(each.text for each in declared),
-        *([] if is_client or tool.builtin else [_contract(tool)]),
-        _definition(tool),
-    ]
-    if tool.builtin and not is_client:
-        imports += imported(["CallOptions"], f"{support}/following.js", is_type=True)
-        imports += imported(["callRemote", "createRemoteTool"], f"{support}/remote.js")
-        imports += imported(["Tool"], f"{support}/tool.js", is_type=True)
-        blocks.append(_remote(tool))
-    text = "\n".join([header(tool.tool_id, tool.digest), imports, *blocks])
-    return Defined(
-        text,
-        tuple(each.name for tree in trees for each in tree.declarations),
-        tuple(name for each in declared for name in each.values),
-        tuple(dict.fromkeys(ToolNote(tool.tool_id, note) for each in declared for note in each.notes)),
-    )
+def variables(plan: Plan) -> dict[str, str]:
+    """Returns what each tool is called in code (`findOrder`), by its stem."""
+    return identifiers((tool.stem for tool in plan.tools), camel_style(plan.project.acronyms), _MEMBERS)
 
 
 def output_type(tool: ToolPlan) -> str:
-    """The type of what a tool gives."""
+    """Returns the type of what a tool gives."""
     return "unknown" if tool.output is None else tool.output.root.name
 
 
-def _contract(tool: ToolPlan) -> str:
-    name = f"{tool.type_name}Contract"
-    line = f'export type {name} = "{tool.contract}";'
-    if len(line) > 80:
-        line = f'export type {name} =\n  "{tool.contract}";'
-    return f"{comment([_CONTRACT])}{line}\n"
+def definition_file(tool: ToolPlan, plan: Plan, variable: str) -> DefinitionFile:
+    """Returns the file of a tool. `variable`: what it is called in code."""
+    is_client = plan.kind == "client"
+    is_zod = plan.flavour == "zod"
+    types, notes = [], []
+    for tree in (tool.input, tool.output):
+        if tree is not None:
+            found = Declarations(tree)
+            types += [*found.blocks, *(schemas(tree, found.circular) if is_zod else [])]
+            notes += found.notes
+    definition = _client_definition(tool, variable, is_zod) if is_client else _definition(tool, variable, is_zod)
+    text = "\n".join([header(tool.tool_id, tool.digest), _imports(tool, is_client, is_zod), *types, *definition])
+    return DefinitionFile(text, tuple(dict.fromkeys(ToolNote(tool.tool_id, note) for note in notes)))
 
 
-def _definition(tool: ToolPlan) -> str:
-    words = said(tool.description) or said(tool.title) or ["What the tool takes and gives."]
-    return "".join(
-        (
-            f"interface Types {{\n  input: {tool.input.root.name};\n  output: {output_type(tool)};\n}}\n\n",
-            comment(words),
-            "export const definition = new Definition<Types>({\n",
-            text_member("name", tool.name),
-            text_member("title", tool.title),
-            text_member("description", tool.description),
-            texts_member("tags", tool.tags),
-            text_member("digest", tool.digest),
-            text_member("input", _json(tool.input_schema)),
-            "  output: null,\n" if tool.output_schema is None else text_member("output", _json(tool.output_schema)),
-            "});\n",
-        )
-    )
+def _imports(tool: ToolPlan, is_client: bool, is_zod: bool) -> str:
+    support = "../ferrule" if is_client else "../../ferrule"
+    names = ["type CallDefinition"] if is_client else ["type Tool", "type ToolDefinition"]
+    lines = [imported(names, f"{support}/{'client' if is_client else 'tool'}.js")]
+    if is_zod:
+        return imported(["z"], "zod") + "\n" + "".join(lines)
+    if tool.output is not None or not is_client:
+        lines.append(imported(["parser"], f"{support}/validation.js"))
+    return "".join(lines)
 
 
-def _json(schema: msgspec.Raw) -> str:
-    """The schema on one line, with its numbers as they were written."""
-    text = bytes(schema).decode()
-    return text if "\n" not in text and "\r" not in text else msgspec.json.format(text, indent=-1)
+def _client_definition(tool: ToolPlan, variable: str, is_zod: bool) -> list[str]:
+    blocks = [] if is_zod or tool.output is None else [_constant("outputSchema", tool.output_schema)]
+    opening = generic(f"export const {variable}Definition: CallDefinition", [output_type(tool)], " = {")
+    members = [text_member("name", tool.name), text_member("digest", tool.digest), _parse(tool, "Output", is_zod)]
+    return [*blocks, f"{_words(tool)}{opening}{''.join(members)}}};\n"]
 
 
-def _remote(tool: ToolPlan) -> str:
-    name = f"{tool.builtin}_" if tool.builtin in KEYWORDS else tool.builtin
-    parameters = [f"input: {tool.input.root.name}", "options?: CallOptions"]
-    begins = f"export function {name}"
-    return "".join(
-        (
-            comment([f"Calls {string(tool.builtin)} of a running Ferrule: FERRULE_URL and FERRULE_TOKEN name it."]),
-            signature(begins, parameters, f"Promise<{output_type(tool)}>"),
-            "  return callRemote(definition, input, options);\n}\n\n",
-            comment(["The same as a tool for a tool box."]),
-            signature(f"export function create{tool.type_name}Tool", [], "Tool"),
-            "  return createRemoteTool(definition);\n}\n",
-        )
-    )
+def _definition(tool: ToolPlan, variable: str, is_zod: bool) -> list[str]:
+    types = [tool.input.root.name, output_type(tool)]
+    members = [
+        text_member("name", tool.name),
+        text_member("title", tool.title),
+        text_member("description", tool.description),
+        "  inputSchema,\n",
+        *([] if tool.output is None else ["  outputSchema,\n"]),
+        _parse(tool, "Input", is_zod),
+        _parse(tool, "Output", is_zod),
+    ]
+    words = comment(["Does the work of the tool."])
+    function = generic(f"export type {tool.type_name}Tool = Tool", types, ";")
+    opening = generic(f"export const {variable}Definition: ToolDefinition", types, " = {")
+    return [
+        words + function,
+        _constant("inputSchema", tool.input_schema),
+        *([] if tool.output_schema is None else [_constant("outputSchema", tool.output_schema)]),
+        f"{_words(tool)}{opening}{''.join(members)}}};\n",
+    ]
+
+
+def _words(tool: ToolPlan) -> str:
+    tags = [f"Tags: {', '.join(map(clause, tool.tags))}."] if tool.tags else []
+    words = said(tool.description) or said(tool.title)
+    return comment([*words, *([""] if words and tags else []), *tags])
+
+
+def _parse(tool: ToolPlan, side: str, is_zod: bool) -> str:
+    tree = tool.input if side == "Input" else tool.output
+    if tree is None:
+        return f"  parse{side}: (value) => value,\n"
+    name, label = tree.root.name, side.lower()
+    if is_zod:
+        begins, work = f"  parse{side}: (value) =>", f"{schema_name(name)}.parse(value),\n"
+        return f"{begins} {work}" if fits(f"{begins} {work}".rstrip()) else f"{begins}\n    {work}"
+    return f'  parse{side}: parser("{label}", {label}Schema),\n'
+
+
+def _constant(name: str, schema: msgspec.Raw | None) -> str:
+    """Returns a schema as a constant, in the words of the latest draft, which Ajv and the protocol take it for."""
+    written = msgspec.json.decode(schema or b"{}")
+    value = latest_draft(bytes(schema or b"{}")) or (written if isinstance(written, dict) else {"not": {}})
+    return ignored(f"const {name} = {literal({} if written is True else value)};")

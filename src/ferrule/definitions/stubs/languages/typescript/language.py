@@ -9,114 +9,83 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
+from ferrule.contracts.language import Plan, SourceFile, Step, Written
 from ferrule.definitions.stubs.languages.typescript.client import client_index
-from ferrule.definitions.stubs.languages.typescript.definitions import Defined, defined
+from ferrule.definitions.stubs.languages.typescript.definitions import DefinitionFile, definition_file, variables
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
-from ferrule.definitions.stubs.languages.typescript.implementations import implementation, test_skeleton
-from ferrule.definitions.stubs.languages.typescript.parts import SHARED
-from ferrule.definitions.stubs.languages.typescript.project import generated_files, project_files
-from ferrule.definitions.stubs.languages.typescript.wiring import config, service, setting_notes, tool_box
-
-_CHECKING = """
-    alternatives arrays checker definition document equality json numbers objects patternMachine patternTree patterns scalars
-    schema
-"""
-_CALLING = ("answers", "client", "errors", "events", "following", "host")
-_TOOLS = ("host", "logger", "settings", "tool")
-
-
-def support_names(*, is_client: bool, is_served: bool, is_remote: bool) -> list[str]:
-    """Which files a plan needs: a client, tools, tools that are served, tools that are done elsewhere."""
-    names = {*_CHECKING.split()}
-    names.update(_CALLING if is_client else _TOOLS)
-    if is_served:
-        names.add("mcp")
-    if is_remote:
-        names.update((*_CALLING, "remote"))
-    return sorted(names)
-
-
-@cache
-def support_text(name: str) -> str:
-    """One of them."""
-    return f"{SHARED}\n{(files(__package__) / 'support' / f'{name}.ts').read_text(encoding='utf-8')}"
-
+from ferrule.definitions.stubs.languages.typescript.implementation import implementation, test_skeleton
+from ferrule.definitions.stubs.languages.typescript.project import main, packages, project_files
+from ferrule.definitions.stubs.languages.typescript.text import SHARED
+from ferrule.definitions.stubs.languages.typescript.wiring import config, service, tool_box
 
 _TYPES = """
-    CallOptions CallProgress Client ClientOptions Config Definition FerruleClient Logger NotImplementedError Promise Tool
-    ToolBox ToolCall Types Waiting
+    Array CallDefinition CallDetails CallOptions Client Config ConnectionOptions FerruleClient FerruleError JsonSchema Logger
+    Promise Tool ToolBox ToolCall ToolDefinition
 """
 _DEVICES = ("aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
 
 
 class TypeScript:
-    """Interfaces, checked by the schema where types end."""
+    """Interfaces, and one async function for each tool. The flavours say who checks values at the boundary."""
 
     name = "typescript"
     title = "TypeScript"
-    flavours: tuple[str, ...] = ()
+    flavours: tuple[str, ...] = ("ajv", "zod")
     reserved_types = frozenset(_TYPES.split())
-    reserved_endings: tuple[str, ...] = ("Contract", "Tool")
+    reserved_endings: tuple[str, ...] = ("Tool",)
     reserved_stems = frozenset(("index", "generated", *_DEVICES))
 
     def write(self, plan: Plan) -> Written:
-        """All files of a plan."""
-        return _client(plan) if plan.kind == "client" else _implementation(plan)
+        """Returns all files of a plan."""
+        named = variables(plan)
+        made = [definition_file(tool, plan, named[tool.stem]) for tool in plan.tools]
+        is_client = plan.kind == "client"
+        files = [*(_client(plan, made) if is_client else _implementation(plan, made, named))]
+        notes = [note for each in made for note in each.notes]
+        if plan.is_project:
+            files += [SourceFile(path, text, "yours") for path, text in project_files(plan).items()]
+            steps = (Step("npm install && npm run build"),) if is_client else (Step("npm install && npm test"),)
+        else:
+            steps = (Step(f"npm install {' '.join(packages(plan))}"),)
+        return Written(tuple(files), tuple(notes), steps)
 
 
-def _client(plan: Plan) -> Written:
-    made = [defined(tool, "../ferrule", is_client=True) for tool in plan.tools]
-    files = [
-        *_support("src/client/ferrule", support_names(is_client=True, is_served=False, is_remote=False)),
-        *_defined("src/client/tools", plan, made),
-        SourceFile("src/client/index.ts", client_index(plan, made), "generated"),
-        *_project(plan),
-    ]
-    return Written(tuple(files), tuple(note for each in made for note in each.notes))
+def _client(plan: Plan, made: list[DefinitionFile]) -> Iterator[SourceFile]:
+    yield from _support("src/client/ferrule", plan, "client", "connection")
+    for tool, each in zip(plan.tools, made, strict=True):
+        yield SourceFile(f"src/client/tools/{tool.stem}.ts", each.text, "generated", tool.tool_id)
+    yield SourceFile("src/client/index.ts", client_index(plan), "generated")
 
 
-def _implementation(plan: Plan) -> Written:
-    made = [defined(tool, "../../ferrule") for tool in plan.tools]
+def _implementation(plan: Plan, made: list[DefinitionFile], named: dict[str, str]) -> Iterator[SourceFile]:
     dependencies = Dependencies(plan)
-    is_remote = any(tool.builtin for tool in plan.tools)
-    names = support_names(is_client=False, is_served=plan.is_project, is_remote=is_remote)
-    files = [
-        *_support("src/ferrule", names),
-        SourceFile("src/config.ts", config(dependencies), "generated"),
-        *_defined("src/tools/generated", plan, made),
-        SourceFile("src/tools/index.ts", tool_box(plan, dependencies), "generated"),
-        *(each for tool in plan.tools if not tool.builtin for each in _yours(tool, dependencies)),
-        *(SourceFile(f"src/services/{each.file}.ts", service(each), "yours") for each in dependencies.services),
-        *_project(plan),
-    ]
-    steps = (Step("npm install && npm test"),) if plan.is_project else ()
-    notes = (*(note for each in made for note in each.notes), *setting_notes(plan, dependencies))
-    return Written(tuple(files), notes, steps)
+    remote = ("connection", "remote") if any(tool.builtin for tool in plan.tools) else ()
+    yield from _support("src/ferrule", plan, "tool", *remote, *(("server",) if plan.is_project else ()))
+    yield SourceFile("src/config.ts", config(dependencies), "generated")
+    yield SourceFile("src/tools/index.ts", tool_box(plan, dependencies), "generated")
+    for tool, each in zip(plan.tools, made, strict=True):
+        yield SourceFile(f"src/tools/generated/{tool.stem}.ts", each.text, "generated", tool.tool_id)
+        if not tool.builtin:
+            text = implementation(tool, dependencies.of(tool))
+            yield SourceFile(f"src/tools/{tool.stem}.ts", text, "yours", tool.tool_id)
+            test = test_skeleton(tool, named[tool.stem])
+            yield SourceFile(f"test/{tool.stem}.test.ts", test, "yours", tool.tool_id)
+    for found in dependencies.services:
+        yield SourceFile(f"src/services/{found.file}.ts", service(found), "yours")
+    if plan.is_project:
+        yield SourceFile("src/main.ts", main(plan), "generated")
 
 
-def _support(folder: str, names: list[str]) -> Iterator[SourceFile]:
-    for name in names:
+def _support(folder: str, plan: Plan, *names: str) -> Iterator[SourceFile]:
+    checking = ("validation",) if plan.flavour == "ajv" else ()
+    for name in sorted((*names, *checking)):
         yield SourceFile(f"{folder}/{name}.ts", support_text(name), "generated")
 
 
-def _defined(folder: str, plan: Plan, made: list[Defined]) -> Iterator[SourceFile]:
-    for tool, each in zip(plan.tools, made, strict=True):
-        yield SourceFile(f"{folder}/{tool.stem}.ts", each.text, "generated", tool.tool_id)
-
-
-def _yours(tool: ToolPlan, dependencies: Dependencies) -> Iterator[SourceFile]:
-    text = implementation(tool, dependencies.of(tool))
-    yield SourceFile(f"src/tools/{tool.stem}.ts", text, "yours", tool.tool_id)
-    yield SourceFile(f"test/{tool.stem}.test.ts", test_skeleton(tool), "yours", tool.tool_id)
-
-
-def _project(plan: Plan) -> Iterator[SourceFile]:
-    if plan.is_project:
-        for path, text in generated_files(plan).items():
-            yield SourceFile(path, text, "generated")
-        for path, text in project_files(plan).items():
-            yield SourceFile(path, text, "yours")
+@cache
+def support_text(name: str) -> str:
+    """Returns a support file."""
+    return f"{SHARED}{(files(__package__) / 'support' / f'{name}.ts').read_text(encoding='utf-8')}"
 
 
 LANGUAGE = TypeScript()

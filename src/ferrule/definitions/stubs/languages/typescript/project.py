@@ -1,4 +1,4 @@
-"""Writes what makes stubs a project of their own: it builds with `tsc` alone and runs with Node.js alone."""
+"""Writes what makes stubs a project of their own, built with `tsc` and run with Node.js."""
 
 from __future__ import annotations
 
@@ -6,75 +6,47 @@ import json
 import re
 
 from ferrule.contracts.language import Plan
-from ferrule.definitions.stubs.languages.typescript.parts import SHARED, text_member
+from ferrule.definitions.stubs.languages.typescript.text import SHARED, text_member
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _PACKAGE = re.compile(r"(@[a-z0-9][a-z0-9._~-]*/)?[a-z0-9][a-z0-9._~-]*")
-_LIST = re.compile(r"\[\s+([^\[\]{}]*?)\s+\]")
-_OPTIONS = {
+_OLDEST_NODE = 20
+_PACKAGES = {
+    "@modelcontextprotocol/sdk": "^1.20.0",
+    "ajv": "^8.17.1",
+    "eventsource-parser": "^3.0.0",
+    "zod": "^4.3.0",
+}
+_TSCONFIG = """\
+{
+  "compilerOptions": {
     "target": "ES2022",
     "module": "NodeNext",
-    "lib": ["ES2022", "DOM"],
-    "types": [],
-    "strict": True,
-    "noUncheckedIndexedAccess": True,
-    "exactOptionalPropertyTypes": True,
-    "declaration": True,
+    "lib": ["ES2022"],
+    "types": ["node"],
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "exactOptionalPropertyTypes": true,
+    "skipLibCheck": true,
+    "declaration": true,
     "rootDir": ".",
-    "outDir": "dist",
-}
-_NODE = """\
-// What is used of Node.js in tests, so that no package is needed. With
-// @types/node, take "types" out of the "include" of tsconfig.json.
-
-declare module "node:test" {
-  export function test(
-    name: string,
-    body: () => void | Promise<void>,
-  ): Promise<void>;
-  export function test(
-    name: string,
-    options: { todo?: boolean | string; skip?: boolean | string },
-    body: () => void | Promise<void>,
-  ): Promise<void>;
-}
-
-declare module "node:assert/strict" {
-  function assert(value: unknown, message?: string): asserts value;
-  namespace assert {
-    function ok(value: unknown, message?: string): asserts value;
-    function equal(actual: unknown, expected: unknown, message?: string): void;
-    function deepEqual(
-      actual: unknown,
-      expected: unknown,
-      message?: string,
-    ): void;
-    function rejects(block: () => Promise<unknown>): Promise<void>;
-    function throws(block: () => unknown): void;
-  }
-  export default assert;
+    "outDir": "dist"
+  },
+  "include": [INCLUDE]
 }
 """
 _MAIN = """\
+import { Console } from "node:console";
+
 import { loadConfig } from "./config.js";
-import { hostProcess } from "./ferrule/host.js";
-import { lineLogger } from "./ferrule/logger.js";
-import { serve } from "./ferrule/mcp.js";
+import { serve } from "./ferrule/server.js";
 import { buildToolBox } from "./tools/index.js";
 
-const host = hostProcess();
-if (host === null) {
-  throw new Error("this program needs Node.js");
-}
-const logger = lineLogger(host.stderr);
-await serve({
-NAME  toolBox: buildToolBox(logger, loadConfig(logger)),
-  logger,
-  source: host.stdin,
-  sink: host.stdout,
-});
-// What a tool left behind does not keep the program alive.
-host.stdout.write("", () => host.exit(0));
+const info = {
+INFO};
+// Standard output belongs to the protocol.
+const logger = new Console(process.stderr);
+await serve(info, buildToolBox(logger, loadConfig(logger)), logger);
 """
 _SERVER = """\
 # TITLE
@@ -90,8 +62,8 @@ npm start
 
 - `src/tools/*.ts` are yours: each has one function to fill in.
 - `src/tools/generated`, `src/tools/index.ts`, `src/config.ts` and `src/ferrule`
-  are generated again whenever the definitions change. When an input or an
-  output changes, the file of its tool does not compile until it is mended.
+  are generated again whenever the definitions change. When a tool's input or
+  output changes, the compiler says where its function no longer fits.
 - `src/services/*.ts` are yours too: what tools are given.
 - `npm test` runs the tests in `test`.
 - Built-in tools are done by a running Ferrule: `FERRULE_URL` says where it is
@@ -115,41 +87,49 @@ npm run build
 `src/client/index.ts` has the class `Client` with a method for each tool.
 `FERRULE_URL` says where the server is and `FERRULE_TOKEN` who calls, unless the
 options of the client do. A call that waits for a person ends with a
-`PendingError`; `client.result` takes it up again, with the tool's definition
-(`…Definition` in `src/client/index.ts`) and the `invocationId` of the error.
+`FerruleError` whose `code` says so; `client.result` takes it up again, with the
+tool's definition and the `details.invocation_id` of the error.
 """
 
 
+def packages(plan: Plan) -> dict[str, str]:
+    """Returns the packages that the stubs of a plan import, with their versions."""
+    wanted = {plan.flavour}
+    if plan.kind == "client":
+        wanted.add("eventsource-parser")
+    elif plan.is_project:
+        wanted.add("@modelcontextprotocol/sdk")
+    return {name: version for name, version in _PACKAGES.items() if name in wanted}
+
+
 def project_files(plan: Plan) -> dict[str, str]:
-    """The files that belong to a person, by path."""
+    """Returns the files that belong to a person, by path."""
     is_client = plan.kind == "client"
-    include = ["src"] if is_client else ["src", "test", "types"]
     readme = _CLIENT if is_client else _SERVER.replace("PROGRAM", _program(plan))
     return {
         ".gitignore": "dist/\nnode_modules/\n",
         ".prettierignore": "dist/\n.ferrule-gen.json\n",
-        "README.md": readme.replace("TITLE", _plain(plan.project.name)),
-        "package.json": _json(_package(plan, is_client)),
-        "tsconfig.json": _json({"compilerOptions": _OPTIONS, "include": include}),
+        "README.md": readme.replace("TITLE", _heading(plan.project.name)),
+        "package.json": json.dumps(_package(plan, is_client), indent=2, ensure_ascii=False) + "\n",
+        "tsconfig.json": _TSCONFIG.replace("INCLUDE", '"src"' if is_client else '"src", "test"'),
     }
 
 
-def generated_files(plan: Plan) -> dict[str, str]:
-    """The files of the project that are generated each time, by path."""
-    if plan.kind == "client":
-        return {}
-    named = text_member("name", plan.project.name) + text_member("version", plan.project.version)
-    return {"src/main.ts": f"{SHARED}\n{_MAIN.replace('NAME', named)}", "types/node.d.ts": f"{SHARED}\n{_NODE}"}
+def main(plan: Plan) -> str:
+    """Returns `src/main.ts`."""
+    info = text_member("name", plan.project.name) + text_member("version", plan.project.version)
+    return f"{SHARED}\n{_MAIN.replace('INFO', info)}"
 
 
-def _plain(title: str) -> str:
-    """Words only: a heading that Markdown reads as nothing else."""
+def _heading(title: str) -> str:
+    """Returns words only: a heading that Markdown reads as nothing else."""
     return " ".join(re.sub(r"[^A-Za-z0-9 .-]+", " ", title).split()).strip(" .-") or "Tools"
 
 
 def _package(plan: Plan, is_client: bool) -> dict[str, object]:
     project = plan.project
-    build = {"build": "tsc"}
+    node = project.language_version.partition(".")[0]
+    oldest = max(_OLDEST_NODE, int(node)) if node.isdecimal() and len(node) < 3 else _OLDEST_NODE
     run = {"start": "node dist/src/main.js", "test": "tsc && node --test dist/test/*.test.js"}
     return {
         "name": _package_name(project.module or project.name),
@@ -157,9 +137,10 @@ def _package(plan: Plan, is_client: bool) -> dict[str, object]:
         "private": True,
         "type": "module",
         **({"main": "dist/src/client/index.js", "types": "dist/src/client/index.d.ts"} if is_client else {}),
-        "engines": {"node": ">=20"},
-        "scripts": build if is_client else {**build, **run},
-        "devDependencies": {"typescript": ">=5.4"},
+        "engines": {"node": f">={oldest}"},
+        "scripts": {"build": "tsc", **({} if is_client else run)},
+        "dependencies": packages(plan),
+        "devDependencies": {"@types/node": f"^{oldest}", "typescript": ">=5.4"},
     }
 
 
@@ -170,12 +151,6 @@ def _package_name(name: str) -> str:
 
 
 def _program(plan: Plan) -> str:
-    """The lines of `ferrule.toml` that name the program, which is called what the project is called."""
+    """Returns the lines of `ferrule.toml` that name the program, which is called what the project is called."""
     name = re.sub(r"[^a-z0-9-]+", "-", _package_name(plan.project.module or plan.project.name).rpartition("/")[2])
     return plan.program_settings(name.strip("-") or "tools", "node", plan.placed("dist/src/main.js"))
-
-
-def _json(value: object) -> str:
-    """JSON with short lists on one line, as formatters have it."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    return _LIST.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text) + "\n"

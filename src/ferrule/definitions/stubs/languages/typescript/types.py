@@ -1,153 +1,222 @@
-"""Types of a tree as TypeScript writes them: on one line, and as a document that may break."""
+"""Writes the types of a tree: interfaces, unions of literals, unions and aliases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
-
 from ferrule.contracts.type_tree import (
+    Alias,
     Anything,
     Boolean,
     Constant,
+    Declaration,
+    Enumeration,
     Integer,
     ListOf,
     MapOf,
+    Member,
     Named,
+    Note,
     Null,
     Nullable,
     Number,
+    Record,
     Text,
     TupleOf,
     Type,
+    TypeTree,
+    Union,
+    Words,
 )
-from ferrule.definitions.stubs.languages.typescript.layout import (
-    LINE,
-    SOFT,
-    Doc,
-    Group,
-    IfBroken,
-    Indent,
-    joined,
-    listed,
+from ferrule.definitions.stubs.languages.typescript.text import (
+    clause,
+    comment,
+    fits,
+    ignored,
+    member_name,
+    own_line,
+    said,
+    scalar,
+    shown,
 )
-from ferrule.definitions.stubs.languages.typescript.text import number, string
 
-Place = Literal["alone", "operand", "only item", "item"]
-"""Where a type stands: by itself, before `[]` or `?`, or among the items of a tuple."""
+SAFE = 2**53 - 1
+"""The largest integer that a number of JavaScript tells from its neighbours."""
+_INHERITED = frozenset(
+    ("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf")
+)
 
-_ANYTHING, _NULL = Anything(), Null()
 
-
-def flat(found: Type) -> str:
-    """A type on one line."""
+def type_text(found: Type) -> str:
+    """Returns a type on one line."""
     match found:
         case Text():
             return "string"
         case Integer() | Number():
             return "number"
-        case Named():
-            return found.name
         case Boolean():
             return "boolean"
-        case ListOf():
-            return f"{_operand(found.item)}[]"
-        case Nullable():
-            return " | ".join(flat(each) for each in parts(found))
-        case MapOf():
-            return f"{{ [name: string]: {flat(found.value)} }}"
-        case TupleOf():
-            return f"[{', '.join(_flat_items(found))}]"
-        case Constant():
-            return literal(found.value) or "number"
         case Null():
             return "null"
         case Anything():
             return "unknown"
-
-
-def literal(value: str | float | bool) -> str | None:
-    """A value as a type; None where there is no such type."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return string(value) if isinstance(value, str) else number(value)
-
-
-def parts(found: Type) -> tuple[Type, ...]:
-    """What stands between the bars of a type."""
-    if isinstance(found, Nullable):
-        return (found.inner,) if flat(found.inner) in ("unknown", "null") else (found.inner, _NULL)
-    return (found,)
+        case Named():
+            return found.name
+        case Constant():
+            return constant(found.value) or "number"
+        case ListOf():
+            return f"{_operand(found.item)}[]"
+        case MapOf():
+            return f"{{ [name: string]: {type_text(found.value)} }}"
+        case Nullable():
+            inner = type_text(found.inner)
+            return inner if inner in ("unknown", "null") else f"{inner} | null"
+        case TupleOf():
+            needed = [type_text(item) for item in found.items[: found.required]]
+            optional = [f"{_operand(item)}?" for item in found.items[found.required :]]
+            rest = [] if found.rest is None else [f"...{_operand(found.rest)}[]"]
+            return f"[{', '.join((*needed, *optional, *rest))}]"
 
 
 def _operand(found: Type) -> str:
-    return f"({flat(found)})" if len(parts(found)) > 1 else flat(found)
+    text = type_text(found)
+    return f"({text})" if isinstance(found, Nullable) and " | " in text else text
 
 
-def _flat_items(found: TupleOf) -> list[str]:
-    needed = [flat(item) for item in found.items[: found.required]]
-    optional = [f"{_operand(item)}?" for item in found.items[found.required :]]
-    rest = [] if found.rest is None else [f"...{_operand(found.rest)}[]"]
-    return [*needed, *optional, *rest]
+def constant(value: str | float | bool) -> str | None:
+    """Returns a value as a literal; None where JavaScript would round it."""
+    if isinstance(value, int) and abs(value) > SAFE:
+        return None
+    return scalar(value)
 
 
-def document(found: Type, place: Place = "alone") -> Doc:
-    """A type that may take several lines."""
-    match found:
-        case Nullable() if len(parts(found)) > 1:
-            return union(parts(found), place)
-        case Nullable():
-            return document(found.inner, place)
-        case MapOf():
-            return Group(["{", Indent([LINE, *signature(document(found.value))]), IfBroken(";"), LINE, "}"])
-        case ListOf():
-            return [document(found.item, "operand"), "[]"]
-        case TupleOf():
-            return _tuple(found)
-        case _:
-            return flat(found)
+class Declarations:
+    """The declarations of a tree, one after another, and what they could not say."""
+
+    def __init__(self, tree: TypeTree) -> None:
+        self.circular = _circular(tree)
+        """Types that are nothing but themselves, which TypeScript refuses."""
+        self.notes: list[Note] = []
+        self.blocks = [self._declared(each) for each in tree.declarations]
+
+    def _declared(self, found: Declaration) -> str:
+        match found:
+            case Record():
+                return comment(_words(found.words)) + self._interface(found)
+            case Enumeration():
+                texts = [constant(each.value) for each in found.choices]
+                return comment(_words(found.words)) + _union(found.name, [each or "number" for each in texts])
+            case Union():
+                words, types = _words(found.words), [each.type for each in found.variants]
+            case Alias():
+                words, types = _words(found.words, found.type), [found.type]
+        for each in types:
+            self._note_wide(each, found.pointer)
+        if found.name in self.circular:
+            self.notes.append(Note(found.pointer, "it is defined by itself alone; any value is taken"))
+            types = [Anything()]
+        return comment(words) + _union(found.name, [type_text(each) for each in types])
+
+    def _interface(self, record: Record) -> str:
+        lines = "".join(self._member(record, member) for member in record.members)
+        extra = unnamed_type(record)
+        if extra is not None:
+            if extra != record.extra:
+                message = "members that are not named have the type unknown, as it has to fit the named ones too"
+                self.notes.append(Note(record.pointer, message))
+            lines += own_line(f"[name: string]: {type_text(extra)};", "  ")
+        return f"export interface {record.name} {{\n{lines}}}\n" if lines else f"export interface {record.name} {{}}\n"
+
+    def _member(self, record: Record, member: Member) -> str:
+        pointer = f"{record.pointer}/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
+        self._note_wide(member.type, pointer)
+        found = type_text(member.type)
+        if is_inherited(member) and found != "unknown":
+            self.notes.append(Note(pointer, "every object of JavaScript has a member of this name; any value is taken"))
+            found = "unknown"
+        if member.name == "__proto__":
+            self.notes.append(Note(pointer, "no checker of JavaScript takes a member of this name"))
+        line = f"{member_name(member.name)}{'' if member.is_required else '?'}: {found};"
+        return comment(_words(member.words, member.type), "  ") + own_line(line, "  ")
+
+    def _note_wide(self, found: Type, pointer: str) -> None:
+        """Notes bounds and constants that a number cannot hold."""
+        while isinstance(found, ListOf | Nullable):
+            found = found.item if isinstance(found, ListOf) else found.inner
+        is_wide = isinstance(found, Integer) and any(abs(bound or 0) > SAFE for bound in (found.minimum, found.maximum))
+        if is_wide or (isinstance(found, Constant) and constant(found.value) is None):
+            self.notes.append(Note(pointer, "its integers may be beyond 2^53, where a number is not exact"))
 
 
-def document_in_union(found: Type) -> Doc:
-    """A type between bars."""
-    return Indent(document(found))
+def unnamed_type(record: Record) -> Type | None:
+    """Returns the type of members that are not named, which the named ones have to fit; None where nothing is said of them."""
+    if record.openness != "open" or record.extra is None:
+        return None
+    is_one = all(each.is_required and each.type == record.extra for each in record.members)
+    return record.extra if is_one else Anything()
 
 
-def signature(value: Doc) -> list[Doc]:
-    """What members that have no name of their own are."""
-    return ["[", Group([Indent([SOFT, "name: string"]), SOFT]), "]: ", value]
+def is_inherited(member: Member) -> bool:
+    """Tells whether an object has another member of that name where this one is left out."""
+    return member.name in _INHERITED and not member.is_required
 
 
-def is_hugged(of: Sequence[Type]) -> bool:
-    """With a name or a map, `| null` stays where it is."""
-    return len(of) == 2 and isinstance(of[0], Named | MapOf) and isinstance(of[1], Null)
+def _union(name: str, texts: list[str]) -> str:
+    texts = ["unknown"] if "unknown" in texts else ["number"] if "number" in texts and _is_numbers(texts) else texts
+    texts = list(dict.fromkeys(texts))
+    line = f"export type {name} = {' | '.join(texts)};"
+    if fits(line):
+        return f"{line}\n"
+    broken = f"export type {name} =" + "".join(f"\n  | {each}" for each in texts) + ";"
+    second = f"  {' | '.join(texts)};"
+    is_plain = not any(each[0] in "{[" for each in texts)
+    if is_plain and fits(second):
+        return f"export type {name} =\n{second}\n"
+    is_simple = is_plain and len(texts) > 1 and all(fits(f"  | {each};") for each in texts)
+    return f"{broken}\n" if is_simple else ignored(broken if len(texts) > 1 else line)
 
 
-def union(of: Sequence[Type], place: Place, more: Sequence[Doc] = ()) -> Doc:
-    """Types with bars between them, as they stand in some place."""
-    if is_hugged(of) and not more:
-        hugged: Doc = joined([document(each) for each in of], " | ")
-        return ["(", hugged, ")"] if place == "operand" else hugged
-    barred = bars([*(document_in_union(each) for each in of), *more])
-    match place:
-        case "alone":
-            return Group(Indent([SOFT, barred]))
-        case "operand":
-            return ["(", Group([Indent([SOFT, barred]), SOFT]), ")"]
-        case "item":
-            return Group([Indent([IfBroken(["(", SOFT]), barred]), SOFT, IfBroken(")")])
-        case "only item":
-            return barred
+def _is_numbers(texts: list[str]) -> bool:
+    return all(each == "number" or each[0] in "-0123456789" for each in texts)
 
 
-def bars(of: Sequence[Doc]) -> Doc:
-    """Types with bars between them, or each on a line after one."""
-    return Group([IfBroken("| "), of[0], *([LINE, "| ", each] for each in of[1:])])
+def _words(words: Words, found: Type | None = None) -> list[str]:
+    """Returns what a comment says about a type."""
+    lines = said(words.description)
+    each = found.inner if isinstance(found, Nullable) else found
+    more = [f"Format: {clause(each.format)}."] if isinstance(each, Text) and each.format else []
+    if words.limits:
+        more.append(f"Limits: {'; '.join(clause(each) for each in words.limits)}.")
+    if words.has_default:
+        more.append(f"Default: {shown(words.default)} (told, not filled in).")
+    more += [f"Example: {shown(each)}" for each in words.examples]
+    if words.is_deprecated:
+        more.append("@deprecated")
+    return [*lines, *([""] if lines and more else []), *more]
 
 
-def _tuple(found: TupleOf) -> Doc:
-    optional = [[document(item, "operand"), "?"] for item in found.items[found.required :]]
-    rest = [] if found.rest is None else [["...", document(found.rest, "operand"), "[]"]]
-    count = len(found.items) + len(rest)
-    place: Place = "item" if count > 1 else "only item"
-    needed = [document(item, place) for item in found.items[: found.required]]
-    return listed("[", [*needed, *optional, *rest], "]")
+def _circular(tree: TypeTree) -> set[str]:
+    leads = {each.name: _leads(each) for each in tree.declarations}
+
+    def reach(name: str) -> set[str]:
+        found: set[str] = set()
+        todo = [*leads[name]]
+        while todo:
+            each = todo.pop()
+            if each not in found:
+                found.add(each)
+                todo += leads[each]
+        return found
+
+    return {name for name, targets in leads.items() if targets and name in reach(name)}
+
+
+def _leads(found: Declaration) -> set[str]:
+    """Returns the names that a declaration is nothing but."""
+    types: list[Type] = []
+    if isinstance(found, Alias):
+        types = [found.type]
+    elif isinstance(found, Union):
+        types = [each.type for each in found.variants]
+    inner = [each.inner if isinstance(each, Nullable) else each for each in types]
+    # A map of itself is no interface, and TypeScript looks into it at once.
+    inner = [each.value if isinstance(each, MapOf) else each for each in inner]
+    return {each.name for each in inner if isinstance(each, Named)}

@@ -1,21 +1,13 @@
 // Calls every tool of the live server and prints what came of it as JSON.
 import {
-  CanceledError,
   Client,
-  ConnectionError,
-  ExecutionFailedError,
   FerruleError,
-  InvalidArgumentsError,
-  PendingError,
-  PermissionDeniedError,
-  RateLimitedError,
-  RequestError,
-  SchemaValidationFailedError,
   liveAskFirstDefinition,
   liveCountDefinition,
   type LiveGreetOutput,
 } from "./client/index.js";
-import { createLiveEchoTool, read } from "./tools/generated/live_echo.js";
+import { remoteTool } from "./ferrule/remote.js";
+import { liveEchoDefinition } from "./tools/generated/live_echo.js";
 
 const client = new Client();
 const told: { [name: string]: unknown } = {};
@@ -46,34 +38,32 @@ told["isSame"] = first.call === second.call;
 const conflict = await failure(
   client.liveGreet({ name: "Cy" }, { idempotencyKey: key }),
 );
-told["conflict"] = [conflict instanceof InvalidArgumentsError, conflict.code];
+told["conflict"] = [conflict.code, conflict.details.error_code];
 
 const denied = await failure(client.liveForbidden({ meant: true }));
 told["denied"] = [
-  denied instanceof PermissionDeniedError,
-  denied.errorClass,
-  denied.isRetryable,
-  denied.invocationId.startsWith("inv_"),
+  denied.code,
+  denied.details.invocation_id?.startsWith("inv_"),
   denied.message,
 ];
 
 const busy = await failure(client.liveBusy({}));
-told["busy"] = [busy instanceof RateLimitedError, busy.retryAfterSeconds];
+told["busy"] = [busy.code, busy.details.retry_after];
 
 const broken = await failure(client.liveBreak({ why: "no reason" }));
-told["broken"] = [broken instanceof ExecutionFailedError, broken.message];
+told["broken"] = [broken.code, broken.message];
 
 const invalid = await failure(client.liveGreet({ name: "Ada", times: 0 }));
-told["invalid"] = invalid instanceof SchemaValidationFailedError;
+told["invalid"] = invalid.code;
 
-const steps: (number | null)[] = [];
+const steps: unknown[] = [];
 let countedId = "";
 told["counted"] = await client.liveCount(
   { steps: 3, seconds: 0.3 },
   {
-    onProgress: ({ percent, invocationId }) => {
+    onProgress: ({ percent, invocation_id }) => {
       steps.push(percent);
-      countedId = invocationId;
+      countedId = invocation_id ?? "";
     },
   },
 );
@@ -82,38 +72,44 @@ const again = await client.result(liveCountDefinition, countedId);
 told["again"] = again.counted;
 
 const aborting = new AbortController();
-const running = client.liveCount(
-  { steps: 2, seconds: 60 },
-  { signal: aborting.signal, onProgress: () => aborting.abort("enough") },
-);
-const canceled = await failure(running);
-told["canceled"] = [canceled instanceof CanceledError, canceled.cause];
-told["canceledId"] = canceled.invocationId;
+let canceledId = "";
+told["canceled"] = await client
+  .liveCount(
+    { steps: 2, seconds: 60 },
+    {
+      signal: aborting.signal,
+      onProgress: ({ invocation_id }) => {
+        canceledId = invocation_id ?? "";
+        aborting.abort("enough");
+      },
+    },
+  )
+  .catch((error: unknown) => error);
+told["canceledId"] = canceledId;
 
-const early = await failure(
-  client.liveCount(
+told["early"] = await client
+  .liveCount(
     { steps: 1, seconds: 1 },
     { signal: AbortSignal.abort("before") },
-  ),
-);
-told["early"] = [early instanceof CanceledError, early.cause];
+  )
+  .catch((error: unknown) => error);
 
 const pending = await failure(client.liveAskFirst({}));
-told["pending"] = pending instanceof PendingError && [
-  pending.state,
-  pending.invocationId.startsWith("inv_"),
-];
+const pendingId = pending.details.invocation_id ?? "";
+told["pending"] = [pending.code, pendingId.startsWith("inv_")];
 
-const impatient = { signal: AbortSignal.timeout(300), onWaiting: () => undefined };
+const states: unknown[] = [];
 const unwaited: unknown = await client
-  .result(liveAskFirstDefinition, pending.invocationId, impatient)
+  .result(liveAskFirstDefinition, pendingId, {
+    signal: AbortSignal.timeout(300),
+    onWaiting: ({ state }) => states.push(state),
+  })
   .catch((error: unknown) => error);
-const later = await failure(
-  client.result(liveAskFirstDefinition, pending.invocationId),
-);
+const later = await failure(client.result(liveAskFirstDefinition, pendingId));
 told["unwaited"] = [
   unwaited instanceof Error && unwaited.name,
-  later instanceof PendingError, // nobody canceled it
+  states[0],
+  later.code, // nobody canceled it
 ];
 
 told["echo"] = await client.liveEcho({ value: { __proto__x: [1, null] } });
@@ -121,15 +117,23 @@ told["echo"] = await client.liveEcho({ value: { __proto__x: [1, null] } });
 const pinned = await client.liveGreet({ name: "Di" }, { isPinned: true });
 told["pinned"] = pinned.words;
 
-told["remote"] = await read({ value: 1 });
-told["remoteTool"] = await createLiveEchoTool().execute('{"value":[2]}');
+const remote = remoteTool(liveEchoDefinition);
+const call = { signal: new AbortController().signal, report: () => undefined };
+told["remote"] = await remote({ value: [2] }, call);
 
 const stranger = new Client({ token: "nobody" });
 const refused = await failure(stranger.liveBusy({}));
-told["refused"] = [refused instanceof RequestError, refused.code];
+told["refused"] = refused.code;
 
 const nowhere = new Client({ url: "http://127.0.0.1:9" });
-told["nowhere"] =
-  (await failure(nowhere.liveBusy({}))) instanceof ConnectionError;
+told["nowhere"] = (await failure(nowhere.liveBusy({}))).code;
+
+const open = new Client({ url: "http://tools.example" });
+told["open"] = await open.liveBusy({}).catch((error: unknown) => `${error}`);
+const allowed = new Client({
+  url: "http://tools.invalid",
+  allowPlainHttp: true,
+});
+told["allowed"] = (await failure(allowed.liveBusy({}))).code;
 
 console.log(JSON.stringify(told));

@@ -1,26 +1,17 @@
-// Reads a case a line: {"output": SCHEMA or null, "result": TEXT}. Says what a call gives whose result is that text.
+// Reads a case a line: {"schema": SCHEMA or null, "result": RESULT}. Says what a call gives that ends like that.
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const { FerruleClient } = await import(
-  pathToFileURL(`${process.argv[2]}/client.js`).href
-);
-const { Definition } = await import(
-  pathToFileURL(`${process.argv[2]}/definition.js`).href
-);
+const support = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`).href);
+const { outputOf } = await support("connection");
+const { parser } = await support("validation");
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { output, result } = JSON.parse(line);
-  const words = { name: "t", title: "", description: "", tags: [], digest: "" };
-  const definition = new Definition({ ...words, input: "{}", output });
-  const event = `event: result\ndata: {"result":${result}}\n\n`;
-  const client = new FerruleClient({
-    url: "http://127.0.0.1:9",
-    fetch: async () => new Response(event),
-  });
+  const { schema, result } = JSON.parse(line);
+  const parse = schema === null ? (value) => value : parser("output", schema);
   let told;
   try {
-    told = { value: await client.call(definition, {}), error: null };
+    told = { value: outputOf({ result }, parse), error: null };
   } catch (error) {
     told = { value: null, error: `${error.name}: ${error.message}` };
   }

@@ -1,26 +1,17 @@
-// Reads a question a line: {"stem", "text"}. Decodes the text as the input of the tool and encodes it again.
+// Parses and writes values: lines {variable, stem, side, text} in, {value, error} out. The argument: the folder of definitions.
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const known = new Map();
-
-async function definitionOf(stem) {
-  if (!known.has(stem)) {
-    const path = `${process.argv[2]}/tools/generated/${stem}.js`;
-    known.set(stem, (await import(pathToFileURL(path).href)).definition);
-  }
-  return known.get(stem);
-}
-
+const folder = process.argv[2];
 for await (const line of createInterface({ input: process.stdin })) {
-  const { stem, text } = JSON.parse(line);
-  const definition = await definitionOf(stem);
+  const { variable, stem, text } = JSON.parse(line);
+  const url = pathToFileURL(`${folder}/tools/generated/${stem}.js`);
+  const definition = (await import(url))[`${variable}Definition`];
   let answer;
   try {
-    const value = definition.encodeInput(definition.decodeInput(text));
-    answer = { value, error: null };
+    answer = { value: JSON.stringify(definition.parseInput(JSON.parse(text))), error: null };
   } catch (error) {
-    answer = { value: null, error: `${error.name}: ${error.message}` };
+    answer = { value: null, error: String(error) };
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -1,242 +1,143 @@
-/**
- * Calls the tools of a running Ferrule over HTTP. An abort cancels the call at
- * the server too; a broken connection is taken up again where it broke.
- */
+/** Calls the tools of a running Ferrule over HTTP. */
+
+import { EventSourceParserStream } from "eventsource-parser/stream";
 
 import {
-  errorOfResponse,
-  failureHere,
-  membersOf,
-  textOf,
-  unexpected,
-  unreachable,
-  valueOf,
-} from "./answers.js";
-import type { Definition, ToolTypes } from "./definition.js";
-import { CanceledError } from "./errors.js";
-import { LostError } from "./events.js";
-import { Following, type CallOptions } from "./following.js";
-import { environment, within } from "./host.js";
-import { encodeJson, numbered } from "./json.js";
+  FerruleError,
+  outputOf,
+  send,
+  type CallDetails,
+  type ConnectionOptions,
+} from "./connection.js";
 
-const RESUMPTIONS = 3;
-const CANCEL_SECONDS = 10;
-const LEARN_SECONDS = 2;
-
-/** Where the server is and who calls. */
-export interface ClientOptions {
-  /** `http://127.0.0.1:8080`; else the variable FERRULE_URL. */
-  readonly url?: string | undefined;
-  /** The bearer token; else the variable FERRULE_TOKEN. */
-  readonly token?: string | undefined;
-  /** The run that calls belong to. */
-  readonly run?: string | undefined;
-  /** What sends requests, for tests. */
-  readonly fetch?: typeof fetch | undefined;
+/** How one call is made. */
+export interface CallOptions {
+  /** Cancels the call, here and at the server. */
+  readonly signal?: AbortSignal;
+  /** The same key and arguments give the same result, without a new call. */
+  readonly idempotencyKey?: string;
+  /** When the server gives up. */
+  readonly timeoutSeconds?: number;
+  /** Refuses the call if the definition of the tool has changed since. */
+  readonly isPinned?: boolean;
+  /** Hears how far the call is. */
+  readonly onProgress?: (details: CallDetails) => void;
+  /** Hears that the call waits for a person. Without it, such a call ends here
+   * with its state as the code of the error: `awaiting_approval`. */
+  readonly onWaiting?: (details: CallDetails) => void;
 }
 
-interface Request {
-  readonly method: string;
-  readonly headers: { readonly [name: string]: string };
-  readonly body?: string;
+/** The tool of a call. */
+export interface CallDefinition<Output> {
+  readonly name: string;
+  /** Of the definition that the types were made from. */
+  readonly digest: string;
+  /** Throws when a value is no output of the tool. */
+  readonly parseOutput: (value: unknown) => Output;
 }
 
 /** A connection to a Ferrule. */
 export class FerruleClient {
-  readonly #url: string;
-  readonly #headers: { [name: string]: string };
-  readonly #fetch: typeof fetch;
+  readonly #options: ConnectionOptions;
 
-  constructor(options: ClientOptions = {}) {
-    const url = options.url ?? environment("FERRULE_URL");
-    if (url === "") {
-      throw new TypeError("where is the server? set FERRULE_URL, or give url");
-    }
-    const token = options.token ?? environment("FERRULE_TOKEN");
-    this.#url = url.replace(/\/+$/, "").replace(/\/v1$/, "");
-    this.#headers = {
-      ...(token === "" ? {} : { Authorization: `Bearer ${token}` }),
-      ...(options.run === undefined ? {} : { "Ferrule-Run": options.run }),
-    };
-    this.#fetch = options.fetch ?? ((...request) => fetch(...request));
+  constructor(options: ConnectionOptions = {}) {
+    this.#options = options;
   }
 
   /** Calls a tool and waits for its result. Throws a `FerruleError`. */
-  async call<Types extends ToolTypes>(
-    definition: Definition<Types>,
-    input: Types["input"],
+  async call<Output>(
+    definition: CallDefinition<Output>,
+    input: unknown,
     options: CallOptions = {},
-  ): Promise<Types["output"]> {
-    const body = {
+  ): Promise<Output> {
+    const digest = definition.digest.replace("sha256:", "");
+    const body = JSON.stringify({
       tool: definition.name,
       arguments: input,
       timeout_seconds: options.timeoutSeconds,
-      digest: options.isPinned === true ? digestOf(definition) : undefined,
-    };
-    const key = options.idempotencyKey;
-    const request: Request = {
-      method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        ...(key === undefined ? {} : { "Idempotency-Key": key }),
-      },
-      body: encodeJson(body),
-    };
-    return this.#followed(definition, "/v1/calls", request, options);
+      digest: options.isPinned ? digest : undefined,
+    });
+    const headers = new Headers({ "Content-Type": "application/json" });
+    if (options.idempotencyKey !== undefined) {
+      headers.set("Idempotency-Key", options.idempotencyKey);
+    }
+    const request = { method: "POST", headers, body };
+    return this.#follow("/v1/calls", request, definition, options);
   }
 
-  /**
-   * Waits for the result of a call that was made before. Its signal ends the
-   * waiting, and not the call.
-   */
-  async result<Types extends ToolTypes>(
-    definition: Definition<Types>,
+  /** Waits for the result of a call that was made before. */
+  async result<Output>(
+    definition: CallDefinition<Output>,
     invocationId: string,
     options: CallOptions = {},
-  ): Promise<Types["output"]> {
-    const path = eventsPath(invocationId);
-    const request: Request = { method: "GET", headers: {} };
-    return this.#followed(definition, path, request, options, invocationId);
+  ): Promise<Output> {
+    const path = `/v1/calls/${encodeURIComponent(invocationId)}/events`;
+    return this.#follow(path, {}, definition, options);
   }
 
   /** Cancels a call at the server. */
   async cancel(invocationId: string): Promise<void> {
     const path = `/v1/calls/${encodeURIComponent(invocationId)}/cancel`;
-    const signal = AbortSignal.timeout(CANCEL_SECONDS * 1000);
-    const request = { method: "POST", headers: {} };
-    const response = await this.#sent(path, request, signal);
-    await response.body?.cancel();
+    await send(this.#options, path, { method: "POST" });
   }
 
-  /** Follows a call to its end, unless it is aborted before. */
-  async #followed<Types extends ToolTypes>(
-    definition: Definition<Types>,
+  async #follow<Output>(
     path: string,
-    request: Request,
+    request: RequestInit,
+    definition: CallDefinition<Output>,
     options: CallOptions,
-    invocationId = "",
-  ): Promise<Types["output"]> {
-    const following = new Following(invocationId, options);
-    const isOwn = invocationId === "";
-    const { signal } = options;
-    const reason = (): unknown =>
-      isOwn ? canceled(following.invocationId, signal?.reason) : signal?.reason;
-    if (signal?.aborted === true) {
-      throw reason();
-    }
-    let abort = (): void => undefined;
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort = () => {
-        reject(reason());
-        void (isOwn ? this.#abandon(following) : following.stop());
-      };
-    });
-    signal?.addEventListener("abort", abort);
+  ): Promise<Output> {
+    const { signal = null } = options;
+    const known: CallDetails[] = [];
     try {
-      const ended = this.#ended(path, request, following);
-      return outputOf(definition, await Promise.race([ended, aborted]));
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  /** Cancels a call whose id may have to be learnt first, if it soon is. */
-  async #abandon(following: Following): Promise<void> {
-    try {
-      const id = await within(LEARN_SECONDS, following.known);
-      await this.cancel(id);
-    } catch {
-      // Nobody is left to be told.
-    } finally {
-      following.stop();
-    }
-  }
-
-  /** The result of a call, as the server tells it. */
-  async #ended(
-    path: string,
-    request: Request,
-    following: Following,
-  ): Promise<unknown> {
-    let [address, sent] = [path, request];
-    for (let left = RESUMPTIONS; ; left -= 1) {
-      try {
-        return await following.read(
-          await this.#opened(address, sent, following),
-        );
-      } catch (error) {
-        const { invocationId } = following;
-        following.fail(error);
-        if (!(error instanceof LostError)) {
-          throw error;
+      const headers = new Headers(request.headers);
+      headers.set("Accept", "text/event-stream");
+      const sent = { ...request, headers, signal };
+      const answer = await send(this.#options, path, sent);
+      for await (const [event, details] of eventsOf(answer)) {
+        known.unshift(details);
+        if (event === "result") {
+          break;
         }
-        if (invocationId === "" || left === 0) {
-          throw unreachable(error.message, invocationId, error.cause);
-        }
-        address = eventsPath(invocationId);
-        sent = { method: "GET", headers: following.resumption() };
+        listen(event, details, options);
       }
-    }
-  }
-
-  async #opened(
-    path: string,
-    request: Request,
-    following: Following,
-  ): Promise<Response> {
-    const headers = { ...request.headers, Accept: "text/event-stream" };
-    const signal = following.stopped;
-    const response = await this.#sent(path, { ...request, headers }, signal);
-    if (!response.ok) {
-      throw await errorOfResponse(response);
-    }
-    return response;
-  }
-
-  async #sent(
-    path: string,
-    request: Request,
-    signal: AbortSignal,
-  ): Promise<Response> {
-    const headers = { ...this.#headers, ...request.headers };
-    try {
-      return await this.#fetch(this.#url + path, {
-        ...request,
-        headers,
-        signal,
-      });
     } catch (cause) {
-      throw new LostError("the server cannot be reached", { cause });
+      const id = known[0]?.invocation_id;
+      if (signal?.aborted && request.method === "POST" && id !== undefined) {
+        await this.cancel(id).catch(() => undefined);
+      }
+      // What fetch throws when there is no connection, or it breaks off.
+      throw cause instanceof TypeError ? lost(known[0], cause) : cause;
     }
+    if (known[0]?.result === undefined) {
+      throw lost(known[0]);
+    }
+    return outputOf(known[0], definition.parseOutput);
   }
 }
 
-function eventsPath(invocationId: string): string {
-  return `/v1/calls/${encodeURIComponent(invocationId)}/events`;
-}
-
-function digestOf(definition: Definition<ToolTypes>): string {
-  return definition.digest.replace(/^sha256:/, "");
-}
-
-function canceled(invocationId: string, cause: unknown): CanceledError {
-  const message = "the call was canceled here";
-  const failure = failureHere("canceled", message, invocationId);
-  return new CanceledError({ ...failure, errorClass: "canceled" }, { cause });
-}
-
-/** The typed output of a result that is no error. */
-function outputOf<Types extends ToolTypes>(
-  definition: Definition<Types>,
-  result: unknown,
-): Types["output"] {
-  const said = membersOf(result);
-  try {
-    const value = valueOf(said, definition.output);
-    definition.output?.check(value);
-    return numbered({ value, hasBigints: true });
-  } catch (cause) {
-    const id = textOf(said["invocation_id"]);
-    throw unexpected(`${definition.name}: ${String(cause)}`, id, cause);
+async function* eventsOf(
+  answer: Response,
+): AsyncGenerator<[string, CallDetails]> {
+  const events = answer.body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream());
+  for await (const { event = "", data } of events ?? []) {
+    yield [event, JSON.parse(data) as CallDetails];
   }
+}
+
+function listen(event: string, details: CallDetails, options: CallOptions) {
+  if (event === "progress") {
+    options.onProgress?.(details);
+  } else if (event === "waiting" && options.onWaiting === undefined) {
+    throw new FerruleError(details.state ?? event, details);
+  } else if (event === "waiting") {
+    options.onWaiting?.(details);
+  }
+}
+
+function lost(known?: CallDetails, cause?: unknown): FerruleError {
+  const details = { ...known, message: "the server gave no answer" };
+  return new FerruleError("connection", details, { cause });
 }

@@ -1,40 +1,18 @@
-/** Tools that a running Ferrule does the work of. */
+/** Tools whose work a running Ferrule does: FERRULE_URL and FERRULE_TOKEN. */
 
-import { FerruleClient } from "./client.js";
-import type { Definition, ToolTypes } from "./definition.js";
-import type { CallOptions } from "./following.js";
-import { createTool, type Tool } from "./tool.js";
+import { outputOf, send, type CallDetails } from "./connection.js";
+import type { Tool, ToolDefinition } from "./tool.js";
 
-/** Calls a tool at the server that FERRULE_URL and FERRULE_TOKEN name. */
-export async function callRemote<Types extends ToolTypes>(
-  definition: Definition<Types>,
-  input: Types["input"],
-  options: CallOptions = {},
-): Promise<Types["output"]> {
-  return new FerruleClient().call(definition, input, options);
-}
-
-/** A tool whose calls go to that server. */
-export function createRemoteTool<Types extends ToolTypes>(
-  definition: Definition<Types>,
-): Tool {
-  return createTool({
-    name: definition.name,
-    title: definition.title,
-    description: definition.description,
-    parameters: definition.parameters,
-    output: definition.output,
-    execute: async (args, call) => {
-      let reports = 0;
-      const input = definition.decodeInput(args);
-      const output = await callRemote(definition, input, {
-        signal: call.signal,
-        onProgress: ({ message }) => {
-          reports += 1;
-          call.report({ progress: reports, message });
-        },
-      });
-      return definition.encodeOutput(output);
-    },
-  });
+/** A tool that calls its namesake at the server. */
+export function remoteTool<Input, Output>(
+  definition: ToolDefinition<Input, Output>,
+): Tool<Input, Output> {
+  return async (input, { signal }) => {
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ tool: definition.name, arguments: input });
+    const request = { method: "POST", headers, body, signal };
+    const answer = await send({}, "/v1/calls", request);
+    const details = (await answer.json()) as CallDetails;
+    return outputOf(details, definition.parseOutput);
+  };
 }

@@ -4,11 +4,15 @@ import type { Config } from "../config.js";
 import { ToolBox, type Logger } from "../ferrule/tool.js";
 import { newOrderRepo } from "../services/orderRepo.js";
 import { createFindOrderTool } from "./find_order.js";
+import { findOrderDefinition } from "./generated/find_order.js";
 
 /** All tools, ready to be run. Services are made once. */
 export function buildToolBox(logger: Logger, config: Config): ToolBox {
   const orderRepo = newOrderRepo(logger, config);
   const toolBox = new ToolBox();
-  toolBox.add(createFindOrderTool(logger, orderRepo, config.database));
+  toolBox.add(
+    findOrderDefinition,
+    createFindOrderTool(logger, orderRepo, config.database),
+  );
   return toolBox;
 }

@@ -1,0 +1,64 @@
+"""Writes what a person fills in: the file of a tool and the beginning of its test (ADL-41, ADL-45)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import msgspec
+
+from ferrule.contracts.language import ToolPlan
+from ferrule.contracts.type_tree import Record, TypeTree
+from ferrule.definitions.stubs.languages.typescript.dependencies import Dependency
+from ferrule.definitions.stubs.languages.typescript.text import imported, listed, literal, own_line
+from ferrule.model.value import JsonValue
+
+_TEST = """\
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { loadConfig } from "../src/config.js";
+IMPORT
+const toolBox = buildToolBox(console, loadConfig(console));
+const call = { signal: AbortSignal.timeout(5000), report: console.debug };
+
+test("it refuses what is no input", async () => {
+  await assert.rejects(toolBox.call(definition.name, null, call));
+});
+
+test("it does its work", { todo: "what it should give" }, async () => {
+  assert.ok(await toolBox.call(definition.name, {}, call));
+});
+"""
+
+
+def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
+    """Returns the file of a tool, which a person writes."""
+    value = msgspec.json.decode(tool.placeholder or b"null")
+    is_unknown = tool.output is not None and not _is_shaped(value, tool.output)
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for each in dependencies:
+        wanted[each.source].append(f"type {each.imported}")
+    imports = [imported(sorted(names), f"../{source}.js") for source, names in sorted(wanted.items())]
+    imports.append(imported([f"type {tool.type_name}Tool"], f"./generated/{tool.stem}.js"))
+    parameters = [f"{each.name}: {each.type}" for each in dependencies]
+    begins = listed(f"export function create{tool.type_name}Tool(", parameters, f"): {tool.type_name}Tool {{")
+    if is_unknown:
+        body = '    throw new Error("not implemented yet");\n'
+    else:
+        body = own_line(f"return {literal(value, '    ')};", "    ")
+    return (
+        f"{''.join(imports)}\n/** Makes the tool. */\n{begins}  return async (input, call) => {{\n"
+        "    // TODO: do the work instead. `call.signal` tells when nobody waits any more.\n"
+        f"{body}  }};\n}}\n"
+    )
+
+
+def _is_shaped(value: JsonValue, tree: TypeTree) -> bool:
+    """Tells whether a placeholder is of the type: a schema may accept what the type leaves out."""
+    return isinstance(value, dict) if isinstance(tree.declared(tree.root.name), Record) else value is not None
+
+
+def test_skeleton(tool: ToolPlan, variable: str) -> str:
+    """Returns the beginning of a tool's test."""
+    definition = imported([f"{variable}Definition as definition"], f"../src/tools/generated/{tool.stem}.js")
+    return _TEST.replace("IMPORT", definition + imported(["buildToolBox"], "../src/tools/index.js"))

@@ -1,0 +1,124 @@
+"""Writes the types of a tree as schemas of Zod, each held to its interface by the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ferrule.contracts.type_tree import (
+    Alias,
+    Anything,
+    Boolean,
+    Constant,
+    Declaration,
+    Enumeration,
+    Integer,
+    ListOf,
+    MapOf,
+    Member,
+    Named,
+    Null,
+    Nullable,
+    Number,
+    Record,
+    Text,
+    TupleOf,
+    Type,
+    TypeTree,
+    Union,
+)
+from ferrule.definitions.stubs.languages.typescript.text import fits, ignored, property_name
+from ferrule.definitions.stubs.languages.typescript.types import SAFE, constant, is_inherited, type_text, unnamed_type
+
+
+def schema_name(type_name: str) -> str:
+    """Returns what the schema of a type is called."""
+    return f"{type_name}Schema"
+
+
+def schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
+    """Returns a constant for each type of a tree, leaves first; what is not there yet is reached when it is needed."""
+    known: set[str] = set()
+    made: list[str] = []
+    for each in reversed(tree.declarations):
+        found = "z.unknown()" if each.name in circular else _declared(each, known)
+        known.add(each.name)
+        text = f"export const {schema_name(each.name)}: z.ZodType<{each.name}> = {found};"
+        made.append(f"{text}\n" if all(map(fits, text.split("\n"))) else ignored(text))
+    return made
+
+
+def _declared(found: Declaration, known: set[str]) -> str:
+    match found:
+        case Record():
+            members = "".join(f"\n  {_member(each, known)}," for each in found.members)
+            extra = unnamed_type(found)
+            kind = (
+                "strictObject"
+                if found.openness == "closed"
+                else "looseObject"
+                if extra in (None, Anything())
+                else "object"
+            )
+            text = f"z.{kind}({{{members}\n}})" if members else f"z.{kind}({{}})"
+            return f"{text}.catchall({_expression(extra, known)})" if extra is not None and kind == "object" else text
+        case Enumeration():
+            values = [constant(each.value) for each in found.choices]
+            held = [each for each in values if each is not None]
+            listed = f"[{', '.join(held)}]" if len(held) > 1 else held[0] if held else ""
+            return f"z.literal({listed})" if len(held) == len(values) else "z.number()"
+        case Union():
+            variants = list(dict.fromkeys(_expression(each.type, known) for each in found.variants))
+            return f"z.union([{', '.join(variants)}])" if len(variants) > 1 else variants[0]
+        case Alias():
+            return _expression(found.type, known)
+
+
+def _member(member: Member, known: set[str]) -> str:
+    schema = "z.unknown()" if is_inherited(member) else _expression(member.type, known)
+    return f"{property_name(member.name)}: {schema if member.is_required else f'z.exactOptional({schema})'}"
+
+
+def _expression(found: Type, known: set[str]) -> str:
+    match found:
+        case Text():
+            return "z.string()"
+        case Integer():
+            return _integer(found)
+        case Number():
+            return "z.number()"
+        case Boolean():
+            return "z.boolean()"
+        case Null():
+            return "z.null()"
+        case Constant():
+            value = constant(found.value)
+            return "z.number()" if value is None else f"z.literal({value})"
+        case ListOf():
+            return f"z.array({_expression(found.item, known)})"
+        case MapOf():
+            return f"z.record(z.string(), {_expression(found.value, known)})"
+        case Nullable():
+            return f"z.nullable({_expression(found.inner, known)})"
+        case Named():
+            name = schema_name(found.name)
+            return name if found.name in known else f"z.lazy(() => {name})"
+        case TupleOf():
+            return _tuple(found, known)
+        case _:
+            return "z.unknown()"
+
+
+def _integer(found: Integer) -> str:
+    bounds = (found.minimum, found.maximum)
+    if any(abs(bound or 0) > SAFE for bound in bounds):
+        return "z.number()"
+    calls = [f".{name}({bound})" for name, bound in zip(("min", "max"), bounds, strict=True) if bound is not None]
+    return f"z.int(){''.join(calls)}"
+
+
+def _tuple(found: TupleOf, known: set[str]) -> str:
+    if found.required < len(found.items):
+        # Zod takes `undefined` for an item that may be missing, which JSON does not know.
+        return f"z.custom<{type_text(found)}>(Array.isArray)"
+    items = f"[{', '.join(_expression(item, known) for item in found.items)}]"
+    return f"z.tuple({items})" if found.rest is None else f"z.tuple({items}, {_expression(found.rest, known)})"

@@ -1,0 +1,37 @@
+"""What a person fills in: the file of a TypeScript tool, and the beginning of its test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.definitions.stubs.languages.typescript import implementation
+from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
+from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
+
+
+def written(gives: Any = None, **more: Any) -> str:
+    tool = tool_plan(gives=gives, **more)
+    return implementation.implementation(tool, Dependencies(plan_of(tool)).of(tool))
+
+
+def test_a_persons_file_has_one_typed_function() -> None:
+    text = written()
+    assert "export function createGetWeatherTool(): GetWeatherTool {\n  return async (input, call) => {\n" in text
+
+
+def test_what_is_injected_is_imported() -> None:
+    text = written(inject=injected("shop", "logger"))
+    assert 'import type { Shop } from "../services/shop.js";' in text
+    assert 'import type { Logger } from "../ferrule/tool.js";' in text
+    assert "createGetWeatherTool(\n  shop: Shop,\n  logger: Logger,\n): GetWeatherTool {" in text
+
+
+def test_a_body_that_nobody_has_written_answers_as_well_as_it_can() -> None:
+    assert "    return null;\n" in written()
+    assert "    return { degrees: 0 };\n" in written(WHOLE)
+    assert 'throw new Error("not implemented yet");' in written(WHOLE, placeholder=None)
+
+
+def test_a_test_to_begin_with_takes_the_tool_from_the_box() -> None:
+    text = implementation.test_skeleton(tool_plan(), "getWeather")
+    assert 'from "../src/tools/generated/get_weather.js"' in text and "IMPORT" not in text
