@@ -6,18 +6,18 @@ call is made and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ferrule.app.preview.narrowed import NarrowedCatalog
 from ferrule.app.preview.preview import Verdict, preview_tool
 from ferrule.contracts.policy import Judged, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Listed, Readiness
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
-from ferrule.model.tool import Record, Tool
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.compiled import caller_miss, compile_rule, tool_miss
 from ferrule.runtime.policy.engine import RuleEngine
@@ -72,40 +72,11 @@ class Circumstances(NamedTuple):
     now: int
 
 
-class _Alone:
-    """A catalog as far as one tool is concerned."""
-
-    def __init__(self, whole: CatalogView, versions: Sequence[Listed]) -> None:
-        self._whole = whole
-        self._versions = versions
-        self._tool_id = versions[0].tool.tool_id
-        self.digest = whole.digest
-
-    def preferred(self) -> Sequence[Listed]:
-        return self._versions[:1]
-
-    def versions(self, tool_id: str) -> Sequence[Listed]:
-        return self._versions if tool_id == self._tool_id else ()
-
-    def named(self, name: str) -> Sequence[str]:
-        return [tool_id for tool_id in self._whole.named(name) if tool_id == self._tool_id]
-
-    def record(self, kind: str, record_id: str) -> Record | None:
-        return self._whole.record(kind, record_id)
-
-    def records(self, kind: str) -> Iterable[Record]:
-        return self._whole.records(kind)
-
-    def documentation(self, tool: Tool) -> dict[str, str]:
-        return self._whole.documentation(tool)
-
-
 def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
     """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
-    versions = here.catalog.versions(tool_id)
-    if not versions:
+    if not here.catalog.versions(tool_id):
         return [], False
-    alone = here._replace(catalog=_Alone(here.catalog, versions))
+    alone = here._replace(catalog=NarrowedCatalog(here.catalog, (tool_id,)))
     found: list[Reach] = []
     for kind, name in _callers(here.catalog):
         if len(found) == most:

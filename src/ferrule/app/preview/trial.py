@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ferrule.app.preview.narrowed import NarrowedCatalog
 from ferrule.app.preview.preview import Preview, preview_call
 from ferrule.contracts.policy import Classifier, PolicyEngine
-from ferrule.contracts.surface import CatalogView, Listed, Provider
+from ferrule.contracts.surface import CatalogView, Provider
 from ferrule.errors import FerruleError, PolicyError
 from ferrule.model.hints import nearest
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
-from ferrule.model.tool import Record, Tool
+from ferrule.model.tool import Tool
 from ferrule.runtime.policy.cases import Case
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import Considered, RuleEngine, explain_rules
@@ -121,7 +122,8 @@ class Trial:
     def _entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
         key = (repr(request), name if request.agent is None else "")
         if key not in self._surfaces:
-            view = self._catalog if request.agent is not None else _Named(self._catalog, name)
+            named = (name, *self._catalog.named(name))
+            view = self._catalog if request.agent is not None else NarrowedCatalog(self._catalog, named)
             self._surfaces[key] = build_surface(
                 view,
                 request,
@@ -157,33 +159,6 @@ class _Ready:
 
     def provider(self, tool: Tool) -> Provider | None:
         return None
-
-
-class _Named:
-    """A catalog as far as one name may mean its tools, so that asking about one costs the same however many there are."""
-
-    def __init__(self, under: CatalogView, name: str) -> None:
-        self._under = under
-        self._ids = dict.fromkeys((name, *under.named(name)))
-        self.digest = under.digest
-
-    def preferred(self) -> Sequence[Listed]:
-        return [versions[0] for tool_id in self._ids if (versions := self._under.versions(tool_id))]
-
-    def versions(self, tool_id: str) -> Sequence[Listed]:
-        return self._under.versions(tool_id)
-
-    def named(self, name: str) -> Sequence[str]:
-        return self._under.named(name)
-
-    def record(self, kind: str, record_id: str) -> Record | None:
-        return self._under.record(kind, record_id)
-
-    def records(self, kind: str) -> Iterable[Record]:
-        return self._under.records(kind)
-
-    def documentation(self, tool: Tool) -> dict[str, str]:
-        return self._under.documentation(tool)
 
 
 def _all_names(catalog: CatalogView) -> list[str]:

@@ -1,0 +1,17 @@
+"""A catalog as far as some tools are concerned: others are not there, records are."""
+
+from __future__ import annotations
+
+from ferrule.app.preview.narrowed import NarrowedCatalog
+from tests.runtime.surface.parts import a_tool, agent_record, view_of
+
+
+def test_only_these_tools_are_there_and_every_record() -> None:
+    mine, other = a_tool(), a_tool("other")
+    whole = view_of(mine, other, records=[agent_record(other)])
+    some = NarrowedCatalog(whole, (mine.tool_id, "acme.nothing"))
+    assert [listed.tool.tool_id for listed in some.preferred()] == ["acme.search"]
+    assert (len(some.versions("acme.search")), some.versions("acme.other")) == (1, ())
+    assert (list(some.named("search")), list(some.named("other"))) == (["acme.search"], [])
+    assert [record.record_id for record in some.records("agent")] == ["helper"]
+    assert some.digest == whole.digest
