@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
@@ -52,7 +53,7 @@ def run(name: str, target: str, arguments: list[str]) -> int:
         sys.stderr.write("\n")
         return INTERRUPTED
     except Exception:  # Python would exit with 1, which here means "errors found"
-        import_module("traceback").print_exc()
+        traceback.print_exc()
         return fail("this is a mistake in Ferrule itself; please report it with the lines above")
 
 
