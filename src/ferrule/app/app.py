@@ -27,7 +27,6 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.receiver import Fate
-from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
 from ferrule.contracts.surface import CatalogView, Readiness
 from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
@@ -45,6 +44,7 @@ from ferrule.runtime.approval.inbox import Accept, Inbox, OnRecorded
 from ferrule.runtime.approval.key import CHANNEL, ApprovalKey, call_of
 from ferrule.runtime.approval.notices import Notices, Reminders
 from ferrule.runtime.executors.caching import Cache
+from ferrule.runtime.executors.systems import profile_of
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
 from ferrule.runtime.pipeline.hooks.answers import refuse_idle
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
 
-_profile_of: Callable[[Tool, Executor | None], dict[str, Any]] = late("ferrule.runtime.executors.systems:profile_of")
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
 _log = logging.getLogger("ferrule.app")
@@ -446,7 +445,7 @@ class App:
         tool = self._tool(tool_id)
         if tool is None:
             raise SurfaceError(f"there is no tool {tool_id!r}")
-        return _profile_of(tool, self.executor_of(tool))
+        return profile_of(tool, self.executor_of(tool))
 
     def _runs(self, tool: Tool) -> Executor | None:
         """What runs a tool's calls: its executor, with the cache before it where results are kept."""

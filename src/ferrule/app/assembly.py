@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -76,7 +76,6 @@ from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.runtime.surface.search_tool import SearchExecutor
 from ferrule.settings import Settings
-from ferrule.workspace.releases import build as build_release
 from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.staleness import is_stale as is_stale
 from ferrule.workspace.workspace import Workspace
@@ -88,11 +87,14 @@ if TYPE_CHECKING:
 LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 
+if TYPE_CHECKING:
+    from ferrule.app.surroundings import Connections
+
 _log = logging.getLogger("ferrule.approval")
+_build_release: Callable[[Workspace], object] = late("ferrule.workspace.releases:build")
 _network: Callable[..., Network] = late("ferrule.app.network:Network")
 _webhook_witness: Callable[..., Witness] = late("ferrule.ledger.stores.web_witness:WebhookWitness")
-_surroundings_of: Callable[..., Any] = late("ferrule.app.surroundings:surroundings_of")
-_missing_secrets: Callable[..., Collection[str]] = late("ferrule.app.surroundings:missing_secrets")
+_connections_of: Callable[..., Connections] = late("ferrule.app.surroundings:connections_of")  # brings the network
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
 
@@ -295,8 +297,8 @@ def assemble(
     )
     fired = FiredRuns()
     key = overrides.key or ApprovalKey.load(root / KEY_FILE)
-    surroundings = partial(
-        _surroundings_of,
+    connections = partial(
+        _connections_of,
         settings=settings,
         env=env,
         root=root,
@@ -310,7 +312,7 @@ def assemble(
     said = settings.network
     if said.proxy or said.ca or said.tls or any(map(env.get, _PROXY_VARIABLES)):
         network()  # what cannot be used is told now and not by the first call, and logins are known before anything is said
-    outside = Outside(lambda: network().client(), surroundings, settings, clock.seconds)
+    outside = Outside(lambda: network().client(), connections)
     hooks = _hooks(workspace, env, outside.client, overrides.hooks, catalog, fired)
     classifiers = {**BUILTIN, **{classifier.name: classifier for classifier in overrides.classifiers}}
     recipients = [*_recipients(workspace, env, outside.client), *map(Recipient, overrides.notifiers)]
@@ -371,7 +373,7 @@ def assemble(
         readiness=Here(
             lambda tool: functions.can_run(tool) or transports.has_program(tool),
             builtins.is_enabled,
-            lambda tool: _missing(tool, outside, settings, overrides.executors),
+            lambda tool: outside.missing_secrets(tool, overrides.executors),
         ),
         name=workspace.namespace,
         root=root,
@@ -406,13 +408,6 @@ def _ended_keys(workspace: Workspace) -> WhyEnded:
     """Tells by the workspace's keys which calls came with one that has ended."""
     access = Access(workspace.root)
     return lambda channel, now: access.why_ended(channel, now / MICROSECONDS)
-
-
-def _missing(tool: Tool, outside: Outside, settings: Settings, executors: Sequence[Executor]) -> Collection[str]:
-    """The secrets and authorizations that a tool names and that are not there. Most tools name none."""
-    if tool.credentials is None:
-        return ()
-    return _missing_secrets(tool, outside.surroundings.vault, settings, executors)
 
 
 def _imported(root: Path, settings: Settings) -> tuple[Tool, ...]:
@@ -465,7 +460,7 @@ def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
     if when == "always" or (when == "missing" and not (workspace.root / CATALOG_FILE).exists()):
         if not any(compiled.compiled for compiled in workspace.compile()):
             return EmptyCatalog()
-        build_release(workspace)
+        _build_release(workspace)
     return SealedCatalog(load_catalog(workspace))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import traceback
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
@@ -53,6 +52,8 @@ def run(name: str, target: str, arguments: list[str]) -> int:
         sys.stderr.write("\n")
         return INTERRUPTED
     except Exception:  # Python would exit with 1, which here means "errors found"
+        import traceback
+
         traceback.print_exc()
         return fail("this is a mistake in Ferrule itself; please report it with the lines above")
 
