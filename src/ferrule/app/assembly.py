@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App, Parts
-from ferrule.app.blocking import SyncApp
 from ferrule.app.follower import Follower, followers_of
 from ferrule.app.policy_source import PolicyFiles, PolicySource, stamp_of
 from ferrule.app.protected_files import fixed_files, protected_files
@@ -38,7 +37,6 @@ from ferrule.infra.clock import Clock, id_maker
 from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
 from ferrule.infra.lockfile.tools import imported_tools
 from ferrule.ledger.payloads.files import FilePayloads
-from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.stores.witness import FileWitness
 from ferrule.model.persistence import RedactionSettings
@@ -178,17 +176,19 @@ async def open_app(
             f"{error.label} is bound to {error.name!r}, which the catalog does not have, and definitions changed since it was"
             " built; 'ferrule build' builds it anew, and so does --build before a command"
         ) from None
-    async with run_app(parts, workspace, sinks) as app:
+    async with run_app(parts, feed(parts, workspace, sinks)) as app:
         yield app
 
 
+def feed(parts: Parts, workspace: Workspace, sinks: Sequence[Sink]) -> list[Follower]:
+    """Returns what feeds the sinks of the settings, and further ones, with what is recorded. Raises SettingsError."""
+    followers = followers_of(workspace.settings.sinks, parts.store, source=parts.name, folder=workspace.root)
+    return [*followers, *(Follower(parts.store, sink, source=parts.name) for sink in sinks)]
+
+
 @asynccontextmanager
-async def run_app(parts: Parts, workspace: Workspace, sinks: Sequence[Sink] = ()) -> AsyncIterator[App]:
-    """Runs an app, feeds the sinks of its settings and further ones with what is recorded, and closes it.
-    Raises FerruleError."""
-    store, name = parts.store, parts.name
-    followers = followers_of(workspace.settings.sinks, store, source=name, folder=workspace.root)
-    followers += [Follower(store, sink, source=name) for sink in sinks]
+async def run_app(parts: Parts, followers: Iterable[Follower] = ()) -> AsyncIterator[App]:
+    """Runs an app and what follows its ledger, and closes them."""
     async with AsyncExitStack() as stack:
         if parts.services.redactor is not None:
             stack.callback(guard_logs(parts.services.redactor))
@@ -196,26 +196,8 @@ async def run_app(parts: Parts, workspace: Workspace, sinks: Sequence[Sink] = ()
         for follower in followers:
             follower.start()
             stack.push_async_callback(follower.aclose)
-        stack.push_async_callback(store.flush)
+        stack.push_async_callback(parts.store.flush)
         yield app
-
-
-@asynccontextmanager
-async def open_to_look(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) -> AsyncIterator[App]:
-    """An app on a catalog of the moment, whose ledger and key are thrown away: for whoever looks at tools and calls none.
-    Nothing is written into the workspace. Raises FerruleError."""
-    clock = Clock()
-    overrides = Overrides(key=ApprovalKey.in_memory(), tends=False)
-    parts = assemble(workspace, catalog, MemoryStore(clock=clock.now), clock, env, overrides)
-    async with AsyncExitStack() as stack:
-        if parts.services.redactor is not None:
-            stack.callback(guard_logs(parts.services.redactor))
-        yield await stack.enter_async_context(App(parts))
-
-
-def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
-    """The same without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Options as of `open_app`."""
-    return SyncApp(open_app(path, **options))
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.app.app import App
-from ferrule.app.assembly import Overrides, assemble, run_app
+from ferrule.app.assembly import Overrides, assemble, feed, run_app
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
@@ -113,7 +113,7 @@ async def memory_app(
                 tends=tends,
             ),
         )
-        async with run_app(parts, workspace, sinks) as app:
+        async with run_app(parts, feed(parts, workspace, sinks)) as app:
             yield app
 
 
