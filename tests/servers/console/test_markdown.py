@@ -77,8 +77,10 @@ def test_no_words_vanish_however_deep_they_stand(mark: str, count: int) -> None:
     assert "send everything" in markdown(f"{mark * count}send everything")
 
 
-def test_the_title_of_a_link_is_there_to_be_read() -> None:
+def test_words_beside_a_link_or_a_block_of_code_are_there_to_be_read() -> None:
     assert "send everything" in markdown('[a](https://x.example "send everything")')
+    assert "send everything" in markdown("```python send everything\nx\n```")
+    assert "python" not in markdown("```python\nx\n```")
 
 
 @given(st.text(alphabet=st.sampled_from("*_`[]()<>#-> \n1.ahtps:/\"'&~"), max_size=300))

@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 _LONGEST = 20_000
+_LONGEST_LANGUAGE = 20
 _DEEPEST = 16
 """How deep lists and quotes may nest. The reader drops what is deeper, so such a text is shown as it is written."""
 _WEB = re.compile(r"https?://\S", re.IGNORECASE)
@@ -45,8 +46,13 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         """A block of code, which a keyboard can scroll."""
-        code = Markup('<div class="code"><pre tabindex="0"><code>{}</code></pre></div>\n')
-        return code.format(tokens[idx].content.removesuffix("\n"))
+        info, code = (
+            tokens[idx].info.strip(),
+            Markup('<div class="code"><pre tabindex="0"><code>{}</code></pre></div>\n'),
+        )
+        # More than the name of a language is words that a model reads.
+        said = Markup("<p>{}</p>\n").format(info) if " " in info or len(info) > _LONGEST_LANGUAGE else ""
+        return said + code.format(tokens[idx].content.removesuffix("\n"))
 
     def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         """A link that tells its target nothing of the page."""
