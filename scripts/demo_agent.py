@@ -25,7 +25,7 @@ if __name__ == "__main__":  # as a script it stands alone: the repository is not
 
 from ferrule.access.keys import KEYS_FOLDER, Access
 from ferrule.access.tokens import Limits
-from ferrule.cli.console import is_served, served_at
+from ferrule.cli.console import is_served, server_of
 from ferrule.errors import AccessError
 from ferrule.infra.private_files import read_private, replace_private
 from ferrule.model.approval import CALL
@@ -191,7 +191,8 @@ def key_of(root: Path, worker: Worker) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """0 when the work was done; 1 when there was nobody to work for."""
     said = _options(words)
-    at = said.url or served_at(said.workspace, load_settings(said.workspace).serve)
+    serve = load_settings(said.workspace).serve
+    at = said.url or server_of(said.workspace, serve) or f"http://{serve.host}:{serve.port}"
     if not is_served(at):
         print(NOBODY.format(at=at), file=sys.stderr)
         return 1

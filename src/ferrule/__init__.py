@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ferrule.access.keys import Access as Access
     from ferrule.app.app import App as App
     from ferrule.app.assembly import open_app as _open_app
-    from ferrule.app.assembly import open_sync as open_sync
+    from ferrule.app.blocking import open_sync as open_sync
     from ferrule.app.call_records import CallRecords as CallRecords
     from ferrule.app.export import export_surface as export_surface
     from ferrule.contracts.executor import Context as Context
@@ -140,7 +140,7 @@ _PUBLIC = {
     "is_authentic_webhook": "ferrule.infra.network.post:is_authentic",
     "load_catalog": "ferrule.workspace.staleness",
     "open": "ferrule.app.assembly:open_app",
-    "open_sync": "ferrule.app.assembly",
+    "open_sync": "ferrule.app.blocking",
     "prompt": "ferrule.runtime.functions",
     "publish_catalog": "ferrule.workspace.releases:publish",
     "render_surface": "ferrule.runtime.surface.render:render",

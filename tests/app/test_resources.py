@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from ferrule.app.resources import Here, Outside
-from ferrule.settings import Settings
 from tests.driven import driven
 from tests.runtime.surface.parts import a_tool
 
@@ -17,7 +16,7 @@ async def test_what_nobody_asks_for_is_never_made_and_letting_go_of_it_is_nothin
     def refuse(*given: Any) -> Any:
         raise AssertionError("nobody asked")
 
-    outside = Outside(refuse, refuse, Settings(), lambda: 0.0)
+    outside = Outside(refuse, refuse)
     await outside.aclose()
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from ferrule.cli import call_lookup, explain, log
+from ferrule.app import assembly
+from ferrule.cli import explain, log
 from ferrule.contracts.store import Store
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Payload
@@ -39,7 +40,7 @@ def runner_over(ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch) -
         yield store
         await store.aclose()
 
-    monkeypatch.setattr(call_lookup, "_open_store", open_store)
+    monkeypatch.setattr(assembly, "open_store", open_store)
 
     def go(command: str, *arguments: str) -> Told:
         module = {"log": log, "explain": explain}[command]

@@ -117,9 +117,8 @@ def test_a_note_that_leads_elsewhere_is_not_followed(workspace: Path, monkeypatc
     monkeypatch.setattr(console, "is_served", lambda address: True)
     with forgetting(notes := noted(workspace, "evil.example:80")):
         assert console.server_of(workspace, ServeSettings()) == ""
-        assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:8787"
         notes += noted(workspace, "127.0.0.1:9001")
-        assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:9001"
+        assert console.server_of(workspace, ServeSettings()) == "http://127.0.0.1:9001"
 
 
 def test_notes_are_forgotten_with_their_server(workspace: Path) -> None:

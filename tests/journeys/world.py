@@ -6,28 +6,25 @@ Everything is real but the clock and what stands behind the tools. `promises.py`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ferrule.app.app import App, Parts
+from ferrule.app.app import App
+from ferrule.app.assembly import Overrides, assemble
 from ferrule.contracts.executor import Context, Output, Run, Support
+from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.surface import CatalogView
-from ferrule.infra.clock import id_maker
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
+from ferrule.model.persistence import RedactionSettings
 from ferrule.model.result import Pending, Result
-from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from ferrule.runtime.approval.check import unsatisfied
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.pipeline.breaker import Breakers
-from ferrule.runtime.pipeline.live import InFlight
-from ferrule.runtime.pipeline.retries import RetryBudgets
-from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.policy.facts import call_facts
-from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
-from ferrule.testing.app import policy_engine
+from ferrule.settings import LedgerSettings, Settings
+from ferrule.testing.app import PolicyText, never_ended
 from ferrule.testing.fakes import FakeClock
+from ferrule.workspace.workspace import Workspace
 
 SECRET = "4242-SECRET-4242"
 AGENT_CHANNEL = "token:agent"
@@ -149,6 +146,18 @@ class Registrar:
         """Nothing to let go of."""
 
 
+class WorldPolicy(PolicyText):
+    """The policy that the world has at the moment."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__("")
+        self._world = world
+
+    def load(self, classifiers: Mapping[str, Classifier]) -> PolicyEngine:
+        self._text = POLICIES[self._world.policy][0]
+        return super().load(classifiers)
+
+
 class World:
     """One ledger and the process that has it open at the moment. `make_store` gives each new process its store."""
 
@@ -168,7 +177,9 @@ class World:
         self.waiters: list[asyncio.Task[Any]] = []
         self.gate = asyncio.Event()
         """Open when long calls may end."""
-        self.behind = behind
+        ledger = LedgerSettings(read_only="behind" if behind else "durable")
+        settings = Settings(namespace="company", ledger=ledger, redaction=RedactionSettings(well_known=False))
+        self._workspace = Workspace(Path("/nowhere"), settings, has_settings_file=False)
         self._make_store = make_store
         self.store: Any = None
         self.app: App
@@ -209,30 +220,10 @@ class World:
 
     async def _open(self) -> None:
         self.store = self._make_store(self)
-        services = Services(
-            store=self.store,
-            now=self.clock.now,
-            tick=self.clock.tick,
-            sealing=self.key,
-            unsatisfied=unsatisfied,
-            call_facts=call_facts,
-            scheduler=Scheduler(),
-            live=InFlight(),
-            budgets=RetryBudgets(RetrySettings()),
-            breakers=Breakers(RetrySettings(), self.clock.seconds),
-            records_behind=self.behind,
+        overrides = Overrides(
+            executors=(Registrar(self),), policy=WorldPolicy(self), key=self.key, why_ended=never_ended, tends=False
         )
-        parts = Parts(
-            store=self.store,
-            clock=self.clock,
-            new_id=id_maker(self.clock),
-            catalog=view(self.catalog),
-            load_policy=lambda: policy_engine(POLICIES[self.policy][0]),
-            executors=(Registrar(self),),
-            key=self.key,
-            services=services,
-            tends=False,
-        )
+        parts = assemble(self._workspace, view(self.catalog), self.store, self.clock, {}, overrides)
         self.app = App(parts)
         await self.app.__aenter__()
         await self.app.calls.recover()

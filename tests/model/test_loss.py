@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from ferrule.model.loss import Instead, Loss, final_losses
+from ferrule.model.loss import Instead, Loss
 
 
 def loss(instead: Instead, field: str = "title") -> Loss:
@@ -22,8 +22,3 @@ def test_what_stands_under_our_key_or_in_other_words_can_be_read_back(instead: I
 def test_a_part_of_a_schema_said_otherwise_is_not_led_back() -> None:
     assert loss("rewritten", "input_schema/properties/when").is_final
     assert not loss("extension", "input_schema/properties/when").is_final
-
-
-def test_only_final_losses_are_picked() -> None:
-    kept, lost = loss("extension"), loss("dropped")
-    assert final_losses([kept, lost]) == [lost]

@@ -11,8 +11,8 @@ import pytest
 
 from ferrule.definitions.compiler.pack import canonical, digest_of
 from ferrule.model.tool import FACT_NAMES, Tool
-from ferrule.workspace.parts import dialects
 from ferrule.workspace.workspace import Workspace
+from tests.definitions.dialects.emitting import emit_agent_tool
 
 AML = """\
 ---
@@ -86,7 +86,7 @@ def declared(folder: Path, **changes: Any) -> Tool:
 
 def emitted(tool: Tool) -> list[dict[str, Any]]:
     """The tool as Agent Tool records: declaration, interface and profiles."""
-    value: Any = dialects.get("agent_tool").emit(tool).value
+    value: Any = emit_agent_tool(tool).value
     assert isinstance(value, list)
     return value
 

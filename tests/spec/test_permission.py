@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ferrule.contracts.policy import Classification
 from ferrule.model.approval import ADMIN, APPROVE, Identity
-from ferrule.model.decision import REASON_TYPES, RULE_SOURCES
+from ferrule.model.decision import RULE_SOURCES, ReasonType
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
 from ferrule.testing import FakeClock, ScriptedApprover
@@ -79,7 +79,7 @@ async def test_at_126_every_call_that_is_judged_has_a_decision(case: str) -> Non
         ]
         for decision in decisions:
             has_required("decision", decision)
-            assert decision["reason"]["type"] in REASON_TYPES
+            assert decision["reason"]["type"] in get_args(ReasonType)
             assert decision["reason"]["message"]
         record = await on.record(outcome)
         assert record["permission_decision_refs"] == [decision["decision_id"] for decision in decisions]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.model.progress import PROGRESS_STATUSES, BadProgress, progress_of
+from ferrule.model.progress import BadProgress, ProgressStatus, progress_of
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
@@ -224,7 +224,7 @@ async def test_at_201_a_tool_learns_that_it_said_something_impossible(percent: f
 
 def test_at_202_the_ten_statuses() -> None:
     """AT-202: these and no other."""
-    assert set(PROGRESS_STATUSES) == STATUSES
+    assert set(get_args(ProgressStatus)) == STATUSES
     for status in STATUSES:
         assert progress_of("inv_1", 1, 0, 0, {"status": status}).to_record()["status"] == status
     with pytest.raises(BadProgress):

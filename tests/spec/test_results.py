@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
-from ferrule.model.failure import ERROR_CLASSES, MEANINGS, RESULT_STATUSES, ErrorClass
+from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, ResultStatus
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
@@ -59,7 +59,7 @@ def test_at_215_an_error_is_an_error(kind: ErrorClass | None) -> None:
         async with scene(default="done" if kind is None else ExecutionFailed(kind, "no")) as on:
             record = (await on.call()).to_record()
             assert record["is_error"] is ("error" in record) is (kind is not None)
-            assert record["status"] in RESULT_STATUSES
+            assert record["status"] in get_args(ResultStatus)
 
     asyncio.run(main())
 

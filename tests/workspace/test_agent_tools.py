@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.dialects.agent_tool import DIALECT
 from ferrule.model.tool import Record, Tool, raw
 from ferrule.workspace.agent_tools import tool_of_agent, tools_of_agents
 from ferrule.workspace.workspace import Workspace
+from tests.definitions.dialects.emitting import emit_agent_tool
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -81,7 +81,7 @@ def test_an_agents_status_is_the_tools_lifecycle(status: Any, lifecycle: str) ->
 
 
 def test_the_declaration_can_be_written_as_agent_tool_records() -> None:
-    records: Any = DIALECT.emit(derived(routing={"intents": ["ask"], "trigger_phrases": ["help me"]})).value
+    records: Any = emit_agent_tool(derived(routing={"intents": ["ask"], "trigger_phrases": ["help me"]})).value
     declaration, _, execution, _ = records
     assert (declaration["intents"], declaration["examples"]) == (["ask"], ["help me"])
     assert execution["execution_kind"] == "peer_agent"

@@ -18,6 +18,7 @@ import msgspec
 
 from ferrule.app.call_records import CallRecords, call_records
 from ferrule.app.housekeeping import Tending
+from ferrule.app.policy_source import PolicySource
 from ferrule.app.progress import Cancellation, followed
 from ferrule.app.recorded_calls import Calls
 from ferrule.app.replies import Deliveries, Receivers
@@ -26,10 +27,9 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.receiver import Fate
-from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
 from ferrule.contracts.surface import CatalogView, Readiness
-from ferrule.errors import FerruleError, LedgerUnavailable, SettingsError, SurfaceError
+from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
 from ferrule.infra.clock import Clock, MakeId
 from ferrule.ledger.history.details import Level
 from ferrule.model.approval import Identity
@@ -44,6 +44,7 @@ from ferrule.runtime.approval.inbox import Accept, Inbox, OnRecorded
 from ferrule.runtime.approval.key import CHANNEL, ApprovalKey, call_of
 from ferrule.runtime.approval.notices import Notices, Reminders
 from ferrule.runtime.executors.caching import Cache
+from ferrule.runtime.executors.systems import profile_of
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
 from ferrule.runtime.pipeline.hooks.answers import refuse_idle
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
 
-_profile_of: Callable[[Tool, Executor | None], dict[str, Any]] = late("ferrule.runtime.executors.systems:profile_of")
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
 _log = logging.getLogger("ferrule.app")
@@ -81,34 +81,29 @@ class Parts(msgspec.Struct, kw_only=True):
     clock: Clock
     new_id: MakeId
     catalog: CatalogView
-    load_policy: Callable[[], PolicyEngine]
-    """Reads the policy as it is written now. Raises PolicyError."""
-    policy_state: Callable[[], Any] = lambda: None
-    """Changes when a policy file does."""
+    policy: PolicySource
     executors: tuple[Executor, ...] = ()
     installed: Callable[[], tuple[Executor, ...]] = tuple
     """Makes the executors that other packages brought, when a tool comes that none of ours can run: finding them takes long."""
     key: ApprovalKey
     services: Services
-    remake_catalog: Callable[[], CatalogView] | None = None
+    remake_catalog: Callable[[], CatalogView]
     """Builds the catalog from the definitions as they are now; slow, and safe in a thread. Raises FerruleError."""
     readiness: Readiness | None = None
     readiness_state: Callable[[], Any] = lambda: None
     """Changes when tools may have become ready, or stopped being so: a file of secrets was changed."""
     name: str = "ferrule"
     """The workspace, as events and records name it."""
-    root: Path | None = None
-    """The workspace's folder; None for an app that lives in memory."""
+    root: Path = Path()
+    """The workspace's folder."""
     surface_settings: SurfaceSettings = SurfaceSettings()
-    accept_rule: Callable[[Identity], Accept] | None = None
-    """Takes a suggested rule into the policy, in the name of whoever accepts it."""
-    fired: FiredRuns | None = None
+    fired: FiredRuns
     """The runs whose input guardrail fired."""
-    cache: Cache | None = None
+    cache: Cache
     """Results of retrievals that are kept for a while."""
-    notices: Notices | None = None
+    notices: Notices
     """Everybody who is told of what waits; reminders and tasks that are handed on go there too."""
-    outside: Outside | None = None
+    outside: Outside
     """What reaches beyond this process, and what users authorized there."""
     tends: bool = True
     """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
@@ -129,7 +124,7 @@ class App:
         self.bits = Random(os.urandom(16)).getrandbits
         """Random numbers for ids of calls."""
         self.name = parts.name
-        self.root = parts.root or Path()
+        self.root = parts.root
         self.surface_settings = parts.surface_settings
         self._engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
         self._policy_state: Any = None
@@ -150,10 +145,7 @@ class App:
         self.calls = Calls(self.store, self.services, self._session_again)
         self._deliveries = deliveries = Deliveries(self.store, self.inbox, self._tool, self.executor_of)
         receivers = Receivers(deliveries.reply_channel, deliveries.receiver_of, deliveries.deliver)
-        notices = parts.notices
-        self._reminders = (
-            Reminders(self.store, parts.key, self.services.wall, notices.remind) if notices is not None else None
-        )
+        self._reminders = Reminders(self.store, parts.key, self.services.wall, parts.notices.remind)
         self._tending = Tending(self.store, self.calls, self.services, receivers, self._reminders)
 
     async def __aenter__(self) -> App:
@@ -177,8 +169,7 @@ class App:
                 await waiting
         for executor in (*self._parts.executors, *self._installed):
             await executor.aclose()
-        if self._parts.outside is not None:
-            await self._parts.outside.aclose()
+        await self._parts.outside.aclose()
         if self.services.payloads is not None:
             await self.services.payloads.aclose()
         await self.store.aclose()
@@ -229,7 +220,7 @@ class App:
         tick = self.services.tick()
         if tick > self._next_look:
             self._next_look = tick + _LOOK_EVERY
-            if self._parts.policy_state() != self._policy_state:
+            if self._parts.policy.state() != self._policy_state:
                 self._load_policy()
             ready = self._parts.readiness_state()
             if ready != self._readiness_state:
@@ -311,7 +302,7 @@ class App:
 
     def inbox(self, identity: Identity) -> Inbox:
         """The inbox, as one authenticated person may use it; the policy's groups count like those of their token."""
-        groups, notices = identity.groups | self._engine.groups_of(identity.principal), self._parts.notices
+        groups = identity.groups | self._engine.groups_of(identity.principal)
         return Inbox(
             self.store,
             self._parts.key,
@@ -325,15 +316,13 @@ class App:
             self._description,
             told=self._told,
             mask_answer=self._masked_answer,
-            tell_delegated=notices.tell_delegated if notices is not None else lambda request, delegation: None,
+            tell_delegated=self._parts.notices.tell_delegated,
             why_ended=self.services.why_ended,
         )
 
-    def _accepting(self, identity: Identity) -> Accept | None:
+    def _accepting(self, identity: Identity) -> Accept:
         """Takes a suggested rule in somebody's name; it counts at once."""
-        if self._parts.accept_rule is None:
-            return None
-        accept = self._parts.accept_rule(identity)
+        accept = self._parts.policy.acceptor(identity, self.store, self._parts.clock)
 
         async def accept_now(update: dict[str, object]) -> None:
             await accept(update)
@@ -388,8 +377,7 @@ class App:
     def guardrail_fired(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
         """Tell that a guardrail fired on what an agent was given: agents that want it call no more tools in that run
         (AML-104)."""
-        if self._parts.fired is not None:
-            self._parts.fired.mark(run_id, guardrail_id, reason)
+        self._parts.fired.mark(run_id, guardrail_id, reason)
 
     async def payload(
         self, uri: str, *, principal: str | None = None, tenant: str = "", offset: int = 0, limit: int | None = None
@@ -405,17 +393,12 @@ class App:
     @property
     def authorizations(self) -> Authorizations:
         """What users authorized (OAuth), for servers and commands: begin, complete, status, connections, disconnect."""
-        return self._outside().authorizations
+        return self._parts.outside.authorizations
 
     @property
     def user_tokens(self) -> UserTokens:
         """Gives tools what users authorized."""
-        return self._outside().user_tokens
-
-    def _outside(self) -> Outside:
-        if self._parts.outside is None:
-            raise SettingsError("this app has no place for what users authorize")
-        return self._parts.outside
+        return self._parts.outside.user_tokens
 
     # What operators do
 
@@ -462,18 +445,16 @@ class App:
         tool = self._tool(tool_id)
         if tool is None:
             raise SurfaceError(f"there is no tool {tool_id!r}")
-        return _profile_of(tool, self.executor_of(tool))
+        return profile_of(tool, self.executor_of(tool))
 
     def _runs(self, tool: Tool) -> Executor | None:
         """What runs a tool's calls: its executor, with the cache before it where results are kept."""
         executor, cache = self.executor_of(tool), self._parts.cache
-        return executor if executor is None or cache is None else cache.around(executor, tool)
+        return None if executor is None else cache.around(executor, tool)
 
     async def rebuild(self) -> bool:
         """Build the catalog from the definitions as they are now, and adopt it. False when nothing of it changed. Raises
         FerruleError: then the one in force stays."""
-        if self._parts.remake_catalog is None:
-            return False
         catalog = await asyncio.to_thread(self._parts.remake_catalog)
         if catalog.digest == self.catalog.digest:
             return False
@@ -488,10 +469,10 @@ class App:
 
     def _load_policy(self) -> None:
         was_refused = self._policy_state is not None and isinstance(self._engine, RefusingPolicy)
-        self._policy_state = self._parts.policy_state()
+        self._policy_state = self._parts.policy.state()
         before = self._engine.digest
         try:
-            self._engine = self._parts.load_policy()
+            self._engine = self._parts.policy.load(self.services.classifiers)
             if was_refused:
                 _log.warning("the policy can be used again")
         except FerruleError as error:
@@ -511,8 +492,7 @@ class App:
 
     async def remind(self, waiting: Iterable[OpenCall]) -> None:
         """Tell people again of those of these tasks that nobody has answered for long enough."""
-        if self._reminders is not None:
-            await self._reminders.look(waiting)
+        await self._reminders.look(waiting)
 
     async def _look_at_switches(self, generation: int) -> None:
         if generation != self._off_at:

@@ -7,10 +7,12 @@ import concurrent.futures
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ferrule.app.app import App
+from ferrule.app.assembly import open_app
 from ferrule.app.batches import Batch, Given, Update
 from ferrule.app.call_records import CallRecords
 from ferrule.app.progress import Cancellation
@@ -26,6 +28,11 @@ T = TypeVar("T")
 _END: Any = object()
 _STOPS_WITHIN = 5.0
 """Seconds that something gets to stop in, after Ctrl-C."""
+
+
+def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
+    """The same without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Options as of `open_app`."""
+    return SyncApp(open_app(path, **options))
 
 
 class SyncApp:

@@ -24,7 +24,7 @@ class Tending:
     """Ends what expired, goes on with what was answered, finds what was lost, listens for replies, reminds people."""
 
     def __init__(
-        self, store: Store, calls: Calls, services: Services, receivers: Receivers, reminders: Reminders | None
+        self, store: Store, calls: Calls, services: Services, receivers: Receivers, reminders: Reminders
     ) -> None:
         self._store = store
         self._calls = calls
@@ -70,8 +70,7 @@ class Tending:
         await self._calls.resume_answered()
         await self._calls.recover()
         waiting = await self._listen()
-        if self._reminders is not None:
-            await self._reminders.look(waiting)
+        await self._reminders.look(waiting)
         await self._sweep_payloads()
 
     async def _listen(self) -> Sequence[OpenCall]:

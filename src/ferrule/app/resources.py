@@ -7,48 +7,30 @@ built-in tools are switched on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from ferrule.contracts.registry import late
+from ferrule.contracts.executor import Executor
 from ferrule.contracts.surface import Provider
 from ferrule.model.tool import Tool
-from ferrule.settings import Settings
 
 if TYPE_CHECKING:
+    from ferrule.app.surroundings import Connections
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
     from ferrule.infra.network.client import Client
     from ferrule.runtime.executors.surroundings import Surroundings
 
 
-_authorizations_of: Callable[..., Authorizations] = late("ferrule.app.surroundings:authorizations_of")
-_user_tokens: Callable[..., UserTokens] = late("ferrule.infra.credentials.oauth_tokens:UserTokens")
-
-
 class Outside:
     """One process's, shared by all that need it."""
 
-    def __init__(
-        self,
-        client: Callable[[], Client],
-        surroundings: Callable[[Client], Surroundings],
-        settings: Settings,
-        tick: Callable[[], float],
-        folder: Path | None = None,
-    ) -> None:
-        """`client` and `surroundings` make the HTTP client, and what transports are given. `folder`: where authorizations are
-        kept, if not in the workspace."""
+    def __init__(self, client: Callable[[], Client], connect: Callable[[Client], Connections]) -> None:
+        """`client` and `connect` make the HTTP client, and all that goes through it, when they are first asked for."""
         self._make_client = client
-        self._make = surroundings
-        self._settings = settings
-        self._tick = tick
-        self._folder = folder
+        self._connect = connect
         self._client: Client | None = None
-        self._made: _Made | None = None
+        self._made: Connections | None = None
 
     def client(self) -> Client:
         """The HTTP client that everything goes through."""
@@ -71,6 +53,11 @@ class Outside:
         """Gives tools what users authorized."""
         return self._all().user_tokens
 
+    def missing_secrets(self, tool: Tool, others: Iterable[Executor] = ()) -> Collection[str]:
+        """Returns the secrets and authorizations that a tool names and that are known not to be there. Most tools name none.
+        `others`: executors that come before ours; they bring what their tools need."""
+        return () if tool.credentials is None else self._all().missing_secrets(tool, others)
+
     async def aclose(self) -> None:
         """Let go of it, if it was ever made."""
         made, self._made = self._made, None
@@ -81,20 +68,10 @@ class Outside:
         if client is not None:
             await client.aclose()
 
-    def _all(self) -> _Made:
+    def _all(self) -> Connections:
         if self._made is None:
-            around = self._make(self.client())
-            authorizations = _authorizations_of(self._settings, around, tick=self._tick, folder=self._folder)
-            tokens = _user_tokens(authorizations, around.learn)
-            around = msgspec.structs.replace(around, users=tokens, bindings=self._settings.secrets.bindings)
-            self._made = _Made(around, authorizations, tokens)
+            self._made = self._connect(self.client())
         return self._made
-
-
-class _Made(msgspec.Struct, frozen=True):
-    surroundings: Surroundings
-    authorizations: Authorizations
-    user_tokens: UserTokens
 
 
 class Here:

@@ -17,6 +17,7 @@ from ferrule.contracts.secrets import SecretSource
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.credentials.broker import TokenBroker
 from ferrule.infra.credentials.oauth import FOLDER, Authorizations
+from ferrule.infra.credentials.oauth_tokens import UserTokens
 from ferrule.infra.credentials.sealed import KEY_FILE, key_in
 from ferrule.infra.credentials.vault import CachedVault
 from ferrule.infra.network.client import Client
@@ -32,7 +33,6 @@ from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.settings import Settings, upstreams_of
 
 _sources: Registry[Callable[[Mapping[str, str], Clouds], SecretSource]] = Registry("source of secrets", SOURCES)
-_DEFAULTS = Settings()
 
 
 def surroundings_of(
@@ -75,15 +75,45 @@ def surroundings_of(
     )
 
 
-def authorizations_of(
-    settings: Settings, around: Surroundings, *, tick: Callable[[], float], folder: Path | None = None
-) -> Authorizations:
+class Connections(msgspec.Struct, frozen=True):
+    """Everything of one process that reaches beyond it."""
+
+    surroundings: Surroundings
+    authorizations: Authorizations
+    user_tokens: UserTokens
+    settings: Settings
+
+    def missing_secrets(self, tool: Tool, others: Iterable[Executor]) -> Collection[str]:
+        """Returns the secrets and authorizations a tool names that are known not to be there. Nobody is asked."""
+        return missing_secrets(tool, self.surroundings.vault, self.settings, others)
+
+
+def connections_of(
+    client: Client,
+    settings: Settings,
+    env: Mapping[str, str],
+    root: Path,
+    learn: Callable[[str, str], None],
+    *,
+    tick: Callable[[], float],
+    now: Callable[[], int],
+    key: ApprovalKey,
+    redactor: Redactor,
+) -> Connections:
+    """Makes what transports are given, with the authorizations of users. Nothing is open yet."""
+    around = surroundings_of(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
+    authorizations = authorizations_of(settings, around, tick=tick)
+    tokens = UserTokens(authorizations, around.learn)
+    around = msgspec.structs.replace(around, users=tokens, bindings=settings.secrets.bindings)
+    return Connections(around, authorizations, tokens, settings)
+
+
+def authorizations_of(settings: Settings, around: Surroundings, *, tick: Callable[[], float]) -> Authorizations:
     """The authorizations that users gave in a workspace. Nothing is read or made before somebody asks for one."""
-    root = around.root if folder is None else folder
     return Authorizations(
         settings.oauth,
-        root / FOLDER,
-        key_in(root / KEY_FILE),
+        around.root / FOLDER,
+        key_in(around.root / KEY_FILE),
         around.client,
         around.vault,
         around.learn,
@@ -103,9 +133,7 @@ def _clean(data: bytes, *, redactor: Redactor | None) -> bytes:
     return stream.feed(data) + stream.finish()
 
 
-def missing_secrets(
-    tool: Tool, vault: Vault, settings: Settings = _DEFAULTS, others: Iterable[Executor] = ()
-) -> Collection[str]:
+def missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: Iterable[Executor]) -> Collection[str]:
     """The secrets and authorizations a tool names that are known not to be there. Nobody is asked.
 
     `others`: executors that come before ours; they bring what their tools need.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from shutil import get_terminal_size
 from typing import Any, TextIO, get_args
@@ -37,11 +37,9 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.show.batch_view import BatchView, PlainBatch, QuietBatch, table_of
 from ferrule.cli.show.outcome import pending_record
 from ferrule.cli.show.watching import is_watched
-from ferrule.contracts.registry import late
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
 
-_live: Callable[[Sequence[str]], BatchView] = late("ferrule.cli.show.live:LiveBatch")
 _LOOK_SECONDS = 0.1
 ALL_SUCCEEDED, SOME_DID_NOT = 0, 1
 
@@ -107,7 +105,11 @@ def command(file: str, path: str, as_json: bool, **options: Any) -> int:
 def _view(names: Sequence[str], as_json: bool) -> BatchView:
     if as_json:
         return QuietBatch(names)
-    return _live(names) if is_watched() else PlainBatch(names)
+    if not is_watched():
+        return PlainBatch(names)
+    from ferrule.cli.show.live import LiveBatch
+
+    return LiveBatch(names)
 
 
 async def _batch(

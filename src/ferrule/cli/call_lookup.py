@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
-from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
 from ferrule.ledger.history.summary import brief_of
@@ -17,7 +16,6 @@ from ferrule.model.hints import nearest
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.timestamps import LAST, MICROSECONDS
 
-_open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.app.assembly:open_store")
 _PAGE = 500
 _FAR = 50_000
 """How many rows back a shortened id is looked for."""
@@ -30,7 +28,9 @@ _CALLS = tuple(sorted(CALL_KINDS))
 
 def ledger(path: str) -> AbstractAsyncContextManager[Store]:
     """The ledger of the workspace around a path, without its catalog and policy."""
-    return _open_store(path)
+    from ferrule.app.assembly import open_store
+
+    return open_store(path)
 
 
 async def latest_rows(store: Store) -> AsyncIterator[StoredEntry]:

@@ -9,13 +9,8 @@ from typing import Any, NamedTuple
 import click
 
 from ferrule.cli.show.output import ProgressBar, now_option, report_options, write_report
-from ferrule.contracts.registry import late
 from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace, by_workspace, joined
-
-_watch = late("ferrule.cli.watch:watch")
-_mend = late("ferrule.cli.fix:mend")
-_refuse_unusable = late("ferrule.cli.settings_check:refuse_unusable")
 
 
 class Request(NamedTuple):
@@ -78,9 +73,13 @@ def command(
     workspace = Workspace.open(paths[0] if paths else ".")
     request = Request(paths, format, output, strict or workspace.settings.check.strict, options)
     if watch:
-        return int(_watch(workspace, lambda: _check_afresh(request, strict), output))
+        from ferrule.cli.watch import watch as watch_files
+
+        return watch_files(workspace, lambda: _check_afresh(request, strict), output)
     if fix:
-        return int(_mend(workspace, request, only_diff=only_diff, is_sure=yes))
+        from ferrule.cli.fix import mend
+
+        return mend(workspace, request, only_diff=only_diff, is_sure=yes)
     return check(workspace, request)
 
 
@@ -119,7 +118,9 @@ def _refuse_settings(workspace: Workspace, paths: Sequence[str | Path]) -> None:
         or settings.mcp.servers
         or settings.oxp.servers
     ):  # the rest was judged when it was read
-        _refuse_unusable(workspace)
+        from ferrule.cli.settings_check import refuse_unusable
+
+        refuse_unusable(workspace)
 
 
 def exit_code(report: Report, request: Request) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+import webbrowser
 from urllib.parse import urlsplit
 
 import click
@@ -18,12 +18,10 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.contracts.registry import late
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.infra.credentials.oauth_records import Challenge, Connection
 
-_open_browser: Callable[[str], bool] = late("webbrowser:open")
 _LOOK_EVERY = 0.1
 
 
@@ -89,7 +87,7 @@ def _show(app: App, challenge: Challenge, browser: bool) -> None:
     back = app.authorizations.provider(challenge.id).redirect_uri
     if back and urlsplit(back).hostname not in ("127.0.0.1", "localhost"):
         click.echo(f"the browser comes back to {cleaned(back)}; what is there has to finish it", err=True)
-    if browser and not _open_browser(challenge.url):
+    if browser and not webbrowser.open(challenge.url):
         click.echo("there is no browser to open here; open the address yourself", err=True)
 
 

@@ -71,12 +71,6 @@ def open_browser(link: str) -> None:
     Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
-def served_at(root: Path, settings: ServeSettings) -> str:
-    """The address of the server of a workspace; where the settings say that one would be, when there is none."""
-    host = _host(settings)
-    return server_of(root, settings) or f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
-
-
 def server_of(root: Path, settings: ServeSettings) -> str:
     """The address of the server of this very workspace that answers: the one on the port of the settings, else the newest.
     Empty when there is none: who answers on the usual port may be another workspace's."""

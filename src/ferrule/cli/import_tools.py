@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -26,13 +25,11 @@ from ferrule.app.imports.store import ImportRecord, imports_of, kept_import
 from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
-from ferrule.contracts.registry import late
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.runtime.functions.inject import snake
 from ferrule.workspace.workspace import Workspace
 
-_mcp: Callable[..., int] = late("ferrule.cli.import_mcp:import_server")  # brings the client
 _EPILOG = """\b
 Exit code: 0 when everything that was chosen is there, 1 when something could not be imported or waits for a decision
 (--mine, --theirs), 2 when the import could not run.
@@ -189,7 +186,9 @@ def mcp(server: tuple[str, ...], path: str, dry_run: bool, yes: bool, as_json: b
         raise click.UsageError(
             f"options stand before the address: ferrule import mcp {' '.join(server[1:])} {server[0]}"
         )
-    return _mcp(server, path=path, is_dry=dry_run, is_sure=yes, as_json=as_json, **given)
+    from ferrule.cli.import_mcp import import_server
+
+    return import_server(server, path=path, is_dry=dry_run, is_sure=yes, as_json=as_json, **given)
 
 
 @command.command("python", epilog="""\b

@@ -9,7 +9,6 @@ import json
 import re
 import time
 from datetime import UTC, datetime
-from importlib import import_module
 
 import click
 import msgspec
@@ -150,8 +149,9 @@ def revoke(key: str, path: str) -> None:
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
     """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
-    names = import_module("ferrule.app.doctor.premises")
-    hint: str = names.hint_for(kind, name, names.names_here(workspace))
+    from ferrule.app.doctor.premises import hint_for, names_here
+
+    hint = hint_for(kind, name, names_here(workspace))
     if hint:
         told = f"there is no {kind} {name!r} in the catalog, so the key is refused until there is; {hint}"
         click.echo(f"note: {told}", err=True)

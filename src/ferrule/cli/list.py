@@ -7,12 +7,12 @@ import sys
 from shutil import get_terminal_size
 
 import click
-from rich.cells import cell_len, set_cell_size
 
 from ferrule.cli.shelf import Entry, shelf_of
 from ferrule.cli.show.output import has_colour
+from ferrule.cli.show.screen import fit, pad
 from ferrule.definitions.dialects.builtin import DIALECTS
-from ferrule.definitions.reporters.excerpt import ELLIPSIS, cleaned
+from ferrule.definitions.reporters.excerpt import cleaned, columns
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
 from ferrule.workspace.workspace import Workspace
 
@@ -83,12 +83,12 @@ def _as_dict(entry: Entry) -> dict[str, object]:
 
 def _print(entries: list[Entry]) -> None:
     rows = [_HEADINGS, *(_row(entry) for entry in entries)]
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
+    widths = [max(columns(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
     room = _room(sum(widths) + 2 * len(widths))
     in_colour = has_colour(sys.stdout)
     for number, row in enumerate(rows if entries else ()):
-        cells = [set_cell_size(text, width) for text, width in zip(row, widths, strict=False)]
-        cells.append(row[-1] if cell_len(row[-1]) <= room else set_cell_size(row[-1], room - 1) + ELLIPSIS)
+        cells = [pad(text, width) for text, width in zip(row, widths, strict=False)]
+        cells.append(fit(row[-1], room))
         if in_colour:
             cells = [_styled(text, style) for text, style in zip(cells, _styles(entries, number), strict=True)]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ferrule.contracts.registry import late
 from ferrule.errors import FerruleError
 from ferrule.model.journal import WAITING_STATES
 from ferrule.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from ferrule.cli.shelf import Shelf
-    from ferrule.ledger.stores.sqlite.peek import Seen
+    pass
 
 
 def workspace_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,15 +31,15 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
-_shelf_of: Callable[..., Shelf] = late("ferrule.cli.shelf:shelf_of")
-_newest_calls: Callable[..., list[Seen]] = late("ferrule.ledger.stores.sqlite.peek:newest_calls")
 _MOST_CALLS = 50
 
 
 def tools_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The ids of the tools of the workspace around here that begin so."""
+    from ferrule.cli.shelf import shelf_of
+
     try:
-        shelf = _shelf_of(Workspace.open("."), lambda outline: False)
+        shelf = shelf_of(Workspace.open("."), lambda outline: False)
     except FerruleError:  # the command itself tells what is wrong
         return []
     return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
@@ -62,6 +60,8 @@ def _calls(context: click.Context, incomplete: str, states: Sequence[str] = ()) 
         workspace = Workspace.open(context.params.get("path") or ".")
     except FerruleError:
         return []
+    from ferrule.ledger.stores.sqlite.peek import newest_calls
+
     file = workspace.root / workspace.settings.ledger.path
-    found = _newest_calls(file, incomplete, _MOST_CALLS, states)
+    found = newest_calls(file, incomplete, _MOST_CALLS, states)
     return [CompletionItem(one.call, help=one.tool_id) for one in found]

@@ -52,7 +52,9 @@ def run(name: str, target: str, arguments: list[str]) -> int:
         sys.stderr.write("\n")
         return INTERRUPTED
     except Exception:  # Python would exit with 1, which here means "errors found"
-        import_module("traceback").print_exc()
+        import traceback
+
+        traceback.print_exc()
         return fail("this is a mistake in Ferrule itself; please report it with the lines above")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import logging
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,9 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
     _PROCESSES and _LOG_LEVEL, then these options.
     """
     if imported is not None:
-        import_module("ferrule.cli.import_config").take_over(path, imported)
+        from ferrule.cli.import_config import take_over
+
+        take_over(path, imported)
     workspace = existing_workspace(path)
     settings = serve_settings(workspace, _said(options))
     _demand_sense(settings, stdio, snippet, options)
@@ -112,7 +113,7 @@ def _without_holes() -> None:
     """Have the C library give large blocks back to the system one by one. By itself it begins to take them from its heap once a
     large one was freed, where small ones that stay keep the room of large ones that went."""
     with suppress(OSError, AttributeError, ValueError):  # another C library
-        import_module("ctypes").CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def _serve_stdio(path: str, settings: ServeSettings) -> int:
@@ -122,13 +123,15 @@ def _serve_stdio(path: str, settings: ServeSettings) -> int:
             " To connect one: ferrule serve --snippet claude-desktop",
             err=True,
         )
-    serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.transports.stdio_run").serve_stdio
+    from ferrule.servers.mcp.transports.stdio_run import serve_stdio
+
     run_command(serve_stdio(path, settings, _settled))
     return 0
 
 
 def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any]) -> int:
-    serving, binding = import_module("ferrule.servers.serving"), import_module("ferrule.servers.binding")
+    from ferrule.servers import binding, serving
+
     problem = binding.bind_problem(settings, is_danger_accepted=options["dangerously_open"])
     if problem is not None:
         raise SettingsError(problem)
@@ -152,24 +155,23 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
     with forgetting(notes):
         if settings.processes > 1:
-            processes = import_module("ferrule.servers.processes").ServerProcesses(
-                listening, _again(workspace, options), settings.processes
-            )
+            from ferrule.servers.processes import ServerProcesses
+
+            processes = ServerProcesses(listening, _again(workspace, options), settings.processes)
             Access(workspace.root).prepare()  # so that they are there when somebody is told so
             begun("")
-            code: int = processes.run(settings.shutdown_seconds)
-            return code
+            return processes.run(settings.shutdown_seconds)
         run_command(serving.serve_http(workspace.root, settings, listening, begun))
     return 0
 
 
 def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
     """What keys and grants name, and the workspace does not have."""
-    names = import_module("ferrule.app.doctor.premises")
     if not settings.auth:
         return []
-    found: list[str] = names.unknown_names(names.names_here(workspace), settings.grants, names.keys_of(workspace.root))
-    return found
+    from ferrule.app.doctor.premises import keys_of, names_here, unknown_names
+
+    return unknown_names(names_here(workspace), settings.grants, keys_of(workspace.root))
 
 
 def _said(options: dict[str, Any]) -> dict[str, Any]:
@@ -214,8 +216,9 @@ def _named(workspace: Workspace, settings: ServeSettings) -> Place:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     at = settings.public_url or f"http://{host}:{settings.port}"
     if not settings.port and not settings.public_url:  # a free one, known once it is served
-        running: str = import_module("ferrule.cli.console").server_of(workspace.root, settings)
-        at = running or f"http://{host}:PORT"
+        from ferrule.cli.console import server_of
+
+        at = server_of(workspace.root, settings) or f"http://{host}:PORT"
     place = _place(workspace, settings, at)
     return msgspec.structs.replace(place, root=workspace.root.absolute())
 
@@ -267,27 +270,29 @@ def _console(place: Place) -> str:
     plain = f"{place.url}/console/"
     if place.is_open or not sys.stdout.isatty():
         return plain
+    from ferrule.cli.console import console_link
+
     try:
-        link: str = import_module("ferrule.cli.console").console_link(Access(place.root), place.url)
-        return link
+        return console_link(Access(place.root), place.url)
     except AccessError:
         return plain
 
 
 def _open_console(place: Place) -> None:
     """Show the console to whoever sits here; without a screen, or a token to come with, nothing happens."""
-    console = import_module("ferrule.cli.console")
-    if console.can_open():
+    from ferrule.cli.console import can_open, console_link, open_browser
+
+    if can_open():
         with suppress(AccessError):
-            at = f"{place.url}/console/" if place.is_open else console.console_link(Access(place.root), place.url)
-            console.open_browser(at)
+            open_browser(f"{place.url}/console/" if place.is_open else console_link(Access(place.root), place.url))
 
 
 def _who(place: Place, settings: ServeSettings) -> str:
     """Who may call."""
     if place.is_open:
-        is_local = import_module("ferrule.servers.binding").is_loopback(settings.host)
-        return f"{'Every program on this machine' if is_local else 'Whoever reaches this address'} may call."
+        from ferrule.servers.binding import is_loopback
+
+        return f"{'Every program on this machine' if is_loopback(settings.host) else 'Whoever reaches this address'} may call."
     try:
         Access(place.root).authenticate(place.token_file.read_text(encoding="utf-8").strip())
     except (AccessError, OSError, ValueError):

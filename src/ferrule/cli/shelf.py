@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.cli.show.output import ProgressBar
-from ferrule.contracts.registry import late
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import gather
 from ferrule.definitions.compiler.locate import locate
@@ -20,9 +19,6 @@ from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
 from ferrule.workspace.parts import parts
 from ferrule.workspace.workspace import Workspace, show_path
-
-_imported_tools = late("ferrule.infra.lockfile.tools:imported_tools")
-_imported_oxp_tools = late("ferrule.infra.lockfile.oxp_tools:imported_oxp_tools")
 
 
 class Entry(NamedTuple):
@@ -135,9 +131,13 @@ def shelf_of(
                 records.append((task.path, report.file))
         entries = _linked(workspace, entries, records)
     if workspace.settings.mcp.servers and not paths:
-        entries += [_imported(tool) for tool in _imported_tools(workspace.root, workspace.settings.mcp)]
+        from ferrule.infra.lockfile.tools import imported_tools
+
+        entries += [_imported(tool) for tool in imported_tools(workspace.root, workspace.settings.mcp)]
     if workspace.settings.oxp.servers and not paths:
-        entries += [_imported(tool) for tool in _imported_oxp_tools(workspace.root, workspace.settings.oxp)]
+        from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
+
+        entries += [_imported(tool) for tool in imported_oxp_tools(workspace.root, workspace.settings.oxp)]
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
 

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from importlib.util import find_spec
 
 from ferrule.cli.run import fail
@@ -58,8 +57,9 @@ def _has_watchfiles() -> bool:
 def _moments(workspace: Workspace) -> Iterator[object]:
     """When to look: after each change if watchfiles is there to tell, and now and then in any case."""
     if _has_watchfiles():
-        told = import_module("watchfiles").watch
-        yield from told(
+        from watchfiles import watch as moments
+
+        yield from moments(
             workspace.root, raise_interrupt=True, yield_on_timeout=True, rust_timeout=int(_EVERY_WITH_HELP * 1000)
         )
     while True:

@@ -1,4 +1,4 @@
-"""What a dialect must do: recognise a document, cut it into definitions, outline it, and turn tools into the model and back."""
+"""What a dialect must do: recognise a document, cut it into definitions, outline it, and turn tools into the model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import NamedTuple, Protocol
 
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.loss import Loss
 from ferrule.model.outline import Outline
-from ferrule.model.tool import Compiled, Tool
+from ferrule.model.tool import Compiled
 from ferrule.model.value import JsonValue, Path
 
 
@@ -20,16 +19,6 @@ class Definition(NamedTuple):
     """`aml.tool`, `aml.agent`, `aml.role`, `adl.manifest`, `oxp.tool`, `agent_tool.declaration`, …"""
     path: Path
     value: dict[str, JsonValue]
-
-
-class Emitted(NamedTuple):
-    """A tool written in a dialect, and what that dialect could not say."""
-
-    value: JsonValue
-    losses: tuple[Loss, ...]
-    """Everything that reading `value` again would give otherwise, or only because it stands under a key of ours."""
-    demands: tuple[Finding, ...] = ()
-    """What the dialect wants to know and the tool does not say: made up, or left for somebody to write."""
 
 
 class Dialect(Protocol):
@@ -59,8 +48,4 @@ class Dialect(Protocol):
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
         """The definition in the canonical model. Called only when it has no errors."""
-        ...
-
-    def emit(self, tool: Tool) -> Emitted:
-        """The tool in this dialect, with a loss report for what it cannot say."""
         ...

@@ -6,12 +6,12 @@ and `definitions/compiler` asks them; neither is known here.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
-from ferrule.contracts.registry import late
 from ferrule.model.change import Comparison
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.document import Document
@@ -184,12 +184,9 @@ class RuleSet(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-_cleandoc: Callable[[str], str] = late("inspect:cleandoc")
-
-
 def info_of(rule: Any) -> RuleInfo:
     """The page of a rule, given as class or instance, from its attributes and docstring."""
-    doc = _cleandoc(rule.__doc__ or "")
+    doc = inspect.cleandoc(rule.__doc__ or "")
     summary, _, details = doc.partition("\n\n")
     return RuleInfo(
         code=rule.code,

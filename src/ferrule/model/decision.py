@@ -33,7 +33,6 @@ RuleSource = Literal[
     "command",
     "session",
 ]
-REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
 RULE_SOURCES: tuple[RuleSource, ...] = get_args(RuleSource)
 """The eight places rules come from. Deny beats ask beats allow across all; `policy_settings` cannot be weakened (AT-135)."""
 

@@ -50,7 +50,6 @@ ResultStatus = Literal[
     "synthetic_error",
     "discarded",
 ]
-RESULT_STATUSES: tuple[ResultStatus, ...] = get_args(ResultStatus)
 
 Recoverability = Literal[
     "retry",
@@ -119,15 +118,6 @@ MEANINGS: dict[ErrorClass, Meaning] = {
     "result_too_large": Meaning("too_large", "failed", "failed", "change_arguments", "result_size"),
     "result_redacted": Meaning("redacted", "succeeded", "succeeded", "not_recoverable", "redaction"),
 }
-
-FINER_CODES: dict[str, ErrorClass] = {
-    "blocked_tool": "policy_blocked",
-    "input_mutation_failed": "invalid_arguments",
-    "hook_failed": "hook_blocked",
-    "result_mapping_failed": "execution_failed",
-    "post_hook_failed": "partial_failure",
-}
-"""Names only the contract page has: emitted as `error_code`, accepted as a class on input (D-2)."""
 
 BLOCK_CLASSES: dict[str, ErrorClass] = {
     "policy_blocked": "policy_blocked",

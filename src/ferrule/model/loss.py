@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -42,8 +41,3 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.instead in ("dropped", "default", "description") or (
             self.instead == "rewritten" and "/" in self.field
         )
-
-
-def final_losses(losses: Iterable[Loss]) -> list[Loss]:
-    """Those that cannot be read back."""
-    return [loss for loss in losses if loss.is_final]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,7 +20,6 @@ ProgressStatus = Literal[
     "failed",
     "canceled",
 ]
-PROGRESS_STATUSES: tuple[ProgressStatus, ...] = get_args(ProgressStatus)
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

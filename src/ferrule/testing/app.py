@@ -6,66 +6,48 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from ferrule.app.app import App, Parts
-from ferrule.app.follower import Follower
-from ferrule.app.network import Network
-from ferrule.app.resources import Here, Outside
-from ferrule.app.surroundings import missing_secrets, surroundings_of
+from ferrule.app.app import App
+from ferrule.app.assembly import Overrides, assemble, feed, run_app
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
 from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
+from ferrule.contracts.store import Store
 from ferrule.contracts.surface import CatalogView
-from ferrule.infra.clock import Clock, id_maker
+from ferrule.infra.clock import Clock
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.persistence import RedactionSettings, ResultSettings
 from ferrule.model.result import Pending, Result
 from ferrule.model.retry import RetrySettings
-from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
-from ferrule.model.surface import SurfaceSettings
+from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.check import unsatisfied
 from ferrule.runtime.approval.inbox import Accept
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.notices import Notices
 from ferrule.runtime.approval.waiting import Waiting
-from ferrule.runtime.executors.caching import Cache
-from ferrule.runtime.executors.function import delegation_of
-from ferrule.runtime.executors.transports import TransportExecutor
-from ferrule.runtime.functions.function_tools import joined
-from ferrule.runtime.pipeline.breaker import Breakers
-from ferrule.runtime.pipeline.live import InFlight
-from ferrule.runtime.pipeline.retries import RetryBudgets
-from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import engine_of
-from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.policy.load import joined_groups, ordered, refuse_errors
 from ferrule.runtime.policy.read import read_text, read_value
 from ferrule.runtime.policy.records import PolicySet
-from ferrule.runtime.redaction.redactor import KnownSecrets
-from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.runtime.surface.search_tool import SearchExecutor
-from ferrule.settings import SecretSettings, Settings
+from ferrule.settings import Settings
 from ferrule.workspace.releases import catalog_in_memory
 from ferrule.workspace.workspace import Workspace
 
-_NO_FILES = Settings(secrets=SecretSettings(env_file=""))
-"""An app without a workspace reads no file of secrets."""
+_QUIET = Settings(redaction=RedactionSettings(well_known=False))
+"""The settings of an app that has none of its own: a test's made-up tokens stay as they are."""
 
 
 @asynccontextmanager
@@ -84,7 +66,7 @@ async def memory_app(
     key: ApprovalKey | None = None,
     records_behind: bool = True,
     tends: bool = False,
-    scheduler: SchedulerPolicy = DEFAULT_POLICY,
+    scheduler: SchedulerPolicy | None = None,
     results: ResultSettings | None = None,
     redaction: RedactionSettings | None = None,
     retries: RetrySettings | None = None,
@@ -101,139 +83,92 @@ async def memory_app(
     transport they name. `settings`: what a ferrule.toml would say about the network, secrets and the systems behind tools.
     """
     time = clock or Clock()
-    used = store or MemoryStore(clock=time.now)
-    parts = _parts(
-        used, time, key or ApprovalKey.in_memory(), catalog or _compiled(definitions or {}), policy,
-        tools=tools, executors=executors, hooks=hooks, classifiers=classifiers, records_behind=records_behind, tends=tends,
-        scheduler=scheduler, results=results or ResultSettings(), redaction=redaction,
-        retries=retries or RetrySettings(), environment=environment,
-        payloads=payloads, settings=settings or _NO_FILES, notifiers=notifiers,
-    )  # fmt: skip
-    async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(App(parts))
-        for sink in sinks:
-            follower = Follower(used, sink, source=parts.name)
-            follower.start()
-            stack.push_async_callback(follower.aclose)
-        stack.push_async_callback(used.flush)
-        yield app
-
-
-def _parts(
-    store: MemoryStore,
-    clock: Clock,
-    key: ApprovalKey,
-    catalog: CatalogView,
-    policy: str,
-    *,
-    tools: Iterable[Any],
-    executors: Sequence[Executor],
-    hooks: Sequence[Hook],
-    classifiers: Iterable[Classifier],
-    records_behind: bool,
-    tends: bool,
-    scheduler: SchedulerPolicy,
-    results: ResultSettings,
-    redaction: RedactionSettings | None,
-    retries: RetrySettings,
-    environment: Mapping[str, str] | None,
-    payloads: PayloadStore | None,
-    settings: Settings,
-    notifiers: Sequence[Notifier],
-) -> Parts:
-    new_id = id_maker(clock)
-    known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
-    env = os.environ if environment is None else environment
-    redactor = KnownSecrets(redaction or RedactionSettings(well_known=False), env)
-    view, functions = joined(
-        catalog,
-        tools,
-        environment=env,
-        on_secret=redactor.add,
-        threads=settings.functions.threads,
-        processes=settings.functions.processes,
-        isolate=settings.functions.isolate,
-    )
-    elsewhere = Path(tempfile.gettempdir())
-    client = Network(settings, env, elsewhere, redactor.add).client()
-    around = surroundings_of(
-        client, settings, env, elsewhere, redactor.add, tick=clock.seconds, now=clock.now,
-        key=key, redactor=redactor,
-    )  # fmt: skip
-    kept = Path(tempfile.gettempdir()) / f"ferrule-{os.urandom(8).hex()}"
-    outside = Outside(lambda: client, lambda client: around, settings, clock.seconds, kept)
-    functions.delegation = lambda: delegation_of(outside.surroundings)
-    runs = (
-        SearchExecutor(new_id, SurfaceSettings()),
-        *executors,
-        functions,
-        TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values()),
-    )
-    accepted: list[dict[str, Any]] = []
-    notices = Notices(notifiers, "memory") if notifiers else None
-    let_go = () if notices is None else (notices.aclose,)
-    services = Services(
-        store=store,
-        now=clock.now,
-        tick=clock.tick,
-        sealing=key,
-        unsatisfied=unsatisfied,
-        call_facts=call_facts,
-        scheduler=Scheduler(scheduler),
-        live=InFlight(),
-        budgets=RetryBudgets(retries),
-        breakers=Breakers(retries, clock.seconds),
-        classifiers=known,
-        hooks=tuple(hooks),
-        redactor=redactor,
-        payloads=payloads or (MemoryPayloads(clock.now) if results.store == "files" else None),
-        results=results,
-        retries=retries,
+    chosen = _settings(
+        settings,
         records_behind=records_behind,
-        parked=notices.tell if notices is not None else lambda request: None,
+        scheduler=scheduler,
+        results=results,
+        redaction=redaction,
+        retries=retries,
     )
-    return Parts(
-        store=store,
-        clock=clock,
-        new_id=new_id,
-        catalog=view,
-        load_policy=lambda: policy_engine(policy, accepted, known),
-        policy_state=lambda: len(accepted),
-        executors=runs,
-        key=key,
-        services=services,
-        readiness=Here(
-            functions.can_run, missing=lambda tool: missing_secrets(tool, around.vault, settings, executors)
-        ),
-        name="memory",
-        notices=notices,
-        cache=Cache(settings.cache, clock.seconds),
-        accept_rule=lambda identity: _accepting(accepted, store, identity),
-        outside=outside,
-        tends=tends,
-        closing=(*let_go, lambda: shutil.rmtree(kept, ignore_errors=True)),
-    )
+    with tempfile.TemporaryDirectory(prefix="ferrule-", ignore_cleanup_errors=True) as folder:
+        workspace = Workspace(Path(folder), chosen, has_settings_file=False)
+        parts = assemble(
+            workspace,
+            catalog or _compiled(definitions or {}),
+            store or MemoryStore(clock=time.now),
+            time,
+            os.environ if environment is None else environment,
+            Overrides(
+                tools=tuple(tools),
+                has_module_namespaces=True,
+                executors=tuple(executors),
+                hooks=tuple(hooks),
+                classifiers=tuple(classifiers),
+                notifiers=tuple(notifiers),
+                policy=PolicyText(policy),
+                key=key or ApprovalKey.in_memory(),
+                why_ended=never_ended,
+                payloads=payloads or (MemoryPayloads(time.now) if chosen.results.store == "files" else None),
+                tends=tends,
+            ),
+        )
+        async with run_app(parts, feed(parts, workspace, sinks)) as app:
+            yield app
 
 
-def policy_engine(
-    text: str, accepted: Sequence[Mapping[str, Any]] = (), classifiers: Mapping[str, Classifier] | None = None
-) -> PolicyEngine:
-    """The engine of a policy.toml with this text, and of rules that were accepted since. Raises PolicyError."""
-    reads = [read_text(text, "policy_settings", "policy.toml")]
-    if accepted:
-        reads.append(read_value({"rules": [dict(rule) for rule in accepted]}, "local_settings", "accepted", file=""))
-    refuse_errors(reads)
-    files = ordered(read.file for read in reads)
-    return engine_of(PolicySet(files=files, groups=joined_groups(files), root="/", home=""), classifiers)
+def never_ended(channel: str, now: int) -> str | None:
+    """Says of every key that it is valid: apps in memory have none."""
+    return None
 
 
-def _accepting(accepted: list[dict[str, Any]], store: MemoryStore, identity: Identity) -> Accept:
-    async def accept(update: dict[str, object]) -> None:
-        rule = update.get("rule")
-        accepted.append({**(rule if isinstance(rule, dict) else update), "id": f"accepted-{len(accepted)}"})
-        store.bump()
+class PolicyText:
+    """The policy of an app in memory: the text of a policy.toml, and the rules that were accepted since."""
 
-    return accept
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._accepted: list[dict[str, Any]] = []
+
+    def load(self, classifiers: Mapping[str, Classifier]) -> PolicyEngine:
+        """Reads the text. Raises PolicyError."""
+        reads = [read_text(self._text, "policy_settings", "policy.toml")]
+        if self._accepted:
+            reads.append(read_value({"rules": self._accepted}, "local_settings", "accepted", file=""))
+        refuse_errors(reads)
+        files = ordered(read.file for read in reads)
+        return engine_of(PolicySet(files=files, groups=joined_groups(files), root="/", home=""), classifiers)
+
+    def state(self) -> object:
+        """Returns how many rules were accepted."""
+        return len(self._accepted)
+
+    def acceptor(self, identity: Identity, store: Store, clock: Clock) -> Accept:
+        """Keeps accepted rules as long as the app lives."""
+
+        async def accept(update: dict[str, object]) -> None:
+            rule = update.get("rule")
+            values = rule if isinstance(rule, dict) else update
+            self._accepted.append({**values, "id": f"accepted-{len(self._accepted)}"})
+            store.bump()
+
+        return accept
+
+
+def _settings(
+    settings: Settings | None,
+    *,
+    records_behind: bool,
+    scheduler: SchedulerPolicy | None,
+    results: ResultSettings | None,
+    redaction: RedactionSettings | None,
+    retries: RetrySettings | None,
+) -> Settings:
+    """The settings with what was named by itself."""
+    named = {"scheduler": scheduler, "results": results, "redaction": redaction, "retries": retries}
+    chosen = replace(settings or _QUIET, **{name: value for name, value in named.items() if value is not None})
+    if chosen.namespace is None:
+        chosen = replace(chosen, namespace="memory")
+    return chosen if records_behind else replace(chosen, ledger=replace(chosen.ledger, read_only="durable"))
 
 
 def _compiled(definitions: Mapping[str, str]) -> CatalogView:

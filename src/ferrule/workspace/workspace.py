@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from ferrule.contracts.registry import late
 from ferrule.contracts.rule import RuleSettings
+from ferrule.definitions.compiler import pool
 from ferrule.definitions.compiler.cache import Cache, cache_folder, own_key, stat_of
 from ferrule.definitions.compiler.check import check_library, merge
 from ferrule.definitions.compiler.discover import Walk, load
@@ -38,13 +39,13 @@ from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.workspace.check_pool import Checked, check_tasks, decode
 from ferrule.workspace.parts import page_of, parts, rule_pages
 
-_check_shared: Callable[..., list[Checked]] = late("ferrule.definitions.compiler.pool:run")
-_check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.runtime.policy.check:check_policy")
-_function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:names_in")
-_imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
-_demand_engine: Callable[..., None] = late("ferrule.runtime.policy.check:demand_engine")
+if TYPE_CHECKING:
+    from ferrule.workspace.policy_files import PolicyFiles
+
 _demand_network: Callable[..., None] = late("ferrule.workspace.network_check:demand_network")
-_policy_files: Callable[..., dict[str, Path]] = late("ferrule.runtime.policy.check:policy_files")
+_policy: Callable[[Path, Settings], PolicyFiles] = late(
+    "ferrule.workspace.policy_files:PolicyFiles"
+)  # brings the engine
 
 Progress = Callable[[int, int], None]
 """Told how many files are done, and how many there are."""
@@ -182,7 +183,7 @@ class Workspace:
         """Raises ExtraMissing if the policy, or the policy files among these paths, need an engine that is not installed."""
         if "engine" in self.settings.policy:  # the engine that needs no extra is the default
             chosen = {os.path.abspath(path) for path in paths or (self.root,)}
-            _demand_engine(self.root, self.settings.policy, None if str(self.root) in chosen else chosen)
+            _policy(self.root, self.settings).demand_engine(None if str(self.root) in chosen else chosen)
 
     def compile(self, paths: Sequence[str | Path] = ()) -> Iterator[CompiledFile]:
         """The definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
@@ -235,7 +236,7 @@ class Workspace:
                 if progress is not None:
                     progress(len(checked), len(tasks))
             return checked
-        return _check_shared(
+        return pool.run(
             tasks,
             lambda batch: check_tasks(batch, settings),
             decode,
@@ -299,15 +300,8 @@ class Workspace:
         chosen = {os.path.abspath(path) for path in paths or (self.root,)}
         is_whole = str(self.root) in chosen
         wanted = [name for name, path in files.items() if is_whole or str(path) in chosen]
-        found = self._found_in_policy(library) if wanted else {}
+        found = _policy(self.root, self.settings).check(library, self.namespace) if wanted else {}
         return [self._policy_report(name, files[name], found.get(name, ())) for name in wanted]
-
-    def _found_in_policy(self, library: Library) -> dict[str, tuple[Diagnostic, ...]]:
-        modules = self.settings.functions.modules
-        functions = _function_names(self.root, modules) if modules else frozenset()
-        mcp = self.settings.mcp
-        imported = _imported_names(self.root, mcp) if mcp.servers else frozenset()
-        return _check_policy(self.root, self.settings.policy, library, self.namespace, functions, imported)
 
     def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
         text = load(str(path), name).data.decode("utf-8", errors="replace")
@@ -319,7 +313,7 @@ class Workspace:
         usual = (self.root / name for name in _POLICY_FILES)
         if not self.has_settings_file or not (self.settings.policy or any(map(os.path.lexists, usual))):
             return {}
-        return _policy_files(self.root, self.settings.policy)
+        return _policy(self.root, self.settings).paths()
 
     def _shared(self, library: Library, settings: RuleSettings) -> dict[str, list[Diagnostic]]:
         shared: dict[str, list[Diagnostic]] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.cli.show.progress_text import progress_line, size
-from ferrule.model.progress import PROGRESS_STATUSES, Progress
+from ferrule.model.progress import Progress, ProgressStatus
 
 _count = st.none() | st.integers(0, 2**62)
 _text = st.text(max_size=60)
@@ -21,7 +23,7 @@ _content = st.none() | st.lists(
         Progress,
         invocation_id=st.just("inv_1"),
         sequence=st.integers(1, 10**9),
-        status=st.sampled_from(PROGRESS_STATUSES),
+        status=st.sampled_from(get_args(ProgressStatus)),
         timestamp=st.just(0),
         message=_text,
         percent=st.none() | st.floats(0, 100),

@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.dialects.adl import DIALECT
 from ferrule.model.tool import Tool
+from tests.definitions.dialects.emitting import emit_adl
 from tests.definitions.dialects.manifests import compiled, manifest
 
 
@@ -28,7 +28,7 @@ def test_emit_reports_what_adl_cannot_say() -> None:
         approval_required=True,
     )
     value: Any
-    value, losses, demands = DIALECT.emit(tool)
+    value, losses, demands = emit_adl(tool)
     assert value["spec"]["tools"] == [
         {
             "id": "send_mail",
@@ -58,7 +58,7 @@ def test_a_name_taken_by_a_built_in_is_changed() -> None:
         tool_kind="function",
         dialect="aml",
     )
-    value: Any = DIALECT.emit(tool).value
+    value: Any = emit_adl(tool).value
     assert value["spec"]["tools"][0]["id"] == "read_"
 
 
@@ -78,8 +78,8 @@ def test_what_other_dialects_emit_is_stable_after_one_turn(name: str, descriptio
         tags=tuple(tags),
         input_schema=msgspec.Raw(b'{"type":"object"}'),
     )
-    value: Any = DIALECT.emit(foreign).value
+    value: Any = emit_adl(foreign).value
     (tool,) = compiled(manifest(tools=value["spec"]["tools"])).tools
-    again: Any = DIALECT.emit(tool).value
+    again: Any = emit_adl(tool).value
     assert again["spec"]["tools"] == value["spec"]["tools"]
     assert tool.description == (description if description.strip() else tool.name) and tool.tool_kind == "function"

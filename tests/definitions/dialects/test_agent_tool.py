@@ -13,6 +13,7 @@ from ferrule.definitions.dialects.agent_tool import DIALECT, kind_of
 from ferrule.model.document import Source
 from ferrule.model.tool import FACT_NAMES
 from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compiled, document
+from tests.definitions.dialects.emitting import emit_agent_tool
 from tests.definitions.dialects.test_oxp import values
 
 RECORDS: dict[str, dict[str, Any]] = {
@@ -107,8 +108,8 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(
         value: Any = declaration | {"tool_interface": interface, "permission_profile": profile}
     else:
         value = [declaration | {"interface_ref": "i1", "permission_profile_ref": "p1"}, interface, profile]
-    emitted: Any = DIALECT.emit(compiled(value)).value
-    assert DIALECT.emit(compiled(emitted)).value == emitted
+    emitted: Any = emit_agent_tool(compiled(value)).value
+    assert emit_agent_tool(compiled(emitted)).value == emitted
     by_kind = {kind_of(record): record for record in emitted}
     kinds = ("declaration", "interface", "permission_profile")
     for kind, unknown in zip(kinds, (one, two, three), strict=True):

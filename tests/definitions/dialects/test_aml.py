@@ -15,6 +15,7 @@ from ferrule.model.document import Issue, Source
 from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import SafetyFacts, Tool
 from tests.definitions.dialects.aml_files import compiled, document
+from tests.definitions.dialects.emitting import emit_aml
 from tests.definitions.rules.cases import HERE
 
 BASES = HERE / "bases"
@@ -255,7 +256,7 @@ def test_parse_emit_parse_is_stable(default: Any, name: str, extra: Any, key: st
     value["interface"]["input"]["properties"]["text"]["default"] = default
     value[key] = extra
     changed = compiled_tool(value, "shop")
-    once = str(DIALECT.emit(changed).value)
+    once = str(emit_aml(changed).value)
     (parsed,) = compiled(once).tools
     assert payload(parsed) == value
-    assert DIALECT.emit(parsed).value == once
+    assert emit_aml(parsed).value == once

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.dialects.aml import DIALECT
 from ferrule.model.tool import SafetyFacts, Tool, raw
 from tests.definitions.dialects.aml_files import compiled, document
+from tests.definitions.dialects.emitting import emit_aml
 from tests.definitions.rules.cases import HERE
 
 BASES = HERE / "bases"
@@ -17,7 +17,7 @@ BASES = HERE / "bases"
 @pytest.mark.parametrize("path", sorted((BASES / "tools").glob("*.tool.md")), ids=lambda path: path.name)
 def test_an_emitted_tool_compiles_to_the_same(path: Any) -> None:
     (tool,) = compiled(path.read_text(encoding="utf-8")).tools
-    text, losses, demands = DIALECT.emit(tool)
+    text, losses, demands = emit_aml(tool)
     assert (losses, demands) == ((), ())
     assert compiled(str(text)).tools == (tool,)
 
@@ -38,7 +38,7 @@ def test_a_foreign_tool_is_emitted_with_a_report_of_losses() -> None:
         approval_required=True,
         max_calls_per_run=2,
     )
-    text, losses, demands = DIALECT.emit(tool)
+    text, losses, demands = emit_aml(tool)
     value: Any = document(str(text)).value
     assert (value["tool_id"], value["version"], value["status"]) == ("shop-sendmail", "0.1.0", "active")
     assert (value["type"], value["approval_required"], value["max_calls_per_run"]) == ("action", True, 2)
@@ -89,7 +89,7 @@ def test_a_foreign_tool_gets_the_type_its_facts_allow(facts: dict[str, Any], exp
         input_schema=raw(True),
         output_schema=raw({"type": "array"}),
     )
-    value: Any = document(str(DIALECT.emit(tool).value)).value
+    value: Any = document(str(emit_aml(tool).value)).value
     assert value["type"] == expected
     assert value["interface"]["output"]["properties"]["value"] == {"type": "array"}
     assert (value["tool_id"], value["status"], value["meta"]["description"]) == ("tool-a", "disabled", "a")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ferrule.definitions.dialects.oxp import DIALECT
 from ferrule.model.tool import FACT_NAMES, Tool, raw
+from tests.definitions.dialects.emitting import emit_oxp
 from tests.definitions.dialects.oxp_definitions import compiled
 
 
@@ -22,7 +22,7 @@ def test_a_tool_of_another_dialect_is_emitted_with_its_losses() -> None:
         inferred_facts=tuple(name for name in FACT_NAMES if name != "is_read_only"),
         input_schema=raw({"$defs": {"a": {}}, "properties": {"to": {"$ref": "#/$defs/a"}, "x": True}}),
     )
-    emitted, losses, _ = DIALECT.emit(tool)
+    emitted, losses, _ = emit_oxp(tool)
     assert isinstance(emitted, dict)
     assert emitted["id"] == "my_mail.send_mail@1.0.0"
     parameters = {"properties": {"to": {"description": "to"}, "x": {"description": "x"}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.reporters.excerpt import _columns, cleaned, excerpt
+from ferrule.definitions.reporters.excerpt import cleaned, columns, excerpt
 
 
 def test_a_plain_word_is_underlined_exactly() -> None:
@@ -62,4 +62,4 @@ def test_property_any_line_and_place_gives_a_printable_excerpt_with_its_carets_i
     assert shown.text.isprintable()
     assert shown.carets >= 1
     assert shown.indent <= 82
-    assert _columns(shown.text) <= 84
+    assert columns(shown.text) <= 84

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from ferrule.app.app import App
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.hooks.guardrail_agents import agents_in
-from ferrule.runtime.hooks.guardrail_records import FiredRuns
-from ferrule.runtime.hooks.guardrail_set import around, guardrails_of
+from ferrule.runtime.hooks.guardrail_set import around
+from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import ScriptedApprover, memory_app
-from tests.runtime.hooks.answering import answering, local_client
+from tests.runtime.hooks.answering import answering
 from tests.runtime.hooks.guarding import ENV, hooks_of, program, settings
 from tests.spec.scene import BERN, TRUSTED, Scene, Spy, TestHook, made, played, scene
 from tests.spec.test_dialect_calls import CITY, shop
@@ -281,17 +281,17 @@ async def test_sensitive_arguments_are_not_shown_and_stay_what_they_are() -> Non
 
 
 @asynccontextmanager
-async def desk(
-    more: str, answer: Callable[[dict[str, Any]], Any], fired: FiredRuns | None = None, *said: Any, **shop_says: str
-) -> AsyncIterator[Any]:
+async def desk(more: str, answer: Callable[[dict[str, Any]], Any], **shop_says: str) -> AsyncIterator[App]:
     """The agent `desk` with two tools; `more` is what its file says about guardrails."""
-    definitions = shop(more=more, **shop_says)
-    async with memory_app(definitions=definitions) as app:
-        catalog = app.catalog
     with answering(lambda body: msgspec.json.encode(answer(msgspec.json.decode(body)))) as server:
-        guardrails = (settings(kind="http", url=server.url, secret_env="GUARD_SECRET"), *said)
-        hooks = guardrails_of(guardrails, agents_in(catalog), Path(), ENV, local_client, fired)
-        async with memory_app(catalog=catalog, executors=[Spy(default={})], policy=TRUSTED, hooks=hooks) as app:
+        guardrail = settings(kind="http", url=server.url, secret_env="GUARD_SECRET")
+        async with memory_app(
+            definitions=shop(more=more, **shop_says),
+            executors=[Spy(default={})],
+            policy=TRUSTED,
+            settings=Settings(guardrails=(guardrail,), network=NetworkSettings(allow=("127.0.0.1",))),
+            environment=ENV,
+        ) as app:
             yield app
 
 
@@ -316,6 +316,7 @@ async def test_a_named_guardrail_that_is_not_configured_blocks_the_agent_alone()
     """AML-100: at run time a declared protection that is not there is never skipped."""
     async with desk("guardrails: {tool_output: [{ref: pii-scan}]}", lambda told: {"score": 0}) as app:
         outcome = await app.surface(agent="desk").call("look", CITY)
+        assert isinstance(outcome, Result) and outcome.error is not None and outcome.error.message is not None
         assert outcome.error.error_code == "guardrail_missing" and outcome.error.error_class == "hook_blocked"
         assert "'pii-scan'" in outcome.error.message and "ferrule.toml" in outcome.error.message
         assert await code(app.surface()) is None
@@ -337,13 +338,12 @@ async def test_a_fired_input_guardrail_blocks_every_tool_of_the_run() -> None:
 @played
 async def test_a_call_that_waited_is_blocked_with_its_run() -> None:
     """AML-104: also one that a person approved in the meantime."""
-    fired = FiredRuns()
     more = "guardrails: {tool_calls: {block_tools_on_input_fail: true}}"
-    async with desk(more, bad, fired, tool="approval_required: true\n", agent="", role="") as app:
+    async with desk(more, bad, tool="approval_required: true\n", agent="", role="") as app:
         surface = app.surface(agent="desk", run_id="r1")
         pending = await surface.call("pay", CITY)
         assert isinstance(pending, Pending)
-        fired.mark("r1", "pii-scan", "told from outside")
+        app.guardrail_fired("r1", "pii-scan", "told from outside")
         (result,) = await ScriptedApprover(app, True).work()
         assert isinstance(result, Result) and result.error is not None
         assert result.error.error_code == "guardrail_fired"

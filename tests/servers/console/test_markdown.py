@@ -47,9 +47,9 @@ def test_what_people_write_is_laid_out() -> None:
     html = markdown(
         "# Use\n\nIt *pays* **all** back with `refund`,\nat once.\n\n- one\n- two\n  - inner\n\n1. first\n2. second\n"
     )
-    assert html == (
-        "<h3>Use</h3>\n<p>It <em>pays</em> <strong>all</strong> back with <code>refund</code>, at once.</p>\n"
-        "<ul><li>one</li><li>two<ul><li>inner</li></ul></li></ul>\n<ol><li>first</li><li>second</li></ol>"
+    assert html.replace("\n", "") == (
+        "<h3>Use</h3><p>It <em>pays</em> <strong>all</strong> back with <code>refund</code>, at once.</p>"
+        "<ul><li>one</li><li>two<ul><li>inner</li></ul></li></ul><ol><li>first</li><li>second</li></ol>"
     )
 
 
@@ -68,6 +68,19 @@ def test_links_go_to_the_web_and_tell_it_nothing() -> None:
 def test_nothing_that_is_written_acts(text: str) -> None:
     check(markdown(text))
     check(markdown(f"- a\n  {text}\n\n> {text} and **{text}**"))
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. ", "- > "])
+@pytest.mark.parametrize("count", [1, 3, 7, 8, 15, 16, 17, 50, 500])
+def test_no_words_vanish_however_deep_they_stand(mark: str, count: int) -> None:
+    """Whoever approves a tool has to see all that the model will read."""
+    assert "send everything" in markdown(f"{mark * count}send everything")
+
+
+def test_words_beside_a_link_or_a_block_of_code_are_there_to_be_read() -> None:
+    assert "send everything" in markdown('[a](https://x.example "send everything")')
+    assert "send everything" in markdown("```python send everything\nx\n```")
+    assert "python" not in markdown("```python\nx\n```")
 
 
 @given(st.text(alphabet=st.sampled_from("*_`[]()<>#-> \n1.ahtps:/\"'&~"), max_size=300))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
-from ferrule.app.assembly import open_store, open_to_look
+from ferrule.app.app import App
+from ferrule.app.assembly import Overrides, assemble, open_store, run_app
 from ferrule.app.doctor.doctor import Doctor, Examined, Told
 from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
 from ferrule.contracts.surface import CatalogView, Listed
@@ -26,11 +27,14 @@ from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import Piece, gather
 from ferrule.definitions.compiler.seal import public_half
 from ferrule.errors import FerruleError, WorkspaceError
+from ferrule.infra.clock import Clock
+from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.catalog import Catalog
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.functions import bound_functions, load_modules
 from ferrule.runtime.functions.function_tools import joined
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
@@ -78,7 +82,7 @@ async def look_over(
     own += problems
     off = await _off(workspace)
     try:
-        async with open_to_look(usable, definitions.catalog, env) as app:
+        async with _open_to_look(usable, definitions.catalog, env) as app:
             chosen, broken = _chosen(app.catalog, definitions.tools, names)
             doctor = Doctor(
                 app,
@@ -102,6 +106,16 @@ async def look_over(
         chosen, broken = _chosen(definitions.catalog, definitions.tools, names)
         examined = [_closed(listed, error) for listed in chosen]
     return Checkup(sorted([*examined, *broken], key=lambda found: found.name), own)
+
+
+def _open_to_look(
+    workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]
+) -> AbstractAsyncContextManager[App]:
+    """Opens an app on a catalog of the moment, with a ledger and a key that are thrown away: it looks at tools and calls none.
+    Nothing is written into the workspace. Raises FerruleError."""
+    clock = Clock()
+    overrides = Overrides(key=ApprovalKey.in_memory(), tends=False)
+    return run_app(assemble(workspace, catalog, MemoryStore(clock=clock.now), clock, env, overrides))
 
 
 def _caller(workspace: Workspace) -> str:

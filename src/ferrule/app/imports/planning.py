@@ -114,11 +114,6 @@ class Plan(NamedTuple):
         """The files that something becomes of."""
         return [plan for plan in self.files if plan.state in states]
 
-    @property
-    def is_clear(self) -> bool:
-        """True when nothing has to be decided."""
-        return not self.of(*HINDERED)
-
 
 def planned(
     root: Path, record: ImportRecord, last: Kept | None, files: Mapping[str, str], wishes: Wishes = UNDECIDED

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from ferrule.errors import SettingsError
+from ferrule.infra.toml_values import key, value
 from ferrule.settings import FILE_NAME
 
 _HEADER = re.compile(r"^[ \t]*\[{1,2}[^\]\n]*\]{1,2}[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def with_bound(text: str, bind: Mapping[str, str]) -> str:
@@ -61,29 +60,6 @@ def with_member(text: str, path: tuple[str, ...], name: str, member: Any) -> str
         if _says(attempt, wanted):
             return attempt
     raise SettingsError(f"write this into [{'.'.join(path)}] of {FILE_NAME} yourself: {key(name)} = {value(member)}")
-
-
-def key(name: str) -> str:
-    """A key as TOML writes it."""
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def value(member: Any) -> str:
-    """A text, number, list or mapping as TOML writes it, on one line."""
-    match member:
-        case dict():
-            return "{ " + ", ".join(f"{key(name)} = {value(inner)}" for name, inner in member.items()) + " }"
-        case list() | tuple():
-            return "[" + ", ".join(map(value, member)) + "]"
-        case str():
-            return _text(member)
-        case _:
-            return json.dumps(member)
-
-
-def _text(text: str) -> str:
-    """JSON's way of writing texts is TOML's, too, but for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _spelled(name: str) -> str:

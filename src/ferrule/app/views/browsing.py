@@ -23,7 +23,6 @@ from ferrule.schema.internal_fields import model_schema
 
 Effect = Literal["reads", "writes", "destroys", "depends"]
 """What a tool does to the world: `depends` on its input, when a fact is asked per call."""
-EFFECTS: tuple[Effect, ...] = get_args(Effect)
 Facet = Literal["namespace", "dialect", "effect", "risk", "owner", "lifecycle", "approval", "switch", "findings"]
 FACETS: tuple[Facet, ...] = get_args(Facet)
 NOBODY = "-"

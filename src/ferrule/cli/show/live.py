@@ -1,6 +1,6 @@
 """Live views on a terminal: the bar of one call, and a batch with one line per call, in place.
 
-Loaded late, because it brings rich. `watching` and `batch_view` have the plain views for everything that is no terminal.
+`watching` and `batch_view` have the plain views for everything that is no terminal; `screen` draws.
 """
 
 from __future__ import annotations
@@ -11,73 +11,45 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.progress import (
-    Progress as Bars,
-)
-from rich.spinner import Spinner
-from rich.table import Column, Table
-from rich.text import Text
-
 from ferrule.cli.show.batch_view import labels_of, told_of, word_of
 from ferrule.cli.show.progress_text import STILL, facts_of, message_of, parts_of
+from ferrule.cli.show.screen import Piece, Room, Screen, can_write, fit, pad
+from ferrule.definitions.reporters.excerpt import columns
 from ferrule.model.progress import Progress
 
 _EVERY = 0.1
 """Seconds between messages above the bar; of those in between the bar shows the last."""
-
-
-class _Facts(ProgressColumn):
-    """Percent, steps, bytes and lines, as far as the tool tells."""
-
-    def render(self, task: Task) -> Text:
-        """The latest."""
-        return Text(task.fields["facts"], no_wrap=True)
+_BAR = 24
+_NARROW = 20
+"""Columns that words keep beside the bar; on a narrower terminal the bar goes."""
 
 
 class LiveBar:
     """Somebody at a terminal watches a call."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._bars = Bars(
-            SpinnerColumn(),
-            TextColumn(
-                "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
-            ),
-            BarColumn(24),
-            _Facts(),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            expand=True,
-        )
-        self._task = self._bars.add_task("", total=None, facts="")
+        self._screen = Screen(self._draw)
+        self._began = time.monotonic()
+        self._words = ""
+        self._percent: float | None = None
+        self._facts = ""
         self._said = ""
         self._next = 0.0
+        self._full, self._empty = ("━", "─") if can_write("━─") else ("#", "-")
 
     def __enter__(self) -> LiveBar:
-        self._bars.start()
+        self._screen.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bars.stop()
+        self._screen.__exit__(kind, error, trace)
 
     def begin(self, invocation_id: str, words: str) -> None:
         """Show which call it is."""
-        self._print(words, "dim")
-        self._bars.update(self._task, description=invocation_id)
+        self._screen.say(words, "dim")
+        self._words = invocation_id
 
     def said(self, said: Progress) -> None:
         """Show how far it is; what is new in words goes above."""
@@ -86,30 +58,37 @@ class LiveBar:
             now = time.monotonic()
             if now >= self._next:
                 self._next = now + _EVERY
-                self._print(message)
+                self._screen.say(message)
             self._said = message
         for part in parts_of(said):
-            self._print(part, "cyan")
-        shown: dict[str, Any] = {}
+            self._screen.say(part, "cyan")
         if said.percent is not None:
-            shown |= {"total": 100.0, "completed": said.percent}
-        if facts := ", ".join(facts_of(said)):
-            shown["facts"] = facts
-        self._bars.update(self._task, description=self._said or said.status.replace("_", " "), **shown)
+            self._percent = said.percent
+        self._facts = ", ".join(facts_of(said)) or self._facts
+        self._words = self._said or said.status.replace("_", " ")
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
         """Show it above."""
         if words:
-            self._print(words, "yellow")
+            self._screen.say(words, "yellow")
 
-    def _print(self, words: str, style: str = "") -> None:
-        self._console.print(Text(words, style=style), soft_wrap=True)
+    def _draw(self, room: Room) -> list[list[Piece]]:
+        seconds = int(time.monotonic() - self._began)
+        end = f" {self._facts} {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        left = room.width - 2 - columns(end)
+        is_wide = left >= _NARROW + _BAR
+        words = max(left - _BAR - 1 if is_wide else left, _NARROW)
+        line = [Piece(f"{room.spinner} ", "green"), Piece(pad(fit(self._words, words), words))]
+        if is_wide:
+            full = round(_BAR * min(max(self._percent or 0.0, 0.0), 100.0) / 100)
+            line += [Piece(f" {self._full * full}", "cyan"), Piece(self._empty * (_BAR - full), "dim")]
+        return [[*line, Piece(end)]]
 
 
 @contextmanager
 def spinner(words: str) -> Iterator[None]:
     """Turns while something is waited for."""
-    with Console(stderr=True, highlight=False).status(Text(words)):
+    with Screen(lambda room: [[Piece(f"{room.spinner} ", "green"), Piece(words)]]):
         yield
 
 
@@ -126,18 +105,16 @@ class LiveBatch:
         self._labels = labels_of(names)
         self._states = ["planned"] * len(names)
         self._told = [""] * len(names)
-        self._console = Console(stderr=True, highlight=False)
-        self._spinner = Spinner("dots")
-        self._live = Live(get_renderable=self._drawn, console=self._console, transient=True, refresh_per_second=8)
+        self._screen = Screen(self._draw)
 
     def __enter__(self) -> LiveBatch:
-        self._live.start()
+        self._screen.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        self._screen.__exit__(kind, error, trace)
 
     def states(self, states: Sequence[str]) -> None:
         """Show where each call stands."""
@@ -150,29 +127,23 @@ class LiveBatch:
 
     def note(self, words: str) -> None:
         """Show it above."""
-        self._console.print(Text(words, style="yellow"), soft_wrap=True)
+        self._screen.say(words, "yellow")
 
-    def _drawn(self) -> RenderableType:
+    def _draw(self, room: Room) -> list[list[Piece]]:
         words = [word_of(state) for state in self._states]
-        room = max(self._console.height - _FEW, 1)
-        shown = self._chosen(words, room)
-        table = Table.grid(padding=(0, 1))
-        table.add_column(width=1)
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        for number in shown:
-            word, told = words[number], self._told[number]
-            style = _STYLES.get(word, "red")
-            is_busy = word in _BUSY
-            table.add_row(
-                self._spinner if is_busy else "",
-                Text(self._labels[number]),
-                Text(word, style=style),
-                Text(told if is_busy else "", style="dim"),
-            )
+        shown = self._chosen(words, max(room.height - _FEW, 1))
+        width = max((columns(words[number]) for number in shown), default=0)
+        lines = [self._line(number, words[number], width, room.spinner) for number in shown]
         hidden = len(words) - len(shown)
-        return Group(table, Text(f"and {hidden} more", style="dim")) if hidden else table
+        return [*lines, [Piece(f"and {hidden} more", "dim")]] if hidden else lines
+
+    def _line(self, number: int, word: str, width: int, turning: str) -> list[Piece]:
+        is_busy = word in _BUSY
+        return [
+            Piece(f"{turning if is_busy else ' '} {self._labels[number]} "),
+            Piece(pad(word, width), _STYLES.get(word, "red")),
+            Piece(f" {self._told[number]}" if is_busy else "", "dim"),
+        ]
 
     def _chosen(self, words: Sequence[str], room: int) -> list[int]:
         """The calls to show, in call order: those that go on before those that wait, those before what has ended."""

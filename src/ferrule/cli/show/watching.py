@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol
@@ -15,11 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ferrule.cli.show.progress_text import progress_line
-from ferrule.contracts.registry import late
 from ferrule.model.progress import Progress
-
-_bar: Callable[[], View] = late("ferrule.cli.show.live:LiveBar")
-_spinner: Callable[[str], AbstractContextManager[None]] = late("ferrule.cli.show.live:spinner")
 
 
 class View(Protocol):
@@ -89,7 +85,11 @@ def view_of(as_json: bool) -> View:
     """The view that fits whoever watches."""
     if as_json:
         return JsonView()
-    return _bar() if is_watched() else PlainView()
+    if not is_watched():
+        return PlainView()
+    from ferrule.cli.show.live import LiveBar
+
+    return LiveBar()
 
 
 def is_watched() -> bool:
@@ -99,7 +99,11 @@ def is_watched() -> bool:
 
 def spinning(words: str, is_quiet: bool) -> AbstractContextManager[Any]:
     """Shows that something is waited for, if a person looks."""
-    return PlainView() if is_quiet or not is_watched() else _spinner(words)
+    if is_quiet or not is_watched():
+        return PlainView()
+    from ferrule.cli.show.live import spinner
+
+    return spinner(words)
 
 
 async def tell(progress: AsyncIterator[Progress], view: View) -> None:

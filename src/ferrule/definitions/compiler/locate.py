@@ -7,17 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from ferrule.contracts.registry import late
-from ferrule.definitions.compiler.scalars import Composed
+from ferrule.definitions.compiler import json_text
+from ferrule.definitions.compiler.read import compose_all
 from ferrule.model.diagnostic import Diagnostic, Finding
 from ferrule.model.document import Document, Places, Span
 from ferrule.model.value import Path, dotted
-
-compose_all: Callable[..., list[Composed]] = late("ferrule.definitions.compiler.compose:compose_all")
-compose_json: Callable[[str], Composed] = late("ferrule.definitions.compiler.json_text:compose")
 
 
 class Located(NamedTuple):
@@ -32,7 +29,7 @@ class Located(NamedTuple):
 def places_of(document: Document) -> Places:
     """The places of a document that was parsed."""
     if document.syntax == "json":
-        return compose_json(document.text).places
+        return json_text.compose(document.text).places
     first_line = document.first_line if document.syntax == "front_matter" else 1
     documents = compose_all(document.text, first_line)
     return documents[document.index].places

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ferrule.contracts.registry import late
+from ferrule.definitions.compiler import json_text
 from ferrule.definitions.compiler.quick import quick_load
 from ferrule.definitions.compiler.scalars import Composed, Unparsable
 from ferrule.model.document import Document, Issue, Source, Syntax
 from ferrule.model.value import JsonValue
 
-compose_all: Callable[..., list[Composed]] = late("ferrule.definitions.compiler.compose:compose_all")
-load_json: Callable[[str], tuple[JsonValue, tuple[Issue, ...]]] = late("ferrule.definitions.compiler.json_text:load")
+compose_all: Callable[..., list[Composed]] = late("ferrule.definitions.compiler.compose:compose_all")  # brings PyYAML
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -27,7 +27,7 @@ def read(source: Source) -> list[Document]:
         if syntax == "front_matter":
             return _front_matter(source, text)
         if syntax == "json":
-            value, issues = load_json(text)
+            value, issues = json_text.load(text)
             return [Document(source, "json", text, 1, value, issues=issues)]
         return _yaml(source, text)
     except Unparsable as error:

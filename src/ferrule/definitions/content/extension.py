@@ -30,7 +30,6 @@ FIELDS = (
 )  # fmt: skip
 """The canonical fields of a tool: all but the dialect and its payload."""
 INSTEAD_OF, ORIGIN, MAPPINGS = "instead_of", "origin", "external_mappings"
-_BESIDE = frozenset({INSTEAD_OF, ORIGIN, MAPPINGS})
 _DERIVED = frozenset({"tool_id", "namespace", "name", "lifecycle", "tool_kind", "inferred_facts"})
 """Fields that every format gives without anybody having said them."""
 _IDLE = frozenset({"draft", "disabled", "requires_setup", "retired"})

@@ -7,13 +7,12 @@ from `model/builtin_tools.py`, and conversion from other dialects is `adl_emit.p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.contracts.registry import late
+from ferrule.contracts.dialect import Definition
 from ferrule.definitions.content.extension import stated
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, BuiltinTool
 from ferrule.model.credentials import is_literal_secret
@@ -24,7 +23,6 @@ from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Record, Tool, inferred, raw
 from ferrule.model.value import JsonValue, Path, dig
 
-_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.adl_emit:emitted")  # which reads with this
 FAMILY = "adl.inference-gateway.com"
 _NECESSARY = ("capabilities", "server", "language")
 _WRITTEN = re.compile(
@@ -110,10 +108,6 @@ class AdlDialect:
         payload = raw(_without_secrets(manifest))
         record = Record(kind="manifest", record_id=agent, dialect=self.name, version=version, payload=payload)
         return Compiled(tools, (record,))
-
-    def emit(self, tool: Tool) -> Emitted:
-        """A manifest with this tool alone."""
-        return _emitted(tool)
 
 
 def _text(manifest: dict[str, Any], *path: str) -> str | None:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import decoded, differences
 from ferrule.definitions.dialects.adl import IDENTIFIER, compiled_item
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
@@ -25,14 +24,6 @@ _OUTSIDE = re.compile("[^a-zA-Z0-9_]")
 _AGENT = re.compile("[a-z0-9-]+")
 _UNFIT = re.compile("[^a-z0-9]+")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-
-
-def emitted(tool: Tool) -> Emitted:
-    """A manifest with the tool alone, and what only our key in it says."""
-    agent, version = agent_of([tool])
-    found = written_tool(tool, agent, version)
-    value, demands = manifest_of([found.value], agent, version)
-    return Emitted(value, found.losses, (*found.demands, *demands))
 
 
 def agent_of(tools: Sequence[Tool], title: str = "") -> tuple[str, str]:

@@ -5,11 +5,10 @@ YAML documents. Records of running calls (invocations, results, events, …) are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.contracts.registry import late
+from ferrule.contracts.dialect import Definition
 from ferrule.definitions.content.extension import stated
 from ferrule.definitions.content.linkage import REFERRED_BY, replace_payload
 from ferrule.model.diagnostic import Finding
@@ -20,9 +19,6 @@ from ferrule.model.tool import Compiled, Record, Tool, raw
 
 VERSION = "0.2.0"
 RUNTIME = "runtime"
-_emitted: Callable[[Tool], Emitted] = late(
-    "ferrule.definitions.dialects.agent_tool_emit:emitted"
-)  # which reads with this
 
 IDS = {
     "interface": "interface_id",
@@ -182,10 +178,6 @@ class AgentToolDialect:
             record = Record(kind=kind, record_id=value[IDS[kind]], dialect=self.name, payload=raw(value))
             return Compiled(records=(record,))
         return Compiled((stated(compiled_declaration(value), value.get(EXTENSION)),))
-
-    def emit(self, tool: Tool) -> Emitted:
-        """The tool as four records: declaration, interface, execution profile, permission profile."""
-        return _emitted(tool)
 
 
 def compiled_declaration(value: dict[str, Any]) -> Tool:

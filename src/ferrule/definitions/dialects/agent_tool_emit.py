@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
 from ferrule.definitions.content.linkage import EMBEDDED_AS, REFERRED_BY
 from ferrule.definitions.dialects.agent_tool import IDS, VERSION, compiled_declaration
@@ -31,12 +30,6 @@ _ELSEWHERE = {
     "output_schema": ("output_schema",),
 }
 """Where an older or embedded record may say the same (AT-86)."""
-
-
-def emitted(tool: Tool) -> Emitted:
-    """The records, and what only our key in the declaration says."""
-    found = written_tool(tool)
-    return Emitted(records_of(tool, found.value), found.losses, found.demands)
 
 
 def written_tool(tool: Tool, beyond: tuple[str, ...] = (), is_plain: bool = False) -> Written:

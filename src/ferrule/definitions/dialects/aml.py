@@ -7,11 +7,10 @@ back by `aml_emit.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.contracts.registry import late
+from ferrule.contracts.dialect import Definition
 from ferrule.definitions.content.extension import stated
 from ferrule.definitions.content.sections import sections
 from ferrule.model.diagnostic import Finding
@@ -28,7 +27,6 @@ _NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_
 _NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
 """Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
-_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.aml_emit:emitted")  # which reads with this
 _MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
 _LARGEST = 2**63 - 1
 _START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
@@ -126,10 +124,6 @@ class AmlDialect:
         return Compiled(
             (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
         )
-
-    def emit(self, tool: Tool) -> Emitted:
-        """The tool as the text of an AML file."""
-        return _emitted(tool)
 
 
 def _kind(source: Source, value: dict[str, JsonValue]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
 from ferrule.definitions.content.yaml_text import yaml_text
 from ferrule.definitions.dialects.aml import compiled_tool
@@ -32,12 +31,6 @@ _NEAREST_STATUS = {"retired": "disabled"}
 BODY = "#body"
 """The key of a payload under which a conversion keeps the Markdown of a file; no front matter can have it unquoted."""
 _SENTENCE = re.compile(r"[^.!?\n]*[.!?]?")
-
-
-def emitted(tool: Tool) -> Emitted:
-    """The file's text, what it cannot say in AML's words, and what is still to be written."""
-    found = written_tool(tool)
-    return Emitted(text_of(found.value), found.losses, found.demands)
 
 
 def written_tool(

@@ -6,11 +6,10 @@ Runtime messages (calls, responses, errors) are not definitions and are not reco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.contracts.registry import late
+from ferrule.contracts.dialect import Definition
 from ferrule.definitions.content.extension import stated
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
@@ -24,8 +23,6 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LIKE_ID = re.compile(r"[^\s@/:]+\.[^\s@/:]+@[^\s@/:]*")
 _RAW_ID = re.compile(rb'"id"\s*:\s*"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@[0-9]')
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
-
-_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.oxp_emit:emitted")  # which reads with this
 
 
 """Keywords that schemas may have elsewhere and not in OXP (OXP-11)."""
@@ -126,10 +123,6 @@ class OxpDialect:
         wrapper = definition.value.get("input_schema")
         extension = wrapper.get(EXTENSION) if isinstance(wrapper, dict) else None
         return Compiled((stated(compiled_definition(definition.value), extension),))
-
-    def emit(self, tool: Tool) -> Emitted:
-        """The tool as an OXP definition."""
-        return _emitted(tool)
 
 
 def compiled_definition(value: dict[str, Any]) -> Tool:

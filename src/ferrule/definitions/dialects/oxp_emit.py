@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import as_json, decoded, differences
 from ferrule.definitions.dialects.oxp import compiled_definition
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, requirements_of, written
@@ -21,11 +20,6 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_]")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+")
 _FIRST_VERSION = "1.0.0"
 _SAYABLE = frozenset({"description", "version", "input_schema", "output_schema", "credentials"})
-
-
-def emitted(tool: Tool) -> Emitted:
-    """The definition, and what OXP's own members do not say."""
-    return written_tool(tool).emitted
 
 
 def written_tool(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.dialect import Emitted
 from ferrule.definitions.content.extension import FIELDS, ORIGIN, Origin, carried, decoded, differences, extension_of
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.diagnostic import Finding
@@ -65,11 +64,6 @@ class Written(NamedTuple):
     value: dict[str, Any]
     losses: tuple[Loss, ...]
     demands: tuple[Finding, ...]
-
-    @property
-    def emitted(self) -> Emitted:
-        """The same in the shape of the contract."""
-        return Emitted(self.value, self.losses, self.demands)
 
 
 def written(tool: Tool, words: Words, beyond: Iterable[str] = (), *, is_plain: bool = False) -> Written:

@@ -28,12 +28,12 @@ def excerpt(line: str, column: int, end_column: int, width: int = 100) -> Excerp
     start = min(max(column - 1, 0), len(line))
     end = min(max(end_column - 1, start), len(line))
     cells = [visible(character) for character in line[: max(end, start) + width]]
-    first, last = _window([_columns(cell) for cell in cells], start, end, width)
+    first, last = _window([columns(cell) for cell in cells], start, end, width)
     before = ELLIPSIS if first else ""
     after = ELLIPSIS if last < len(line) else ""
     shown = before + "".join(cells[first:last]) + after
-    indent = len(before) + _columns("".join(cells[first:start]))
-    marked = _columns("".join(cells[start : min(end, last)]))
+    indent = len(before) + columns("".join(cells[first:start]))
+    marked = columns("".join(cells[start : min(end, last)]))
     return Excerpt(shown.rstrip() if not after else shown, indent, max(1, marked))
 
 
@@ -73,8 +73,8 @@ def cleaned(text: str) -> str:
     return "".join(" " if character in "\n\t" else visible(character) for character in text)
 
 
-def _columns(text: str) -> int:
-    """Terminal columns a text takes."""
+def columns(text: str) -> int:
+    """Returns the columns of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     return sum(_cell_width(character) for character in text)

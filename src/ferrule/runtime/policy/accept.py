@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ferrule.errors import PolicyError
+from ferrule.infra import toml_values
 from ferrule.runtime.policy.load import refuse_errors
 from ferrule.runtime.policy.read import read_text
 
@@ -20,7 +19,6 @@ _HEADER = """\
 # Rules accepted in this workspace, kept by `ferrule`. They count as `local_settings`:
 # an ask or deny of any other source, and what a definition requires, is stronger.
 """
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def accept_suggestion(path: Path, update: Mapping[str, Any], by: str, at: str) -> str:
@@ -56,28 +54,7 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 def _table(rule: Mapping[str, Any]) -> str:
     keys = ["id", *(key for key in rule if key != "id")]
-    return "[[rules]]\n" + "".join(f"{_key(key)} = {_value(rule[key])}\n" for key in keys)
-
-
-def _value(value: Any) -> str:
-    match value:
-        case dict():
-            return "{ " + ", ".join(f"{_key(key)} = {_value(member)}" for key, member in value.items()) + " }"
-        case list() | tuple():
-            return "[" + ", ".join(map(_value, value)) + "]"
-        case bool() | int() | float():
-            return json.dumps(value)
-        case _:
-            return _text(str(value))
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def _text(text: str) -> str:
-    # JSON's escapes are TOML's, but for DEL and half a character, which TOML cannot hold at all.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "[[rules]]\n" + "".join(f"{toml_values.key(key)} = {toml_values.value(rule[key])}\n" for key in keys)
 
 
 def _line(text: str) -> str:

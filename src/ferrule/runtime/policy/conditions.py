@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from jsonschema_rs import Draft202012Validator, RegexOptions
+
 from ferrule.contracts.policy import Judged
-from ferrule.contracts.registry import late
 from ferrule.model.value import is_number
 from ferrule.runtime.policy.records import Condition
 
-_validator = late("jsonschema_rs:Draft202012Validator")
-_options = late("jsonschema_rs:RegexOptions")
 LONGEST_REGEX = 1000
 
 
@@ -27,8 +26,12 @@ def compile_regex(pattern: str) -> Callable[[str], bool]:
     if len(pattern) > LONGEST_REGEX:
         raise ValueError(f"it is longer than {LONGEST_REGEX} characters")
     try:
-        _validator({"pattern": pattern}, pattern_options=_options())  # so that it cannot close our own brackets
-        validator = _validator({"type": "string", "pattern": f"^(?s:{pattern})$"}, pattern_options=_options())
+        Draft202012Validator(
+            {"pattern": pattern}, pattern_options=RegexOptions()
+        )  # so that it cannot close our own brackets
+        validator = Draft202012Validator(
+            {"type": "string", "pattern": f"^(?s:{pattern})$"}, pattern_options=RegexOptions()
+        )
     except ValueError:
         raise ValueError("it is none that can be matched in linear time (no look-around, no back-references)") from None
     test: Callable[[str], bool] = validator.is_valid

@@ -20,8 +20,6 @@ _FREE: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
 """Sources that may set any mode. The others only make it stricter."""
 _NARROWING: tuple[Mode, ...] = ("read_only", "ask_all")
 
-STRICTNESS: dict[Behavior, int] = {"allow": 0, "passthrough": 0, "ask": 1, "deny": 2}
-
 
 def modes_of(files: Iterable[PolicyFile]) -> frozenset[Mode]:
     """Every mode that is set; `default` where the workspace sets none."""

@@ -7,16 +7,15 @@ the same, so that a secret inside an encoded document is found without decoding 
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 import msgspec
-
-from ferrule.contracts.registry import late
 
 SHORT = 4
 """Secrets of fewer characters count only where they stand alone, and in no encoding: a "7" in "1789" gives nothing away."""
@@ -27,7 +26,6 @@ WHOLE = 1024
 _LINE = 32
 _URI_COMPONENT = "!'()*~"
 _URI = ";/?:@&=+$,#!'()*~"
-_escape: Callable[..., str] = late("html:escape")
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
 _SIMPLE = re.compile(r"[A-Za-z0-9_.-]+")
@@ -127,8 +125,8 @@ def _escaped(secret: str) -> Iterator[str]:
     yield repr(secret.encode("utf-8", "surrogatepass"))[2:-1]
     yield shlex.quote(secret).strip("'")
     yield secret.replace("'", "'\\''")
-    quoted = _escape(secret)
-    yield from (_escape(secret, quote=False), quoted)
+    quoted = html.escape(secret)
+    yield from (html.escape(secret, quote=False), quoted)
     yield quoted.replace("&#x27;", "&#39;")
     yield quoted.replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     yield quoted.replace("&#x27;", "&apos;")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.runtime.policy.records import MODES
-from ferrule.runtime.policy.ruling import STRICTNESS, effective, fallback
+from ferrule.runtime.policy.ruling import effective, fallback
+from tests.runtime.policy.ruling.strictness import STRICTNESS
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 READING = entry(tool("look", is_read_only=True))

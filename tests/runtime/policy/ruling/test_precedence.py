@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RULE_SOURCES
-from ferrule.runtime.policy.ruling import STRICTNESS
+from tests.runtime.policy.ruling.strictness import STRICTNESS
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 FILES = RULE_SOURCES[:5]
