@@ -23,11 +23,13 @@ _LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _QUOTES, _BACKTICKS = re.compile("''+"), re.compile("``+")
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def quote(text: str) -> str:
     """Writes a string literal. What nobody could see in it is escaped; half of a character is no text in Go."""
-    return "".join(map(_escape, json.dumps(_SURROGATES.sub("\ufffd", text), ensure_ascii=False)))
+    literal = _to_json(_SURROGATES.sub("\ufffd", text))
+    return literal if literal.isprintable() else "".join(map(_escape, literal))
 
 
 def _escape(one: str) -> str:
@@ -42,7 +44,9 @@ def quote_raw(text: str) -> str:
 
 def quote_json(raw: msgspec.Raw | bytes) -> str:
     """Writes JSON text as a raw literal. What nobody could see is escaped: outside of its strings JSON has no such characters."""
-    return "`" + "".join(map(_escape_json, bytes(raw).decode())) + "`"
+    text = bytes(raw).decode()
+    is_safe = "`" not in text and text.isprintable()
+    return f"`{text if is_safe else ''.join(map(_escape_json, text))}`"
 
 
 def _escape_json(one: str) -> str:
@@ -68,7 +72,8 @@ def _paragraphs(text: str) -> list[list[str]]:
     for line in _LINE_ENDS.split(text):
         plain = one_line(line)
         if plain:
-            found[-1] += wrap(plain, _WIDTH, break_long_words=False, break_on_hyphens=False)
+            is_short = len(plain) <= _WIDTH
+            found[-1] += [plain] if is_short else wrap(plain, _WIDTH, break_long_words=False, break_on_hyphens=False)
         elif found[-1]:
             found.append([])
     return [_settle(part) for part in found if part]
@@ -113,27 +118,18 @@ def write_header(tool: ToolPlan) -> str:
 
 STANDARD = {"json": "encoding/json", "slog": "log/slog", "utf8": "unicode/utf8"}
 _USED = re.compile(r"\b(context|errors|fmt|json|os|regexp|slog|strings|testing|utf8)\.[A-Z]")
+_TOLD = re.compile(r'^\s*//.*$|"(?:[^"\\\n]|\\.)*"|`[^`]*`', re.MULTILINE)
+"""Comments and literals."""
 
 
 def write_source(first: str, package: str, lines: list[str], imports: Iterable[str] = ()) -> str:
     """Writes a file. The standard packages that its lines use are imported; `imports` are those of the file's own module."""
-    while lines and not lines[-1]:
-        lines.pop()
-    used = {
-        found for line in lines if not line.lstrip().startswith("//") for found in _USED.findall(_strip_literals(line))
-    }
+    body = "\n".join(lines).rstrip("\n")
+    used = set(_USED.findall(_TOLD.sub("", body)))
     standard = sorted(quote(STANDARD.get(each, each)) for each in used)
     own = sorted(imports, key=lambda each: each.rpartition(" ")[2])
     start = f"{first}\n\n" if first else ""
-    return f"{start}package {package}\n\n{_imports([standard, own])}" + "\n".join(lines) + "\n"
-
-
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
-
-
-def _strip_literals(line: str) -> str:
-    """A line without its literals."""
-    return _LITERAL.sub("", line)
+    return f"{start}package {package}\n\n{_imports([standard, own])}{body}\n"
 
 
 def _imports(blocks: list[list[str]]) -> str:
