@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.language import Project, Service
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.languages.go.names import lowered, safe_stem, support_names
+from ferrule.definitions.stubs.languages.go.names import lower_first, safe_stem, support_names
 from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 
 
@@ -51,4 +51,4 @@ def test_names_of_support_files_are_known() -> None:
     ],
 )
 def test_an_acronym_is_lowered_as_a_whole(name: str, lower: str) -> None:
-    assert lowered(name) == lower
+    assert lower_first(name) == lower

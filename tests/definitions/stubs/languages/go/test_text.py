@@ -1,4 +1,4 @@
-"""Literals, comments and columns of Go."""
+"""Literals, comments and align_columns of Go."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.languages.go.project import module_file
-from ferrule.definitions.stubs.languages.go.text import columns, comment, json_literal, quoted
+from ferrule.definitions.stubs.languages.go.text import align_columns, quote, quote_json, write_comment
 from tests.definitions.stubs.languages.toolchains import gofmt
 
 _LINES = (
@@ -30,17 +30,17 @@ _LINES = (
     ],
 )
 def test_a_literal_can_be_read_and_ends_where_it_should(text: str, literal: str) -> None:
-    assert quoted(text) == literal
+    assert quote(text) == literal
 
 
 def test_json_is_a_raw_literal_without_backticks() -> None:
     raw = msgspec.Raw(msgspec.json.encode({"`": "é\U0001f600\u2028"}))
-    assert json_literal(raw) == '`{"\\u0060":"é\U0001f600\\u2028"}`'
-    assert msgspec.json.decode(json_literal(raw).strip("`")) == {"`": "é\U0001f600\u2028"}
+    assert quote_json(raw) == '`{"\\u0060":"é\U0001f600\\u2028"}`'
+    assert msgspec.json.decode(quote_json(raw).strip("`")) == {"`": "é\U0001f600\u2028"}
 
 
 def test_no_words_end_a_comment() -> None:
-    lines = comment(["a\nb\r\nc\u2028d\x85e\x0bf\x00\u202e"])
+    lines = write_comment(["a\nb\r\nc\u2028d\x85e\x0bf\x00\u202e"])
     assert lines == ["// a", "// b", "// c", "// d", "// e", "// f\\u0000\\u202e"]
 
 
@@ -49,7 +49,7 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
     lines = ["package x", ""]
     for number in range(300):
         words = "\n".join(chance.choice(_LINES) for _ in range(chance.randint(1, 8)))
-        lines += [*comment([f"T{number} is one.", words]), f"type T{number} struct {{"]
+        lines += [*write_comment([f"T{number} is one.", words]), f"type T{number} struct {{"]
         cells = chance.choice([2, 3, 3])
         for run in range(chance.randint(1, 3)):
             rows = [
@@ -61,8 +61,8 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
                 for at in range(chance.randint(1, 6))
             ]
             lines += [
-                *comment([f"{run} {chance.choice(_LINES)}"] if run else [], "\t"),
-                *columns([row[:cells] for row in rows]),
+                *write_comment([f"{run} {chance.choice(_LINES)}"] if run else [], "\t"),
+                *align_columns([row[:cells] for row in rows]),
             ]
         lines += ["}", ""]
     (tmp_path / "x.go").write_text("\n".join(lines[:-1]) + "\n")

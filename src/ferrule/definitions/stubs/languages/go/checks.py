@@ -26,9 +26,18 @@ from ferrule.contracts.type_tree import (
     Type,
     Union,
 )
-from ferrule.definitions.stubs.languages.go.names import lowered
-from ferrule.definitions.stubs.languages.go.text import quoted, raw
-from ferrule.definitions.stubs.languages.go.types import INT, NUMBER, UINT, Field, Tree, integer_type, is_own, plain
+from ferrule.definitions.stubs.languages.go.names import lower_first
+from ferrule.definitions.stubs.languages.go.text import quote, quote_raw
+from ferrule.definitions.stubs.languages.go.types import (
+    INT,
+    NUMBER,
+    UINT,
+    Field,
+    Tree,
+    integer_type,
+    is_own,
+    strip_null,
+)
 
 _REFUSED = {
     "minLength": ("utf8.RuneCountInString({}) < {}", "its length must be at least {}"),
@@ -58,7 +67,7 @@ _RANGE = re.compile(r"(?<!\\)([A-Za-z0-9])-([A-Za-z0-9])")
 
 
 class Checks:
-    """The `Validate` of the types of a tree."""
+    """Writes the `Validate` of the types of a tree."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -74,7 +83,7 @@ class Checks:
             self._checked |= {name for name in tree.declared if any(map(self._leads, self._parts(name)))}
 
     def _parts(self, name: str) -> list[Type]:
-        """The types within a declared one that has methods of its own in Go."""
+        """Returns the types within a declared one that has methods of its own in Go."""
         match self._tree.declared[name]:
             case Record():
                 return [each.member.type for each in self._tree.fields[name] if each.member is not None]
@@ -96,12 +105,12 @@ class Checks:
                 return False
 
     def _through(self, type_: Type) -> Type | None:
-        """What a name stands for that Go has as a mere alias; None for a type with methods of its own."""
+        """Returns what a name stands for that Go has as a mere alias; None for a type with methods of its own."""
         declared = self._tree.declared[type_.name] if isinstance(type_, Named) else None
         return declared.type if isinstance(declared, Alias) and not is_own(declared.type) else None
 
     def validate(self, declared: Declaration) -> list[str]:
-        """The method of a declared type, and the patterns it needs; nothing where it has nothing to check."""
+        """Writes the method of a declared type, and the patterns it needs; nothing where it has nothing to check."""
         name = declared.name
         if name not in self._checked:
             return []
@@ -114,9 +123,9 @@ class Checks:
                     lines += self._member(name, field, field.member, patterns) if field.member is not None else []
             case Union(variants=variants):
                 for field, variant in zip(fields, variants, strict=True):
-                    lines += _guarded(f"v.{field.name}", self._inside(f"v.{field.name}", variant.type))
+                    lines += _guard(f"v.{field.name}", self._descend(f"v.{field.name}", variant.type))
             case Alias():
-                lines = self._inside("v", declared.type)
+                lines = self._descend("v", declared.type)
         return [
             *patterns,
             f"// Validate checks bounds, lengths and patterns of {name}, and nothing else of its schema.",
@@ -138,48 +147,48 @@ class Checks:
         for bound in _bounds(member):
             limit = str(bound.value)
             if bound.keyword == "pattern":
-                limit = self._tree.given(f"{lowered(owner)}{field.name}Pattern")
-                patterns += [f"var {limit} = regexp.MustCompile({raw(str(bound.value))})", ""]
+                limit = self._tree.take_name(f"{lower_first(owner)}{field.name}Pattern")
+                patterns += [f"var {limit} = regexp.MustCompile({quote_raw(str(bound.value))})", ""]
             refused, words = _REFUSED[bound.keyword]
-            problem = quoted(f"{member.name}: {words.format(bound.value)}")
+            problem = quote(f"{member.name}: {words.format(bound.value)}")
             lines += [f"if {guard}{refused.format(held, limit)} {{", f"\treturn errors.New({problem})", "}"]
-        type_ = plain(member.type)
+        type_ = strip_null(member.type)
         if is_pointer and not (isinstance(type_, Named) and self._through(type_) is None):
             held = f"({held})"
         else:
             held = value
-        inner = self._inside(held, type_, member.name.replace("%", "%%"))
-        return lines + (inner if is_bare else _guarded(value, inner))
+        inner = self._descend(held, type_, member.name.replace("%", "%%"))
+        return lines + (inner if is_bare else _guard(value, inner))
 
-    def _inside(self, value: str, type_: Type, place: str = "", arguments: str = "", depth: int = 1) -> list[str]:
-        """What calls the `Validate` of all that is within a value. `place` is a format of where it stands."""
+    def _descend(self, value: str, type_: Type, place: str = "", arguments: str = "", depth: int = 1) -> list[str]:
+        """Writes what calls the `Validate` of all that is within a value. `place` is a format of where it stands."""
         if not self._leads(type_):
             return []
         at = "" if depth == 1 else str(depth)
         match type_:
             case Named() if (through := self._through(type_)) is not None:
-                return self._inside(value, through, place, arguments, depth)
+                return self._descend(value, through, place, arguments, depth)
             case Named():
-                told = f"fmt.Errorf({quoted(place + ': %w')}{arguments}, err)" if place else "err"
+                told = f"fmt.Errorf({quote(place + ': %w')}{arguments}, err)" if place else "err"
                 return [f"if err := {value}.Validate(); err != nil {{", f"\treturn {told}", "}"]
             case Nullable(inner):
-                lines = self._inside(value, inner, place, arguments, depth)
-                return lines if is_own(inner) else _guarded(value, lines)
+                lines = self._descend(value, inner, place, arguments, depth)
+                return lines if is_own(inner) else _guard(value, lines)
             case ListOf(inner) | MapOf(inner):
                 key, verb = (f"i{at}", "%d") if isinstance(type_, ListOf) else (f"name{at}", "%q")
-                lines = self._inside(f"each{at}", inner, f"{place}[{verb}]", f"{arguments}, {key}", depth + 1)
+                lines = self._descend(f"each{at}", inner, f"{place}[{verb}]", f"{arguments}, {key}", depth + 1)
                 return [f"for {key}, each{at} := range {value} {{", *(f"\t{each}" for each in lines), "}"]
             case _:
                 return []
 
 
-def _guarded(value: str, lines: list[str]) -> list[str]:
+def _guard(value: str, lines: list[str]) -> list[str]:
     return [f"if {value} != nil {{", *(f"\t{each}" for each in lines), "}"] if lines else []
 
 
 def _bounds(member: Member) -> list[Bound]:
-    """The bounds of a member that Go can compare with."""
-    type_ = plain(member.type)
+    """Returns the bounds of a member that Go can compare with."""
+    type_ = strip_null(member.type)
     match type_:
         case Integer():
             return [each for each in _of_integer(type_, member) if _is_comparable(each)]
@@ -192,7 +201,7 @@ def _bounds(member: Member) -> list[Bound]:
 
 
 def _of_integer(type_: Integer, member: Member) -> Iterator[Bound]:
-    """Bounds of an integer, without those that its type in Go keeps anyway."""
+    """Yields the bounds of an integer, without those that its type in Go keeps anyway."""
     go = integer_type(type_)
     always = (0, UINT[-1]) if go == "uint64" else ()
     limits = {"minimum": type_.minimum, "maximum": type_.maximum}
@@ -211,7 +220,7 @@ def _is_comparable(bound: Bound) -> bool:
 
 
 def is_common(pattern: str) -> bool:
-    """Whether a pattern means the same in Go as in ECMA-262: no looking around, no `.`, no `\\s`, no sets within sets."""
+    """Tells whether a pattern means the same in Go as in ECMA-262: no looking around, no `.`, no `\\s`, no sets within sets."""
     at, depth, copies, before = 0, 0, 1, "open"
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)

@@ -6,8 +6,16 @@ from ferrule.contracts.language import Plan, SourceFile, ToolPlan
 from ferrule.definitions.stubs.languages.go.names import safe_stem
 from ferrule.definitions.stubs.languages.go.project import module_file
 from ferrule.definitions.stubs.languages.go.surroundings import module_of
-from ferrule.definitions.stubs.languages.go.text import columns, comment, header, one_line, quoted, shared_file, source
-from ferrule.definitions.stubs.languages.go.tools import tool_types
+from ferrule.definitions.stubs.languages.go.text import (
+    align_columns,
+    one_line,
+    quote,
+    shared_file,
+    write_comment,
+    write_header,
+    write_source,
+)
+from ferrule.definitions.stubs.languages.go.tools import write_types
 from ferrule.definitions.stubs.languages.go.types import Scope
 from ferrule.model.failure import ERROR_CLASSES
 
@@ -17,7 +25,7 @@ _OWN_CLASSES = ("pending", "connection", "request", "unexpected_result")
 
 
 def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
-    """The files of the package."""
+    """Writes the files of the package."""
     files = [_tool_file(tool, scope) for tool in plan.tools]
     files.append(shared_file("client", PACKAGE, _error_classes()))
     if not plan.is_project:
@@ -28,13 +36,13 @@ def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
 
 
 def error_constants() -> dict[str, str]:
-    """The names of the error classes in Go."""
+    """Names the error classes in Go."""
     return {f"Err{''.join(map(str.capitalize, each.split('_')))}": each for each in (*ERROR_CLASSES, *_OWN_CLASSES)}
 
 
 def _error_classes() -> str:
-    rows = [[name, "ErrorClass", f"= {quoted(each)}"] for name, each in error_constants().items()]
-    lines = ["", "// The classes of errors.", "const (", *columns(rows), ")", ""]
+    rows = [[name, "ErrorClass", f"= {quote(each)}"] for name, each in error_constants().items()]
+    lines = ["", "// The classes of errors.", "const (", *align_columns(rows), ")", ""]
     return "\n".join(lines)
 
 
@@ -42,15 +50,15 @@ def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
     name = tool.type_name
     takes = f"ctx context.Context, input {name}Input, options ...CallOptions"
     lines = [
-        *comment([f"{name} calls the tool {one_line(tool.name)}.", tool.description]),
+        *write_comment([f"{name} calls the tool {one_line(tool.name)}.", tool.description]),
         f"func (c *Client) {name}({takes}) ({name}Output, error) {{",
-        f"\treturn call[{name}Output](ctx, c, {quoted(tool.name)}, input, options)",
+        f"\treturn call[{name}Output](ctx, c, {quote(tool.name)}, input, options)",
         "}",
         "",
-        *tool_types(tool, scope),
+        *write_types(tool, scope),
     ]
     path = f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go"
-    return SourceFile(path, source(header(tool), PACKAGE, lines), "generated", tool.tool_id)
+    return SourceFile(path, write_source(write_header(tool), PACKAGE, lines), "generated", tool.tool_id)
 
 
 def _page(plan: Plan, module: str) -> str:

@@ -13,7 +13,7 @@ from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
 from ferrule.definitions.stubs.languages.go import client
 from ferrule.definitions.stubs.languages.go.names import SUPPORT, WINDOWS_NAMES, support_names
 from ferrule.definitions.stubs.languages.go.project import module_in, project_files, registry_file, service_file
-from ferrule.definitions.stubs.languages.go.settings import config_file
+from ferrule.definitions.stubs.languages.go.settings import write_config
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
 from ferrule.definitions.stubs.languages.go.text import shared_file
 from ferrule.definitions.stubs.languages.go.tools import (
@@ -40,11 +40,11 @@ class Go:
     reserved_stems = frozenset(("registry", *WINDOWS_NAMES, *(f"ferrule_{each}" for each in SUPPORT)))
 
     def module_in(self, read: Callable[[str], bytes | None]) -> str:
-        """The module that the output folder is, as its `go.mod` says: it is the person's."""
+        """Reads the module that the output folder is, as its `go.mod` says: it is the person's."""
         return module_in(read)
 
     def write(self, plan: Plan) -> Written:
-        """All files of a plan."""
+        """Writes all files of a plan."""
         scope = Scope(plan)
         files = client.client_files(plan, scope) if plan.kind == "client" else _implementation(plan, scope)
         package = client.PACKAGE if plan.kind == "client" else PACKAGE
@@ -61,7 +61,7 @@ def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:
         files.append(shared_file("builtin", PACKAGE))
     files += [service_file(each, around) for each in around.packages.values()]
     if around.needs_config:
-        files.append(config_file(around))
+        files.append(write_config(around))
     return [*files, shared_file("server", PACKAGE), *project_files(plan, around)] if plan.is_project else files
 
 
@@ -72,7 +72,7 @@ def _tool_files(tool: ToolPlan, scope: Scope, around: Surroundings) -> list[Sour
 
 
 def _values(files: Sequence[SourceFile], package: str) -> list[SourceFile]:
-    """What the types of some files need."""
+    """Copies what the types of some files need."""
     text = "".join(file.text for file in files if file.path.startswith(f"{package}/"))
     names = ["values"]
     names += ["optional"] if "Optional[" in text else []

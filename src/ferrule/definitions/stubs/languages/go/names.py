@@ -43,34 +43,34 @@ SUPPORT = ("values", "optional", "extra", "tools", "server", "builtin", "client"
 
 @cache
 def support(name: str) -> str:
-    """A support file, without its package clause."""
+    """Reads a support file, without its package clause."""
     text = files(__package__).joinpath("support", f"{name}.go").read_text(encoding="utf-8")
     return text.removeprefix("package support\n")
 
 
 @cache
 def support_names() -> frozenset[str]:
-    """All names that support files declare in their package."""
+    """Finds all names that support files declare in their package."""
     return frozenset(found for name in SUPPORT for found in _DECLARED.findall(support(name)))
 
 
 def exported(acronyms: frozenset[str] = ACRONYMS) -> Style:
-    """How fields, variants and constants are called."""
+    """Returns the style of fields, variants and constants."""
     return Style(pascal, acronyms=acronyms | ACRONYMS)
 
 
 def unexported(acronyms: frozenset[str] = ACRONYMS) -> Style:
-    """How injected fields and parameters are called."""
+    """Returns the style of injected fields and parameters."""
     return Style(camel, keywords=_RESERVED, acronyms=acronyms | ACRONYMS)
 
 
 def folder_style() -> Style:
-    """How folders of services are called."""
+    """Returns the style of folders of services."""
     return Style(snake, keywords=_PACKAGES | _KEYWORDS | WINDOWS_NAMES)
 
 
 def package_name(folder: str, taken: set[str]) -> str:
-    """The package in a folder: `customerrepo` in `customer_repo`. It hides nothing that the files of tools use."""
+    """Names the package in a folder: `customerrepo` in `customer_repo`. It hides nothing that the files of tools use."""
     name = folder.replace("_", "")
     while name in taken or name in _RESERVED | support_names():
         name += "svc"
@@ -78,20 +78,20 @@ def package_name(folder: str, taken: set[str]) -> str:
     return name
 
 
-def lowered(name: str) -> str:
-    """`getUserID` of `GetUserID`, `urlFetcher` of `URLFetcher`: for names that stay in their package."""
+def lower_first(name: str) -> str:
+    """Makes `getUserID` of `GetUserID` and `urlFetcher` of `URLFetcher`: for names that stay in their package."""
     capitals = re.match(r"[A-Z]+(?=[A-Z][a-z]|[0-9]*$)|[A-Z]", name)
     return name if capitals is None else capitals[0].lower() + name[capitals.end() :]
 
 
 def safe_stem(stem: str) -> str:
-    """A name for a file that is compiled everywhere, as what it is: Go has its own idea of `x_windows.go` and `x_test.go`."""
+    """Names a file that is compiled everywhere, as what it is: Go has its own idea of `x_windows.go` and `x_test.go`."""
     last = stem.rpartition("_")[2] if "_" in stem else ""
     return f"{stem}_go" if last in _SYSTEMS or last in ("test", "gen", "go") else stem
 
 
-def free(wanted: str, taken: set[str], ending: str = "_") -> str:
-    """A name that is not taken, and is now: the one that is wanted, with something after it where another has that."""
+def take_name(wanted: str, taken: set[str], ending: str = "_") -> str:
+    """Takes a name that is free: the one that is wanted, with something after it where another has that."""
     while wanted in taken:
         wanted += ending
     taken.add(wanted)
@@ -99,7 +99,7 @@ def free(wanted: str, taken: set[str], ending: str = "_") -> str:
 
 
 def declared_names(plan: Plan) -> set[str]:
-    """All names that the types of a plan and its support files declare."""
+    """Finds all names that the types of a plan and its support files declare."""
     trees = (tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None)
     names = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}
     return names.union(*(_of_tool(tool.type_name) for tool in plan.tools))

@@ -10,8 +10,15 @@ from collections.abc import Callable
 
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
 from ferrule.definitions.stubs.languages.go.surroundings import Package, Surroundings
-from ferrule.definitions.stubs.languages.go.text import SHARED, columns, comment, one_line, quoted, source
-from ferrule.definitions.stubs.languages.go.tools import PACKAGE, maker
+from ferrule.definitions.stubs.languages.go.text import (
+    SHARED,
+    align_columns,
+    one_line,
+    quote,
+    write_comment,
+    write_source,
+)
+from ferrule.definitions.stubs.languages.go.tools import PACKAGE, name_maker
 
 GO = "1.24"
 """The oldest Go that compiles the stubs."""
@@ -23,7 +30,7 @@ _MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]
 
 
 def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
-    """The files of a project."""
+    """Writes the files of a project."""
     return [
         module_file(around.module, plan.project.language_version, _MODULE_WORDS),
         SourceFile("main.go", _main(plan, around), "generated"),
@@ -33,21 +40,21 @@ def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
 
 
 def module_file(module: str, version: str, first: str = "") -> SourceFile:
-    """What makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
+    """Writes what makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
     newer = _NEWER.fullmatch(version)
     wanted = version if newer is not None and int(newer[1]) >= int(GO.partition(".")[2]) else GO
     return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
 
 
 def module_in(read: Callable[[str], bytes | None]) -> str:
-    """The module that a folder is, as its `go.mod` says."""
+    """Reads the module that a folder is, as its `go.mod` says."""
     found = _MODULE.search((read("go.mod") or b"").replace(b"\r\n", b"\n"))
     return found[1].decode() if found is not None else ""
 
 
 def _main(plan: Plan, around: Surroundings) -> str:
     given = "logger, config.Load(logger)" if around.needs_config else "logger"
-    name, version = quoted(plan.project.name), quoted(plan.project.version)
+    name, version = quote(plan.project.name), quote(plan.project.version)
     lines = [
         "// main serves the tools over MCP: requests come in from standard input, answers go to standard output, and the log to",
         "// standard error.",
@@ -63,8 +70,8 @@ def _main(plan: Plan, around: Surroundings) -> str:
         "\t}",
         "}",
     ]
-    imports = [quoted(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
-    return source(SHARED, "main", lines, imports)
+    imports = [quote(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
+    return write_source(SHARED, "main", lines, imports)
 
 
 def _readme(plan: Plan, around: Surroundings) -> str:
@@ -95,12 +102,12 @@ the tools with it:
 
 
 def _prose(text: str) -> str:
-    """A text as one line of Markdown that means nothing but itself."""
+    """Writes a text as one line of Markdown that means nothing but itself."""
     return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))
 
 
 def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
-    """What makes every tool, and each service that one of them needs once."""
+    """Writes what makes every tool, and each service that one of them needs once."""
     takes = "logger *slog.Logger, cfg *config.Config" if around.needs_config else "logger *slog.Logger"
     lines = [
         "// Tools makes all tools, in the order of the definitions.",
@@ -114,12 +121,12 @@ def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
     imports = [around.service_import(each) for each in around.used]
     if around.needs_config:
         imports.append(around.config_import)
-    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, imports), "generated")
+    return SourceFile(f"{PACKAGE}/registry_gen.go", write_source(SHARED, PACKAGE, lines, imports), "generated")
 
 
 def _service(package: Package, around: Surroundings) -> list[str]:
     variable = around.variables[package.service.name]
-    problem = quoted(f"the service {package.service.name} cannot be made: ".replace("%", "%%") + "%w")
+    problem = quote(f"the service {package.service.name} cannot be made: ".replace("%", "%%") + "%w")
     return [
         f"\t{variable}, err := {package.name}.{package.factory}(logger, cfg)",
         "\tif err != nil {",
@@ -130,23 +137,23 @@ def _service(package: Package, around: Surroundings) -> list[str]:
 
 def _made(tool: ToolPlan, around: Surroundings) -> str:
     if tool.builtin:
-        return f"{maker(tool)}()"
+        return f"{name_maker(tool)}()"
     given = ", ".join(each.argument for each in around.dependencies(tool))
-    return f"{maker(tool)}(New{tool.type_name}Tool({given}))"
+    return f"{name_maker(tool)}(New{tool.type_name}Tool({given}))"
 
 
 def service_file(package: Package, around: Surroundings) -> SourceFile:
-    """The stub of a service (ADL-44)."""
+    """Writes the stub of a service (ADL-44)."""
     interface, impl = package.interface, package.implementation
     told = package.service.description or f"{interface} is the service {package.service.name}."
     lines = [
-        *comment([told]),
+        *write_comment([told]),
         f"type {interface} interface {{",
         "\t// TODO: say what tools may ask of it.",
         "}",
         "",
         f"type {impl} struct {{",
-        *columns([["logger", "*slog.Logger"], ["cfg", "*config.Config"]]),
+        *align_columns([["logger", "*slog.Logger"], ["cfg", "*config.Config"]]),
         "}",
         "",
         f"// {package.factory} makes the service.",
@@ -156,4 +163,4 @@ def service_file(package: Package, around: Surroundings) -> SourceFile:
         "}",
     ]
     path = f"internal/{package.folder}/{package.folder}.go"
-    return SourceFile(path, source("", package.name, lines, [around.config_import]), "yours")
+    return SourceFile(path, write_source("", package.name, lines, [around.config_import]), "yours")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.names import exported, free
+from ferrule.definitions.stubs.languages.go.names import exported, take_name
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
-from ferrule.definitions.stubs.languages.go.text import SHARED, quoted, source, struct
+from ferrule.definitions.stubs.languages.go.text import SHARED, quote, write_source, write_struct
 from ferrule.definitions.stubs.languages.go.types import INT
 from ferrule.model.value import JsonValue
 
@@ -29,18 +29,18 @@ _ENVIRONMENT = """\
 	}"""
 
 
-def config_file(around: Surroundings) -> SourceFile:
-    """The settings as types, and what sets them as the agent file says."""
+def write_config(around: Surroundings) -> SourceFile:
+    """Writes the settings as types, and what sets them as the agent file says."""
     groups = _Groups(around)
     rows = []
     for section in around.project.sections:
         kind = around.sections[section.name]
         rows.append([kind.field, kind.type])
         groups.add(kind.type, f"cfg.{kind.field}", section.settings)
-    is_filled_in = any("env(" in _bare_call(line) for line in groups.sets)
+    is_filled_in = any("env(" in _strip_literals(line) for line in groups.sets)
     lines = [
         "// Config is all settings.",
-        *struct("Config", rows),
+        *write_struct("Config", rows),
         *groups.types,
         "// Load gives the settings of the definitions, with what the environment says.",
         "func Load(logger *slog.Logger) *Config {",
@@ -50,11 +50,11 @@ def config_file(around: Surroundings) -> SourceFile:
         "\treturn cfg",
         "}",
     ]
-    return SourceFile("config/config_gen.go", source(SHARED, PACKAGE, lines), "generated")
+    return SourceFile("config/config_gen.go", write_source(SHARED, PACKAGE, lines), "generated")
 
 
-def _bare_call(line: str) -> str:
-    """A line without its literals."""
+def _strip_literals(line: str) -> str:
+    """Returns a line without its literals."""
     return re.sub(r'"(?:[^"\\]|\\.)*"', "", line)
 
 
@@ -68,26 +68,26 @@ class _Groups:
         self._taken = {"Config", "Load", *(each.type for each in around.sections.values())}
 
     def add(self, name: str, place: str, settings: Mapping[str, JsonValue]) -> None:
-        """A struct, and what sets its fields. `place` is where a value of it stands."""
+        """Writes a struct, and what sets its fields. `place` is where a value of it stands."""
         names = identifiers(settings, self._style)
         inner: list[tuple[str, str, Mapping[str, JsonValue]]] = []
         rows: list[list[str]] = []
         for setting, value in settings.items():
             field = names[setting]
             if isinstance(value, dict) and value:
-                go = free(f"{name.removesuffix('Config')}{field}Config", self._taken)
+                go = take_name(f"{name.removesuffix('Config')}{field}Config", self._taken)
                 inner.append((go, f"{place}.{field}", value))
             else:
-                go = go_type(value)
-                self.sets.append(f"\t{place}.{field} = {go_value(value)}")
+                go = type_of(value)
+                self.sets.append(f"\t{place}.{field} = {write_value(value)}")
             rows.append([field, go])
-        self.types += [f"// {name} is a group of settings.", *struct(name, rows)]
+        self.types += [f"// {name} is a group of settings.", *write_struct(name, rows)]
         for each in inner:
             self.add(*each)
 
 
-def go_type(value: JsonValue) -> str:
-    """The type of a setting that is no group. Lists have one where all their items have the same."""
+def type_of(value: JsonValue) -> str:
+    """Returns the type of a setting that is no group. Lists have one where all their items have the same."""
     match value:
         case bool():
             return "bool"
@@ -100,7 +100,7 @@ def go_type(value: JsonValue) -> str:
         case dict():
             return "map[string]any"
         case list() if value:
-            inner = {go_type(each) for each in value}
+            inner = {type_of(each) for each in value}
             inner = {"float64"} if inner == {"int64", "float64"} else inner
             return f"[]{inner.pop()}" if len(inner) == 1 else "[]any"
         case list():
@@ -109,35 +109,35 @@ def go_type(value: JsonValue) -> str:
             return "any"
 
 
-def go_value(value: JsonValue) -> str:
-    """A setting as an expression of its type."""
+def write_value(value: JsonValue) -> str:
+    """Writes a setting as an expression of its type."""
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            return _text(value)
+            return _write_text(value)
         case None:
             return "nil"
         case int():
             return str(value) if value in INT else f'json.Number("{value}")'
         case list():
-            return f"{go_type(value)}{{{', '.join(map(go_value, value))}}}"
+            return f"{type_of(value)}{{{', '.join(map(write_value, value))}}}"
         case dict():
-            pairs = ", ".join(f"{quoted(name)}: {go_value(each)}" for name, each in value.items())
+            pairs = ", ".join(f"{quote(name)}: {write_value(each)}" for name, each in value.items())
             return f"map[string]any{{{pairs}}}"
         case _:
             return repr(value)
 
 
-def _text(text: str) -> str:
-    """A text, put together where the environment says parts of it."""
+def _write_text(text: str) -> str:
+    """Writes a text, put together where the environment says parts of it."""
     parts: list[str] = []
     at = 0
     for found in _VARIABLE.finditer(text):
-        parts += [quoted(text[at : found.start()])] if found.start() > at else []
-        otherwise = "" if found[3] is None else f", {quoted(found[3])}"
-        parts.append(f"env({quoted(found[1] or found[2])}{otherwise})")
+        parts += [quote(text[at : found.start()])] if found.start() > at else []
+        otherwise = "" if found[3] is None else f", {quote(found[3])}"
+        parts.append(f"env({quote(found[1] or found[2])}{otherwise})")
         at = found.end()
     if at < len(text) or not parts:
-        parts.append(quoted(text[at:]))
+        parts.append(quote(text[at:]))
     return " + ".join(parts)

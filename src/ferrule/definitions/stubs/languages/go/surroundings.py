@@ -10,14 +10,14 @@ from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPla
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, words
 from ferrule.definitions.stubs.languages.go.names import (
     folder_style,
-    free,
-    lowered,
+    lower_first,
     package_name,
     safe_stem,
     support_names,
+    take_name,
     unexported,
 )
-from ferrule.definitions.stubs.languages.go.text import quoted
+from ferrule.definitions.stubs.languages.go.text import quote
 
 _MODULE_PART = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_-])?")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -65,7 +65,7 @@ class Surroundings:
         self.needs_config = bool(plan.project.services or plan.project.sections) or any(
             each.kind in ("config", "section") for each in self.injected
         )
-        makers = {f"{lowered(tool.type_name)}Tool" for tool in plan.tools}
+        makers = {f"{lower_first(tool.type_name)}Tool" for tool in plan.tools}
         self.variables = _variables(self.packages, self.acronyms, makers | support_names())
         self.used = [self.packages[each.name] for each in self._services() if each.name in self.packages]
 
@@ -75,17 +75,19 @@ class Surroundings:
 
     @property
     def config_import(self) -> str:
-        """The import of the settings."""
-        return quoted(f"{self.module}/config")
+        """Returns the import of the settings."""
+        return quote(f"{self.module}/config")
 
     def service_import(self, package: Package) -> str:
-        """The import of a service."""
-        path = quoted(f"{self.module}/internal/{package.folder}")
+        """Returns the import of a service."""
+        path = quote(f"{self.module}/internal/{package.folder}")
         return path if package.name == package.folder else f"{package.name} {path}"
 
     def dependencies(self, tool: ToolPlan) -> list[Dependency]:
-        """What a tool is given, in the order of its definition. A section or a service that the agent file does not have is left
-        out: there is no type of it."""
+        """Returns what a tool is given, in the order of its definition.
+
+        A section or a service that the agent file does not have is left out: there is no type of it.
+        """
         taken = {"ctx", "input", "tool", *(package.name for package in self.packages.values())}
         return [self._dependency(each, taken) for each in tool.inject if self._is_known(each)]
 
@@ -97,33 +99,33 @@ class Surroundings:
     def _dependency(self, injected: Injected, taken: set[str]) -> Dependency:
         match injected.kind:
             case "logger":
-                return Dependency(free("logger", taken), LOGGER, "logger")
+                return Dependency(take_name("logger", taken), LOGGER, "logger")
             case "config":
-                return Dependency(free("cfg", taken), "*config.Config", "cfg", self.config_import)
+                return Dependency(take_name("cfg", taken), "*config.Config", "cfg", self.config_import)
             case "section":
                 section = self.sections[injected.name]
-                field = free(lowered(section.type), taken)
+                field = take_name(lower_first(section.type), taken)
                 return Dependency(field, f"*config.{section.type}", f"&cfg.{section.field}", self.config_import)
             case _:
                 package = self.packages[injected.name]
                 variable = self.variables[injected.name]
                 go = f"{package.name}.{package.interface}"
-                return Dependency(free(variable, taken), go, variable, self.service_import(package))
+                return Dependency(take_name(variable, taken), go, variable, self.service_import(package))
 
 
 def _variables(packages: dict[str, Package], acronyms: frozenset[str], others: Set[str]) -> dict[str, str]:
-    """What each service is called where it is given: as in the agent file, or like its interface if a package has that name."""
+    """Names each service where it is given: as in the agent file, or like its interface where a package has that name."""
     taken = {"logger", "cfg", "err", *others, *(each.name for each in packages.values())}
     style = unexported(acronyms)
     found: dict[str, str] = {}
     for name, package in packages.items():
-        ways = (style.made(name), lowered(package.interface), f"{lowered(package.interface)}Service")
-        found[name] = free(next((way for way in ways if way not in taken), ways[-1]), taken, "Service")
+        ways = (style.made(name), lower_first(package.interface), f"{lower_first(package.interface)}Service")
+        found[name] = take_name(next((way for way in ways if way not in taken), ways[-1]), taken, "Service")
     return found
 
 
 def module_of(project: Project) -> str:
-    """The path of the Go module: the agent file's, or one made of the project's name."""
+    """Returns the path of the Go module: the agent file's, or one made of the project's name."""
     parts = project.module.split("/")
     if project.module and all(_MODULE_PART.fullmatch(part) for part in parts) and parts[0] not in _STANDARD:
         return project.module
@@ -139,9 +141,9 @@ def _packages(project: Project, acronyms: frozenset[str]) -> list[Package]:
 
 def _package(service: Service, folder: str, acronyms: frozenset[str], packages: set[str]) -> Package:
     taken: set[str] = {"config", "slog"}
-    interface = free(_exported(service.interface, service.name, acronyms), taken)
-    implementation = free(lowered(interface), taken, "Impl")
-    factory = free(_exported(service.factory, f"new {service.interface or service.name}", acronyms), taken)
+    interface = take_name(_exported(service.interface, service.name, acronyms), taken)
+    implementation = take_name(lower_first(interface), taken, "Impl")
+    factory = take_name(_exported(service.factory, f"new {service.interface or service.name}", acronyms), taken)
     return Package(service, folder, package_name(folder, packages), interface, implementation, factory)
 
 
@@ -159,6 +161,6 @@ class SectionType(NamedTuple):
 
 
 def section_types(project: Project, acronyms: frozenset[str]) -> dict[str, SectionType]:
-    """The field and the type of each section."""
+    """Names the field and the type of each section."""
     names = identifiers((each.name for each in project.sections), Style(pascal, acronyms=acronyms))
     return {name: SectionType(field, f"{field}Config") for name, field in names.items()}

@@ -23,43 +23,41 @@ _LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _QUOTES, _BACKTICKS = re.compile("''+"), re.compile("``+")
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def quoted(text: str) -> str:
-    """A string literal. What nobody could see in it is escaped; half of a character is no text in Go."""
-    text = _SURROGATES.sub("\ufffd", text)
-    return '"' + "".join(one if one.isprintable() and one not in '"\\' else _escaped(one) for one in text) + '"'
+def quote(text: str) -> str:
+    """Writes a string literal. What nobody could see in it is escaped; half of a character is no text in Go."""
+    literal = _to_json(_SURROGATES.sub("\ufffd", text))
+    return literal if literal.isprintable() else "".join(map(_escape, literal))
 
 
-def _escaped(one: str) -> str:
-    if one in '"\\\n\t\r':
-        return json.dumps(one)[1:-1]
+def _escape(one: str) -> str:
     code = ord(one)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return one if one.isprintable() else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def raw(text: str) -> str:
-    """A string literal without escapes, where that is possible."""
-    return f"`{text}`" if text.isprintable() and "`" not in text else quoted(text)
+def quote_raw(text: str) -> str:
+    """Writes a string literal without escapes, where that is possible."""
+    return f"`{text}`" if text.isprintable() and "`" not in text else quote(text)
 
 
-def json_literal(raw: msgspec.Raw | bytes) -> str:
-    """JSON text as a raw literal. What nobody could see is escaped: outside of its strings JSON has no such characters."""
+def quote_json(raw: msgspec.Raw | bytes) -> str:
+    """Writes JSON text as a raw literal. What nobody could see is escaped: outside of its strings JSON has no such characters."""
     text = bytes(raw).decode()
-    if "`" in text or not text.isprintable():
-        text = "".join(one if one.isprintable() and one != "`" else _json_escaped(one) for one in text)
-    return f"`{text}`"
+    is_safe = "`" not in text and text.isprintable()
+    return f"`{text if is_safe else ''.join(map(_escape_json, text))}`"
 
 
-def _json_escaped(one: str) -> str:
-    if one in "\n\r\t":
-        return " "
-    return "\\u0060" if one == "`" else json.dumps(one)[1:-1] if not one.isascii() else f"\\u{ord(one):04x}"
+def _escape_json(one: str) -> str:
+    if one.isprintable() and one != "`":
+        return one
+    return " " if one in "\n\r\t" else f"\\u{ord(one):04x}" if one.isascii() else json.dumps(one)[1:-1]
 
 
-def comment(paragraphs: Iterable[str], indent: str = "") -> list[str]:
-    """Comment lines. Each text may have lines and paragraphs of its own; what gofmt makes of headings, lists, links and quotes it
-    finds in a comment is left nothing to work on."""
+def write_comment(paragraphs: Iterable[str], indent: str = "") -> list[str]:
+    """Writes comment lines. Each text may have lines and paragraphs of its own; what gofmt makes of headings, lists, links and
+    quotes it finds in a comment is left nothing to work on."""
     made: list[str] = []
     for text in paragraphs:
         for part in _paragraphs(text):
@@ -74,70 +72,64 @@ def _paragraphs(text: str) -> list[list[str]]:
     for line in _LINE_ENDS.split(text):
         plain = one_line(line)
         if plain:
-            found[-1] += wrap(plain, _WIDTH, break_long_words=False, break_on_hyphens=False)
+            is_short = len(plain) <= _WIDTH
+            found[-1] += [plain] if is_short else wrap(plain, _WIDTH, break_long_words=False, break_on_hyphens=False)
         elif found[-1]:
             found.append([])
-    return [_settled(part) for part in found if part]
+    return [_settle(part) for part in found if part]
 
 
 def one_line(text: str) -> str:
-    """A text as one line that is safe in a comment."""
+    """Makes a text one line that is safe in a comment."""
     plain = " ".join(text.split())
     if not plain.isascii() or not plain.isprintable():
         plain = "".join(f"\\u{ord(one):04x}" if unicodedata.category(one) in _HARMFUL else one for one in plain)
     return _QUOTES.sub('"', _BACKTICKS.sub("`", plain))
 
 
-def _settled(lines: list[str]) -> list[str]:
-    """A paragraph that gofmt takes neither for a heading nor for links."""
+def _settle(lines: list[str]) -> list[str]:
+    """Returns a paragraph that gofmt takes neither for a heading nor for links."""
     lines = [f"\\{line}" if line.startswith(("[", "+build", "#")) else line for line in lines]
     if len(lines) == 1 and lines[0][-1].isalnum():
         lines[0] += "."
     return lines
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of as many cells each, in columns: as gofmt has the lines of a struct or of constants that nothing stands between."""
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Puts rows of as many cells each in columns, as gofmt does with neighbouring lines of a struct or of constants."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     return ["\t" + " ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def struct(name: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """A struct whose fields have no comments."""
+def write_struct(name: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Writes a struct whose fields have no comments."""
     if not rows:
         return [f"type {name} struct{{}}", ""]
-    return [f"type {name} struct {{", *columns(rows), "}", ""]
+    return [f"type {name} struct {{", *align_columns(rows), "}", ""]
 
 
 SHARED = "// Code generated by ferrule gen. DO NOT EDIT."
 
 
-def header(tool: ToolPlan) -> str:
-    """The first line of a file that is generated for a tool."""
+def write_header(tool: ToolPlan) -> str:
+    """Writes the first line of a file that is generated for a tool."""
     return f"// Code generated by ferrule gen from {one_line(tool.tool_id)} ({one_line(tool.digest)}). DO NOT EDIT."
 
 
 STANDARD = {"json": "encoding/json", "slog": "log/slog", "utf8": "unicode/utf8"}
 _USED = re.compile(r"\b(context|errors|fmt|json|os|regexp|slog|strings|testing|utf8)\.[A-Z]")
+_TOLD = re.compile(r'^\s*//.*$|"(?:[^"\\\n]|\\.)*"|`[^`]*`', re.MULTILINE)
+"""Comments and literals."""
 
 
-def source(first: str, package: str, lines: list[str], imports: Iterable[str] = ()) -> str:
-    """A file. The standard packages that its lines use are imported; `imports` are those of the file's own module."""
-    while lines and not lines[-1]:
-        lines.pop()
-    used = {found for line in lines if not line.lstrip().startswith("//") for found in _USED.findall(_bare(line))}
-    standard = sorted(quoted(STANDARD.get(each, each)) for each in used)
+def write_source(first: str, package: str, lines: list[str], imports: Iterable[str] = ()) -> str:
+    """Writes a file. The standard packages that its lines use are imported; `imports` are those of the file's own module."""
+    body = "\n".join(lines).rstrip("\n")
+    used = set(_USED.findall(_TOLD.sub("", body)))
+    standard = sorted(quote(STANDARD.get(each, each)) for each in used)
     own = sorted(imports, key=lambda each: each.rpartition(" ")[2])
     start = f"{first}\n\n" if first else ""
-    return f"{start}package {package}\n\n{_imports([standard, own])}" + "\n".join(lines) + "\n"
-
-
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
-
-
-def _bare(line: str) -> str:
-    """A line without its literals."""
-    return _LITERAL.sub("", line)
+    return f"{start}package {package}\n\n{_imports([standard, own])}{body}\n"
 
 
 def _imports(blocks: list[list[str]]) -> str:
@@ -150,6 +142,6 @@ def _imports(blocks: list[list[str]]) -> str:
 
 
 def shared_file(name: str, folder: str, more: str = "") -> SourceFile:
-    """A support file in a package of stubs."""
+    """Copies a support file into a package of stubs."""
     text = f"{SHARED}\n\npackage {folder}\n{support(name)}{more}"
     return SourceFile(f"{folder}/ferrule_{name}_gen.go", text, "generated")

@@ -1,4 +1,4 @@
-"""One tool: its generated file, the file that a person fills in, and the test that goes with it."""
+"""Writes the files of one tool: the generated one, the file that a person fills in, and the test that goes with it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import msgspec
 
 from ferrule.contracts.language import SourceFile, ToolPlan
 from ferrule.definitions.stubs.languages.go.checks import Checks
-from ferrule.definitions.stubs.languages.go.names import lowered, safe_stem
+from ferrule.definitions.stubs.languages.go.names import lower_first, safe_stem
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
-from ferrule.definitions.stubs.languages.go.text import comment, header, json_literal, one_line, quoted, source, struct
+from ferrule.definitions.stubs.languages.go.text import (
+    one_line,
+    quote,
+    quote_json,
+    write_comment,
+    write_header,
+    write_source,
+    write_struct,
+)
 from ferrule.definitions.stubs.languages.go.types import Scope, Tree
 
 PACKAGE = "tools"
 
 
-def tool_types(tool: ToolPlan, scope: Scope) -> list[str]:
-    """The types of what a tool takes and gives."""
+def write_types(tool: ToolPlan, scope: Scope) -> list[str]:
+    """Writes the types of what a tool takes and gives."""
     called = f"the tool {one_line(tool.name)}"
     lines = _tree_lines(Tree(tool.input, scope, tool.tool_id, f"what {called} takes"))
     if tool.output is not None:
@@ -30,7 +38,7 @@ def _tree_lines(tree: Tree) -> list[str]:
 
 
 def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:
-    """The types of a tool, what a person has to write, and what makes a tool of that."""
+    """Writes the types of a tool, what a person has to write, and what makes a tool of that."""
     name = tool.type_name
     lines = [
         f"// {name}Handler does the work of the tool {one_line(tool.name)}.",
@@ -38,33 +46,33 @@ def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:
         f"\t{name}Handler(ctx context.Context, input {name}Input) ({name}Output, error)",
         "}",
         "",
-        *_make(tool, f"handler {name}Handler", f"calling(handler.{name}Handler)"),
-        *tool_types(tool, scope),
+        *_write_maker(tool, f"handler {name}Handler", f"calling(handler.{name}Handler)"),
+        *write_types(tool, scope),
     ]
-    text = source(header(tool), PACKAGE, lines)
+    text = write_source(write_header(tool), PACKAGE, lines)
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
 
 
 def builtin_file(tool: ToolPlan) -> SourceFile:
-    """A tool that a running Ferrule brings along: nobody has to implement it, so it has no types."""
-    text = source(header(tool), PACKAGE, _make(tool, "", f"viaFerrule({quoted(tool.name)})"))
+    """Writes a tool that a running Ferrule brings along: nobody has to implement it, so it has no types."""
+    text = write_source(write_header(tool), PACKAGE, _write_maker(tool, "", f"viaFerrule({quote(tool.name)})"))
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
 
 
-def maker(tool: ToolPlan) -> str:
-    """The function that makes the tool."""
-    return f"{lowered(tool.type_name)}Tool"
+def name_maker(tool: ToolPlan) -> str:
+    """Names the function that makes the tool."""
+    return f"{lower_first(tool.type_name)}Tool"
 
 
-def _make(tool: ToolPlan, takes: str, call: str) -> list[str]:
+def _write_maker(tool: ToolPlan, takes: str, call: str) -> list[str]:
     fields = {"Name": tool.name, "Title": tool.title, "Description": tool.description}
-    lines = [f"\ttool.{field} = {quoted(text)}" for field, text in fields.items() if text]
-    lines.append(f"\ttool.InputSchema = json.RawMessage({json_literal(tool.input_schema)})")
+    lines = [f"\ttool.{field} = {quote(text)}" for field, text in fields.items() if text]
+    lines.append(f"\ttool.InputSchema = json.RawMessage({quote_json(tool.input_schema)})")
     if tool.output_schema is not None and _is_object(tool.output_schema):
-        lines.append(f"\ttool.OutputSchema = json.RawMessage({json_literal(tool.output_schema)})")
+        lines.append(f"\ttool.OutputSchema = json.RawMessage({quote_json(tool.output_schema)})")
     return [
-        f"// {maker(tool)} makes the tool {one_line(tool.name)}.",
-        f"func {maker(tool)}({takes}) (tool Tool) {{",
+        f"// {name_maker(tool)} makes the tool {one_line(tool.name)}.",
+        f"func {name_maker(tool)}({takes}) (tool Tool) {{",
         *lines,
         f"\ttool.Call = {call}",
         "\treturn tool",
@@ -74,20 +82,20 @@ def _make(tool: ToolPlan, takes: str, call: str) -> list[str]:
 
 
 def _is_object(schema: msgspec.Raw) -> bool:
-    """Whether MCP takes a schema for that of structured content."""
+    """Tells whether MCP takes a schema for that of structured content."""
     found = msgspec.json.decode(schema)
     return isinstance(found, dict) and found.get("type") == "object"
 
 
 def implementation_file(tool: ToolPlan, around: Surroundings) -> SourceFile:
-    """The file that a person fills in (ADL-41, ADL-43)."""
+    """Writes the file that a person fills in (ADL-41, ADL-43)."""
     name = tool.type_name
     given = around.dependencies(tool)
     parameters = ", ".join(f"{each.field} {each.go}" for each in given)
     values = ", ".join(f"{each.field}: {each.field}" for each in given)
     lines = [
-        *comment([f"{name}Tool is the tool {one_line(tool.name)}.", tool.description]),
-        *struct(f"{name}Tool", [[each.field, each.go] for each in given]),
+        *write_comment([f"{name}Tool is the tool {one_line(tool.name)}.", tool.description]),
+        *write_struct(f"{name}Tool", [[each.field, each.go] for each in given]),
         f"var _ {name}Handler = (*{name}Tool)(nil)",
         "",
         f"// New{name}Tool makes the tool with what it needs.",
@@ -97,35 +105,35 @@ def implementation_file(tool: ToolPlan, around: Surroundings) -> SourceFile:
         "",
         f"// {name}Handler does the work of the tool.",
         f"func (t *{name}Tool) {name}Handler(ctx context.Context, input {name}Input) ({name}Output, error) {{",
-        *_body(tool),
+        *_write_body(tool),
         "}",
     ]
-    text = source("", PACKAGE, lines, {each.imported for each in given if each.imported})
+    text = write_source("", PACKAGE, lines, {each.imported for each in given if each.imported})
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}.go", text, "yours", tool.tool_id)
 
 
-def _body(tool: ToolPlan) -> list[str]:
-    """A body that builds and says that it is none (ADL-41)."""
+def _write_body(tool: ToolPlan) -> list[str]:
+    """Writes a body that builds and says that it is none (ADL-41)."""
     todo = "\t// TODO: do the work; until then this is a placeholder."
     if tool.output is None:
         words = f"the tool {tool.name} is not implemented yet"
-        return [todo, f'\treturn map[string]any{{"not_implemented": {quoted(words)}}}, nil']
+        return [todo, f'\treturn map[string]any{{"not_implemented": {quote(words)}}}, nil']
     lines = [todo, f"\tvar output {tool.type_name}Output"]
     if tool.placeholder is None:
         return [*lines, "\treturn output, ErrNotImplemented"]
     return [
         *lines,
-        f"\terr := json.Unmarshal([]byte({json_literal(tool.placeholder)}), &output)",
+        f"\terr := json.Unmarshal([]byte({quote_json(tool.placeholder)}), &output)",
         "\treturn output, err",
     ]
 
 
 def test_file(tool: ToolPlan) -> SourceFile:
-    """A test to begin with. It says that it tests nothing as long as that is so."""
+    """Writes a test to begin with. It says that it tests nothing as long as that is so."""
     name = tool.type_name
     lines = [
         f"func Test{name}Handler(t *testing.T) {{",
-        f"\tt.Skip({quoted(f'nobody has written the tool {tool.name} yet; when you have, take this line away')})",
+        f"\tt.Skip({quote(f'nobody has written the tool {tool.name} yet; when you have, take this line away')})",
         "\t// TODO: give the tool what it needs, and an input that means something.",
         f"\ttool := &{name}Tool{{}}",
         f"\tvar input {name}Input",
@@ -136,5 +144,5 @@ def test_file(tool: ToolPlan) -> SourceFile:
         "\tt.Log(output)",
         "}",
     ]
-    text = source("", PACKAGE, lines)
+    text = write_source("", PACKAGE, lines)
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_test.go", text, "yours", tool.tool_id)

@@ -37,8 +37,8 @@ from ferrule.contracts.type_tree import (
     Words,
 )
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
-from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, free
-from ferrule.definitions.stubs.languages.go.text import columns, comment, one_line, quoted
+from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, take_name
+from ferrule.definitions.stubs.languages.go.text import align_columns, one_line, quote, write_comment
 from ferrule.model.value import JsonValue
 
 RAW, NUMBER = "json.RawMessage", "json.Number"
@@ -48,6 +48,7 @@ _BIG = "its bounds go beyond 64 bits, so it is a json.Number in Go"
 _MIXED = "neither a tag nor the kind of JSON tells its variants apart, so it is a json.RawMessage in Go"
 _TAG_SIGNS = frozenset("!#$%&()*+-./:;<=>?@[]^_{|}~ ")
 """What encoding/json takes in a tag beside letters and digits."""
+_BASES: dict[type, str] = {bool: "bool", str: "string", float: "float64"}
 _CASES = {"object": "'{'", "array": "'['", "string": "'\"'", "boolean": "'t', 'f'"}
 
 
@@ -83,15 +84,15 @@ class Tree:
         self.fields = {each.name: self._fields(each) for each in tree.declarations}
         """The fields of each struct; none for any other declaration."""
 
-    def given(self, wanted: str) -> str:
-        """A name that nobody else in the package has."""
-        return free(wanted, self._scope.taken)
+    def take_name(self, wanted: str) -> str:
+        """Takes a name that nobody else in the package has."""
+        return take_name(wanted, self._scope.taken)
 
     def lines(self, declared: Declaration) -> list[str]:
-        """A declaration, with what reads and writes it."""
+        """Writes a declaration, with what reads and writes it."""
         root = self._tree.root.name
         first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
-        told = comment((f"{declared.name} {first}", *_told(declared.words)))
+        told = write_comment((f"{declared.name} {first}", *_describe(declared.words)))
         match declared:
             case Record():
                 lines = [*self._struct(declared.name, told), *self._record_methods(declared)]
@@ -114,7 +115,7 @@ class Tree:
     # Types
 
     def go(self, type_: Type) -> str:
-        """A type where it is an item of something."""
+        """Writes a type where it is an item of something."""
         match type_:
             case Anything() | Null():
                 return "any"
@@ -127,7 +128,8 @@ class Tree:
             case Text():
                 return "string"
             case Constant():
-                return _base(type_.value)
+                value = type_.value
+                return _BASES.get(type(value)) or integer_type(Integer(int(value), int(value)))
             case ListOf():
                 return f"[]{self.go(type_.item)}"
             case TupleOf():
@@ -143,17 +145,17 @@ class Tree:
                 assert_never(type_)
 
     def member_type(self, type_: Type) -> str:
-        """A type where it stands alone: any value is kept as it came."""
+        """Writes a type where it stands alone: any value is kept as it came."""
         return RAW if isinstance(type_, Anything | Null) else self.go(type_)
 
     def takes_null(self, type_: Type) -> bool:
-        """Whether null is a value of a type."""
+        """Tells whether null is a value of a type."""
         if isinstance(type_, Named) and isinstance(alias := self.declared[type_.name], Alias):
             return self.takes_null(alias.type)
         return isinstance(type_, Anything | Null | Nullable)
 
     def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
-        """Whether a value of a type would hold one of the record `name` in itself."""
+        """Tells whether a value of a type would hold one of the record `name` in itself."""
         if not isinstance(type_, Named) or type_.name in seen:
             return False
         seen.add(type_.name)
@@ -182,7 +184,7 @@ class Tree:
         members = [each for each in record.members if is_taggable(each.name)]
         names = identifiers((each.name for each in members), exported(self._scope.acronyms), METHODS | {EXTRA})
         fields = [self._field(record, each, names[each.name]) for each in members]
-        hidden = [one_line(quoted(each.name)) for each in record.members if not is_taggable(each.name)]
+        hidden = [one_line(quote(each.name)) for each in record.members if not is_taggable(each.name)]
         is_open = record.openness == "open" and record.extra is not None
         if hidden:
             told = (
@@ -193,11 +195,11 @@ class Tree:
         else:
             return fields
         go = "any" if hidden or record.extra is None else self.go(record.extra)
-        return [*fields, Field(EXTRA, f"map[string]{go}", '`json:"-"`', comment([told], "\t"))]
+        return [*fields, Field(EXTRA, f"map[string]{go}", '`json:"-"`', write_comment([told], "\t"))]
 
     def _field(self, record: Record, member: Member, name: str) -> Field:
         type_ = member.type
-        told = _told(member.words)
+        told = _describe(member.words)
         if isinstance(type_, Constant):
             told.append(f"It is always {_json(type_.value)}.")
         if isinstance(type_, Null):
@@ -209,11 +211,11 @@ class Tree:
         if _has_big(type_):
             step = member.name.replace("~", "~0").replace("/", "~1")
             self._note(f"{record.pointer}/properties/{step}", _BIG)
-        go, ending = self._placed(record, member)
-        return Field(name, go, f'`json:"{_tagged(member.name, ending)}"`', comment(told, "\t"), member)
+        go, ending = self._place(record, member)
+        return Field(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
 
-    def _placed(self, record: Record, member: Member) -> tuple[str, str]:
-        """The type of a member's field, and what its tag ends with."""
+    def _place(self, record: Record, member: Member) -> tuple[str, str]:
+        """Returns the type of a member's field, and what its tag ends with."""
         go = self.member_type(member.type)
         if member.is_required:
             is_endless = self._contains(member.type, record.name, set())
@@ -221,7 +223,7 @@ class Tree:
         if go == RAW:
             return go, ",omitempty"
         if self.takes_null(member.type):
-            return f"Optional[{self.go(plain(member.type))}]", ",omitzero"
+            return f"Optional[{self.go(strip_null(member.type))}]", ",omitzero"
         return (go, ",omitzero") if go.startswith(("[]", "map[")) else (f"*{go}", ",omitempty")
 
     def _items(self, type_: TupleOf) -> str:
@@ -236,19 +238,19 @@ class Tree:
         run: list[list[str]] = []
         for field in fields:
             if field.comment and run:
-                lines += columns(run)
+                lines += align_columns(run)
                 run = []
             lines += field.comment
             run.append([field.name, field.go, field.tag])
-        return [*lines, *columns(run), "}", ""]
+        return [*lines, *align_columns(run), "}", ""]
 
     def _record_methods(self, record: Record) -> list[str]:
-        """What reads and writes the members that no field is for."""
+        """Writes what reads and writes the members that no field is for."""
         fields = self.fields[record.name]
         if not fields or fields[-1].member is not None:
             return []
         name = record.name
-        known = "".join(f", {quoted(each.member.name)}" for each in fields if each.member is not None)
+        known = "".join(f", {quote(each.member.name)}" for each in fields if each.member is not None)
         go = fields[-1].go.removeprefix("map[string]")
         return [
             f"func (v *{name}) UnmarshalJSON(data []byte) (err error) {{",
@@ -269,7 +271,7 @@ class Tree:
     # Unions and enumerations
 
     def _union_fields(self, union: Union) -> list[Field]:
-        """The fields of a union as a struct; none where nothing tells the variants apart."""
+        """Returns the fields of a union as a struct; none where nothing tells the variants apart."""
         if not _has_plain_tag(union) and not _has_own_kinds(union):
             self._note(union.pointer, _MIXED)
             return []
@@ -283,14 +285,14 @@ class Tree:
             elif union.tag is not None and variant.tags:
                 told = f"Where {one_line(union.tag)} is {' or '.join(map(_json, variant.tags))}."
             is_nilable = go.startswith(("[]", "map["))
-            fields.append(Field(names[variant.word], go if is_nilable else f"*{go}", "", comment([told], "\t")))
+            fields.append(Field(names[variant.word], go if is_nilable else f"*{go}", "", write_comment([told], "\t")))
         return fields
 
     def _union(self, union: Union, told: list[str]) -> list[str]:
         name, fields = union.name, self.fields[union.name]
         if not fields:
             variants = ", ".join(self.go(each.type) for each in union.variants)
-            return [*told, "//", *comment([f"It is one of {variants}."]), f"type {name} = {RAW}", ""]
+            return [*told, "//", *write_comment([f"It is one of {variants}."]), f"type {name} = {RAW}", ""]
         by_tag = _has_plain_tag(union)
         written = [
             line
@@ -315,18 +317,23 @@ class Tree:
         name = declared.name
         names = identifiers((each.word for each in declared.choices), exported(self._scope.acronyms))
         rows = [
-            [self.given(f"{name}{names[each.word]}"), name, f"= {_literal(each.value)}"] for each in declared.choices
+            [
+                self.take_name(f"{name}{names[each.word]}"),
+                name,
+                f"= {quote(each.value) if isinstance(each.value, str) else each.value}",
+            ]
+            for each in declared.choices
         ]
         base = "string" if declared.kind == "string" else "int64"
-        return [*told, f"type {name} {base}", "", f"// The values of {name}.", "const (", *columns(rows), ")", ""]
+        return [*told, f"type {name} {base}", "", f"// The values of {name}.", "const (", *align_columns(rows), ")", ""]
 
 
 def _read_by_tag(union: Union, fields: list[Field]) -> list[str]:
-    lines = ["\tvar tag struct {", f"\t\tValue string `json:{quoted(str(union.tag))}`", "\t}"]
+    lines = ["\tvar tag struct {", f"\t\tValue string `json:{quote(str(union.tag))}`", "\t}"]
     lines += ["\tif err := decode(data, &tag); err != nil {", "\t\treturn err", "\t}", "\tswitch tag.Value {"]
     seen: set[str] = set()
     for variant, field in zip(union.variants, fields, strict=True):
-        cases = [quoted(str(each)) for each in dict.fromkeys(variant.tags) if str(each) not in seen]
+        cases = [quote(str(each)) for each in dict.fromkeys(variant.tags) if str(each) not in seen]
         seen.update(map(str, variant.tags))
         if cases:
             lines += [f"\tcase {', '.join(cases)}:", f"\t\treturn decode(data, &v.{field.name})"]
@@ -362,18 +369,18 @@ def _has_own_kinds(union: Union) -> bool:
 
 
 def is_taggable(name: str) -> bool:
-    """Whether a tag of a struct can have a name."""
+    """Tells whether a tag of a struct can have a name."""
     return name != "" and all(
         one in _TAG_SIGNS or unicodedata.category(one)[0] == "L" or one.isdecimal() for one in name
     )
 
 
-def _tagged(name: str, ending: str) -> str:
+def _tag(name: str, ending: str) -> str:
     return f"{name}," if name == "-" and not ending else f"{name}{ending}"
 
 
 def integer_type(type_: Integer) -> str:
-    """The integer of Go that holds every value within the bounds; a `json.Number` where none does."""
+    """Returns the integer of Go that holds every value within the bounds; a `json.Number` where none does."""
     low, high = type_.minimum, type_.maximum
     if (low is None or low in INT) and (high is None or high in INT):
         return "int64"
@@ -381,8 +388,8 @@ def integer_type(type_: Integer) -> str:
 
 
 def is_own(type_: Type) -> bool:
-    """Whether another name of a type is a type of its own in Go."""
-    return isinstance(plain(type_), ListOf | MapOf | TupleOf)
+    """Tells whether another name of a type is a type of its own in Go."""
+    return isinstance(strip_null(type_), ListOf | MapOf | TupleOf)
 
 
 def _has_big(type_: Type) -> bool:
@@ -392,29 +399,13 @@ def _has_big(type_: Type) -> bool:
     return any(_has_big(each) for each in parts if isinstance(each, msgspec.Struct))  # type: ignore[arg-type]
 
 
-def _base(value: str | int | float | bool) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int():
-            return "int64" if value in INT else NUMBER
-        case _:
-            return "float64"
-
-
-def plain(type_: Type) -> Type:
-    """A type without its null."""
+def strip_null(type_: Type) -> Type:
+    """Returns a type without its null."""
     return type_.inner if isinstance(type_, Nullable) else type_
 
 
-def _literal(value: str | int) -> str:
-    return quoted(value) if isinstance(value, str) else str(value)
-
-
-def _told(words: Words) -> list[str]:
-    """What a reader is told, as paragraphs."""
+def _describe(words: Words) -> list[str]:
+    """Writes what a reader is told, as paragraphs."""
     parts = [words.description] if words.description.strip() else []
     if words.limits:
         parts.append(f"Checked: {'; '.join(words.limits)}.")

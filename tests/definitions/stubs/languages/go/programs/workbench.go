@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"reflect"
 )
 
 // A program for tests: each line asks it to decode a value, to validate it and to encode it again, or to call a tool with it.
@@ -30,7 +31,9 @@ func trip[T any](data []byte) answer {
 		return answer{Error: err.Error()}
 	}
 	made := answer{}
-	if checked, ok := any(value).(interface{ Validate() error }); ok {
+	of := reflect.ValueOf(value)
+	isNil := of.Kind() == reflect.Pointer && of.IsNil() // a root that may be null
+	if checked, ok := any(value).(interface{ Validate() error }); ok && !isNil {
 		if err := checked.Validate(); err != nil {
 			made.Invalid = err.Error()
 		}
