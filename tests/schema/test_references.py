@@ -11,7 +11,7 @@ import pytest
 from ferrule.schema.fitting.fitting import fit
 from ferrule.schema.fitting.profiles import PROFILES
 from ferrule.schema.inlining import inlined
-from ferrule.schema.references import References, Resource, Target, draft_by_name, join_address, rooted
+from ferrule.schema.references import References, Resource, Target, draft_by_name, join_address, relocated, rooted
 from ferrule.schema.schema_view import SchemaView
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.mcp.wire.projection import output_schema
@@ -200,3 +200,18 @@ def test_what_speaks_about_a_member_is_found_behind_an_address() -> None:
 def test_a_tree_shows_what_stands_behind_an_address() -> None:
     order = next(node for node in schema_tree(INNER) if node.name == "order")
     assert [(node.name, node.type) for node in order.children] == [("text", "string"), ("again", "boolean")]
+
+
+def test_references_within_a_schema_follow_it_where_it_goes() -> None:
+    schema = {
+        "properties": {"x": {"$ref": "#/$defs/x"}, "self": {"$ref": "#"}, "far": {"$ref": "other.json#/x"}},
+        "enum": [{"$ref": "#/$defs/x"}],
+    }
+    moved = relocated(schema, (), ("paths", "/a b", 0))
+    assert [each["$ref"] for each in moved["properties"].values()] == [
+        "#/paths/~1a%20b/0/$defs/x", "#/paths/~1a%20b/0", "other.json#/x"
+    ]  # fmt: skip
+    assert moved["enum"] == schema["enum"], "what is in an enum is data"
+    assert relocated(moved, ("paths", "/a b", 0), ()) == schema
+    assert relocated({"$id": "x", "$ref": "#"}, (), ("new",)) == {"$id": "x", "$ref": "#"}
+    assert relocated(True, (), ("new",)) is True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from ferrule.schema.walk import positions
+from ferrule.model.value import Path
+from ferrule.schema.walk import copy_schema, members, positions
 
 
 def paths(schema: Any, **options: Any) -> list[tuple[str | int, ...]]:
@@ -72,3 +74,39 @@ def test_a_branch_knows_the_properties_around_it() -> None:
     assert known["oneOf", 0, "allOf", 0].declares("b")
     assert not known["oneOf", 0].declares("b")
     assert not known["properties", "a", "anyOf", 0].declares("a")
+
+
+def test_a_copy_is_changed_schema_by_schema_and_the_original_is_not() -> None:
+    schema = {
+        "title": "a",
+        "properties": {"title": {"title": "b"}, "x": True},
+        "items": [{"title": "c"}],
+        "dependencies": {"x": ["title"], "y": {"title": "d"}},
+        "enum": [{"title": "data"}],
+    }
+    before = json.dumps(schema)
+    seen: list[Path] = []
+
+    def strip(part: dict[str, Any], path: Path) -> None:
+        seen.append(path)
+        part.pop("title", None)
+
+    assert copy_schema(schema, strip) == {
+        "properties": {"title": {}, "x": True},
+        "items": [{}],
+        "dependencies": {"x": ["title"], "y": {}},
+        "enum": [{"title": "data"}],
+    }
+    assert json.dumps(schema) == before
+    assert seen[0] == () and set(seen) == {(), ("properties", "title"), ("items", 0), ("dependencies", "y")}
+    assert copy_schema(False, strip) is False
+
+
+def test_members_are_the_schemas_right_below() -> None:
+    schema = {"not": False, "items": {}, "allOf": [True], "dependencies": {"a": ["b"], "c": {}}, "const": {"items": {}}}
+    assert list(members(schema)) == [
+        (("not",), False),
+        (("items",), {}),
+        (("allOf", 0), True),
+        (("dependencies", "c"), {}),
+    ]

@@ -8,12 +8,11 @@ no end. Dialects, imports and the OXP server stand above.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from ferrule.model.value import Path
 from ferrule.schema.references import References, rooted
-from ferrule.schema.walk import DESCENT, map_members, positions
+from ferrule.schema.walk import DESCENT, copy_schema, map_members, positions
 
 DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "schemas"})
 """Keywords that say nothing once there are no references. `id` is one of draft 4."""
@@ -168,12 +167,12 @@ def _levelled(schema: dict[str, Any], recursive: set[str], levels: int) -> dict[
 
 
 def _pointed(schema: Any, recursive: set[str], level: int) -> Any:
-    copy = deepcopy(schema)
-    for position in positions(copy):
-        ref = position.schema.get("$ref")
+    def point(part: dict[str, Any], _: Path) -> None:
+        ref = part.get("$ref")
         if isinstance(ref, str) and (name := ref.removeprefix(_START)) in recursive:
-            position.schema["$ref"] = _START + _called(name, level)
-    return copy
+            part["$ref"] = _START + _called(name, level)
+
+    return copy_schema(schema, point)
 
 
 def _called(name: str, level: int) -> str:
@@ -188,10 +187,13 @@ def _open(part: Any) -> dict[str, Any]:
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
     """Without the names of classes, which say nothing to a model."""
-    for position in positions(schema):
-        if isinstance(position.schema.get("title"), str):
-            del position.schema["title"]
-    return schema
+
+    def strip(part: dict[str, Any], _: Path) -> None:
+        if isinstance(part.get("title"), str):
+            del part["title"]
+
+    without: dict[str, Any] = copy_schema(schema, strip)
+    return without
 
 
 _ANNOTATIONS = ("title", "description")

@@ -6,13 +6,12 @@ adds files and chains of references above it. Nothing is fetched, and nothing he
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
 from ferrule.model.value import Path, dig
 from ferrule.schema.pointers import find_at, read_fragment, write_fragment
-from ferrule.schema.walk import map_members, members
+from ferrule.schema.walk import copy_schema, members
 
 _DRAFTS = (("draft-03", 4), ("draft-04", 4), ("draft-06", 6), ("draft-07", 7), ("2019-09", 2019))
 _ANCHORS = (("$anchor", 2019), ("$dynamicAnchor", 2020))
@@ -160,25 +159,33 @@ def rooted(schema: Any, at: Path = ()) -> Any:
     if not at and all(not place.home for place in places.values()):
         return schema
 
-    whole = dict(schema)
-    waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
-
-    def copied(around: Path, part: Any, steps: Path) -> Any:
-        if not isinstance(part, dict):
-            return part
-        waiting.append((made := dict(part), around + steps))
-        return made
-
-    while waiting:  # no recursion: schemas of strangers may be nested deep
-        made, path = waiting.pop()
+    def move(part: dict[str, Any], path: Path) -> None:
         place = places[path]
-        for keyword, operand in made.items():
-            made[keyword] = map_members(keyword, operand, partial(copied, path))
-        reference = made.get("$ref")
+        reference = part.get("$ref")
         if isinstance(reference, str):
             target = addresses.find(reference, place)
             lost = f"{place.base}{reference}" if reference.startswith("#") and not at else reference
-            made["$ref"] = lost if target is None else write_fragment(at + target.path)
+            part["$ref"] = lost if target is None else write_fragment(at + target.path)
         if (path or at) and place.home == path:
-            made.pop("id" if place.draft == 4 else "$id", None)
-    return whole
+            part.pop("id" if place.draft == 4 else "$id", None)
+
+    return copy_schema(schema, move)
+
+
+def relocated(schema: Any, old: Path, new: Path) -> Any:
+    """Returns a schema that moved within a document: its references to places below `old` are to those below `new` now.
+
+    One with an address of its own reads its references from there, wherever it stands, and stays as it is.
+    """
+    if isinstance(schema, dict) and "$id" in schema:
+        return schema
+    before = tuple(map(str, old))
+
+    def move(part: dict[str, Any], _: Path) -> None:
+        reference = part.get("$ref")
+        if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
+            steps = read_fragment(reference[1:])
+            if steps[: len(before)] == before:
+                part["$ref"] = write_fragment((*new, *steps[len(before) :]))
+
+    return copy_schema(rooted(schema), move)

@@ -7,6 +7,7 @@ A word is a keyword only where a schema stands: names under `properties` are nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from ferrule.model.value import Path
@@ -105,6 +106,31 @@ def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) 
     if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
         return [change(member, (keyword, at)) for at, member in enumerate(operand)]
     return change(operand, (keyword,)) if keyword in SCHEMA_KEYWORDS else operand
+
+
+def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> Any:
+    """Returns a copy in which `change` has seen each schema with its path, from the root inwards.
+
+    It may change the schema it is given: that one is nobody else's. What is no schema inside it is shared with the original.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    whole = dict(schema)
+    waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
+
+    def copied(around: Path, part: Any, steps: Path) -> Any:
+        if not isinstance(part, dict):
+            return part
+        waiting.append((made := dict(part), around + steps))
+        return made
+
+    while waiting:  # no recursion: schemas of strangers may be nested deep
+        made, path = waiting.pop()
+        for keyword, operand in made.items():
+            if keyword in DESCENT:
+                made[keyword] = map_members(keyword, operand, partial(copied, path))
+        change(made, path)
+    return whole
 
 
 def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> list[Position]:

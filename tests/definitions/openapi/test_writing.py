@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.dialects.aml import compiled_tool
-from ferrule.definitions.openapi.writing import Written, plain_operation, relocated, rest_operation
+from ferrule.definitions.openapi.writing import Written, plain_operation, rest_operation
 from ferrule.model.tool import Tool
 
 TEXT = {"type": "string"}
@@ -41,14 +41,6 @@ def called(properties: dict[str, Any] | None = None, **transport: Any) -> Writte
     made = rest_operation(tool(properties, **transport), "add-note")
     assert made is not None
     return made
-
-
-def test_references_within_a_schema_follow_it_where_it_goes() -> None:
-    schema = {"properties": {"x": {"$ref": "#/$defs/x"}, "self": {"$ref": "#"}, "far": {"$ref": "other.json#/x"}}}
-    moved = relocated(schema, "#", "#/new")
-    assert [each["$ref"] for each in moved["properties"].values()] == ["#/new/$defs/x", "#/new", "other.json#/x"]
-    assert relocated(moved, "#/new", "#") == schema
-    assert relocated({"$id": "x", "$ref": "#"}, "#", "#/new") == {"$id": "x", "$ref": "#"}
 
 
 def test_any_tool_is_a_body_sent_by_post() -> None:

@@ -15,9 +15,11 @@ from ferrule.definitions.openapi.operation_documents import Modern
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.references import refs_in
 from ferrule.definitions.openapi.shape import Heading, Media
-from ferrule.definitions.openapi.writing import JSON, answer_pointer, body_pointer, relocated
+from ferrule.definitions.openapi.writing import JSON, answer_place, body_place
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool, raw
+from ferrule.model.value import Path
+from ferrule.schema.references import relocated
 
 DIALECT = "openapi"
 
@@ -88,7 +90,7 @@ class Reader:
         body = operation.body
         is_all = body is not None and body.is_required and len(body.media) == 1 and not operation.parameters
         if body is not None and is_all and self._is_verbatim and "{" not in operation.heading.template:
-            own = _verbatim(body.media[0], body_pointer(operation.heading.template, operation.heading.method))
+            own = _verbatim(body.media[0], body_place(operation.heading.template, operation.heading.method))
             if own is not None:
                 return own
         return draft.sending.schema
@@ -100,17 +102,17 @@ class Reader:
             return None
         if self._is_verbatim and len(media) == 1:
             heading = draft.operation.heading
-            own = _verbatim(media[0], answer_pointer(heading.template, heading.method, good[0].status))
+            own = _verbatim(media[0], answer_place(heading.template, heading.method, good[0].status))
             if own is not None:
                 return raw(own)
         return raw(draft.answering.schema)
 
 
-def _verbatim(media: Media, pointer: str) -> Any:
+def _verbatim(media: Media, place: Path) -> Any:
     """A schema of an object that refers to nothing but itself, as it would stand alone; None for any other."""
     schema = media.schema
     if media.media_type != JSON or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    alone = relocated(schema, pointer, "#")
+    alone = relocated(schema, place, ())
     leads_out = any(ref.startswith(("#/components/", "#/paths/")) for ref in refs_in(alone))
     return None if leads_out else alone

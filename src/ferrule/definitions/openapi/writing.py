@@ -11,7 +11,8 @@ from urllib.parse import quote
 from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.openapi.shape import mapping
 from ferrule.model.tool import Tool
-from ferrule.schema.pointers import escape_in_reference
+from ferrule.model.value import Path
+from ferrule.schema.references import relocated
 
 JSON = "application/json"
 _ENDPOINT = re.compile(r"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^?#]*)")
@@ -49,29 +50,14 @@ class Written(NamedTuple):
     """Components that it refers to."""
 
 
-def relocated(schema: Any, old: str, new: str) -> Any:
-    """A schema whose references to places within itself begin otherwise; one with an id of its own is left as it is."""
-    if isinstance(schema, list):
-        return [relocated(item, old, new) if isinstance(item, dict | list) else item for item in schema]
-    if not isinstance(schema, dict) or "$id" in schema:
-        return schema
-    made = {key: relocated(item, old, new) if isinstance(item, dict | list) else item for key, item in schema.items()}
-    ref = made.get("$ref")
-    if isinstance(ref, str) and (ref == old or ref.startswith(f"{old}/")):
-        made["$ref"] = new + ref[len(old) :]
-    return made
+def body_place(path: str, method: str) -> Path:
+    """Where the schema of a JSON body stands."""
+    return ("paths", path, method.lower(), "requestBody", "content", JSON, "schema")
 
 
-def body_pointer(path: str, method: str) -> str:
-    """Where the schema of a JSON body stands, as a reference."""
-    return (
-        f"#/paths/{escape_in_reference(path)}/{method.lower()}/requestBody/content/{escape_in_reference(JSON)}/schema"
-    )
-
-
-def answer_pointer(path: str, method: str, status: str = "200") -> str:
-    """Where the schema of a JSON answer stands, as a reference."""
-    return f"#/paths/{escape_in_reference(path)}/{method.lower()}/responses/{status}/content/{escape_in_reference(JSON)}/schema"
+def answer_place(path: str, method: str, status: str = "200") -> Path:
+    """Where the schema of a JSON answer stands."""
+    return ("paths", path, method.lower(), "responses", status, "content", JSON, "schema")
 
 
 def said(tool: Tool, name: str) -> dict[str, Any]:
@@ -91,7 +77,7 @@ def said(tool: Tool, name: str) -> dict[str, Any]:
 def plain_operation(tool: Tool, name: str) -> Written:
     """`POST /name`, the arguments as its body."""
     path, method = f"/{quote(name, safe='')}", "POST"
-    schema = relocated(decoded(tool.input_schema), "#", body_pointer(path, method))
+    schema = relocated(decoded(tool.input_schema), (), body_place(path, method))
     operation = {
         **said(tool, name),
         "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
@@ -103,7 +89,7 @@ def plain_operation(tool: Tool, name: str) -> Written:
 def _answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
     made: dict[str, Any] = {"description": "The result."}
     if tool.output_schema is not None:
-        schema = relocated(decoded(tool.output_schema), "#", answer_pointer(path, method))
+        schema = relocated(decoded(tool.output_schema), (), answer_place(path, method))
         made["content"] = {JSON: {"schema": schema}}
     return made
 

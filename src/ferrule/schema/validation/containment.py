@@ -12,12 +12,11 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import jsonschema_rs
-import msgspec
 
-from ferrule.model.value import MISSING, JsonValue, Missing
+from ferrule.model.value import MISSING, JsonValue, Missing, Path
 from ferrule.schema.merging import is_same
 from ferrule.schema.validation.samples import LONGEST, samples
-from ferrule.schema.walk import positions
+from ferrule.schema.walk import copy_schema, positions
 
 Schema = dict[str, Any] | bool
 DRAFT_7 = jsonschema_rs.Draft7
@@ -249,13 +248,12 @@ def _draft_of(schema: Schema) -> int | None:
 
 def without_annotations(schema: Any) -> Any:
     """The schema without keywords that accept and refuse nothing. Names of properties are left alone."""
-    if not isinstance(schema, dict):
-        return schema
-    copy = msgspec.json.decode(msgspec.json.encode(schema))
-    for position in list(positions(copy)):
-        for word in _ANNOTATIONS & position.schema.keys():
-            del position.schema[word]
-    return copy
+
+    def strip(part: dict[str, Any], _: Path) -> None:
+        for word in _ANNOTATIONS & part.keys():
+            del part[word]
+
+    return copy_schema(schema, strip)
 
 
 def _only(words: frozenset[str], *schemas: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from ferrule.model.change import Comparison, SchemaChange, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.semver import Bump, parse_version
 from ferrule.model.value import MISSING, JsonValue
+from ferrule.schema.merging import is_same
 from ferrule.schema.validation.containment import without_annotations
 
 VERSION = ("version",)
@@ -113,7 +114,7 @@ class ChangedContract:
                 continue
             if old.outline.version != new.outline.version or new.outline.version is None:
                 continue
-            if without_annotations(old.input_schema) == without_annotations(new.input_schema):
+            if is_same(without_annotations(old.input_schema), without_annotations(new.input_schema)):
                 continue
             message = f"the input of {new.outline.tool_id}@{new.outline.version} is not what was published"
             if change.example is not MISSING:

@@ -16,10 +16,11 @@ from ferrule.definitions.content.guidance import described
 from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
 from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
+from ferrule.model.value import Path
 from ferrule.schema.pointers import write_fragment
 from ferrule.schema.references import References, rooted
 from ferrule.schema.validation.latest_draft import latest_draft
-from ferrule.schema.walk import map_members
+from ferrule.schema.walk import copy_schema
 from ferrule.servers.mcp.wire.messages import MODERN, OWN
 
 MEMBER = "result"
@@ -87,26 +88,17 @@ def _list(value: Any) -> list[Any]:
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object with the value in it. What is shared stays at the root, and references find their way."""
-    moved: dict[str, Any] = _moved(
-        {key: value for key, value in schema.items() if key not in _LEFT}, References(schema)
-    )
+    references = References(schema)
+
+    def move(part: dict[str, Any], _: Path) -> None:
+        target = references.find(part.get("$ref"))
+        if target is not None:
+            is_shared = target.path[:1] in _AT_ROOT
+            part["$ref"] = write_fragment(target.path if is_shared else ("properties", MEMBER, *target.path))
+
+    moved = copy_schema({key: value for key, value in schema.items() if key not in _LEFT}, move)
     shared = {key: moved.pop(key) for key in _SHARED if key in moved}
     return {"type": "object", "properties": {MEMBER: moved}, "required": [MEMBER], **shared}
-
-
-def _moved(schema: Any, references: References) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    moved = {
-        keyword: map_members(keyword, operand, lambda member, _: _moved(member, references))
-        for keyword, operand in schema.items()
-    }
-    target = references.find(schema.get("$ref"))
-    if target is not None:
-        moved["$ref"] = write_fragment(
-            target.path if target.path[:1] in _AT_ROOT else ("properties", MEMBER, *target.path)
-        )
-    return moved
 
 
 OLDEST, SECOND = "2025-03-26", "2025-06-18"
