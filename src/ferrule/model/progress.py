@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ferrule.model.misfits import in_words
 from ferrule.model.timestamps import iso
 
 ProgressStatus = Literal[
@@ -108,4 +109,4 @@ def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: i
             Progress,
         )
     except msgspec.ValidationError as error:
-        raise BadProgress(f"this is no progress: {error}") from None
+        raise BadProgress(f"this is no progress: {in_words(error)}") from None

@@ -10,6 +10,7 @@ from ferrule.schema.fitting.steps import KEEP
 from ferrule.schema.fitting.typed import FAMILIES, type_of, types_of
 from ferrule.schema.fitting.words import told
 from ferrule.schema.merging import ANNOTATIONS, bounds_in_numbers, key_of
+from ferrule.schema.schema_view import json_type
 
 
 def rewritten_scalar(
@@ -50,7 +51,7 @@ def rewritten_enum(state: State, keywords: dict[str, Any], path: str, depth: int
     if values == [None]:
         return state.finished({"type": "null"}, _annotations(keywords), path, words), KEEP
     taken = profile.accepted is None or "enum" in profile.accepted
-    found = {_word(value) for value in values}
+    found = {json_type(value) for value in values}
     if taken and _fits(state, values):
         state.enum_values += len(values)
         state.characters += sum(len(value) for value in values if isinstance(value, str))
@@ -89,13 +90,13 @@ def _enumerated(state: State, values: list[Any], keywords: dict[str, Any], path:
     """The values under `enum`, with their type beside them, or one enum for each type."""
     if state.profile.allows_anything:
         fitted: dict[str, Any] = {"enum": values}
-        found = {_word(value) for value in values}
+        found = {json_type(value) for value in values}
         if "type" in keywords or len(found) == 1:
             fitted = {"type": keywords.get("type") or found.pop(), **fitted}
         return state.finished(fitted, _annotations(keywords), path, words), KEEP
     by_word: dict[str, list[Any]] = {}
     for value in values:
-        by_word.setdefault(_word(value), []).append(value)
+        by_word.setdefault(json_type(value), []).append(value)
     beside = {word: said for word, said in keywords.items() if word not in ("enum", "const", "type")}
     branches = [
         {**rewritten_scalar(state, word, beside, path, words, is_bare=True), "enum": own}
@@ -127,12 +128,6 @@ def _is_of(value: Any, allowed: list[str]) -> bool:
     if word == "number" and "number" not in allowed:
         return "integer" in allowed and float(value).is_integer() if isinstance(value, float) else "integer" in allowed
     return word in allowed
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return type_of(value)
-    return "integer"
 
 
 def _fits(state: State, values: list[Any]) -> bool:

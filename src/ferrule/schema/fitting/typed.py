@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.schema.merging import type_words
+from ferrule.schema.schema_view import json_type
 
 OBJECT = frozenset(
     [
@@ -57,16 +58,5 @@ def types_of(keywords: dict[str, Any]) -> list[str]:
 
 def type_of(value: Any) -> str:
     """The JSON type of a value, integers being numbers."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    word = json_type(value)
+    return "number" if word == "integer" else word

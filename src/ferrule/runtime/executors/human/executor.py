@@ -18,6 +18,7 @@ from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Executor
 from ferrule.contracts.receiver import Receiver
 from ferrule.contracts.registry import Registry
 from ferrule.model.decision import Requirement
+from ferrule.model.misfits import in_words
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import HumanUpstreams
@@ -74,7 +75,9 @@ def read_task(tool: Tool, upstream: HumanUpstreams) -> Task:
         transport = msgspec.convert(top, _Definition).transport
         said = msgspec.convert({**top, **transport}, TaskSettings)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise ExecutionFailed("setup_required", f"the task of {tool.tool_id!r} cannot be used: {error}") from None
+        raise ExecutionFailed(
+            "setup_required", f"the task of {tool.tool_id!r} cannot be used: {in_words(str(error))}"
+        ) from None
     assignees = (said.assignees,) if isinstance(said.assignees, str) else said.assignees
     if any(not name.strip() or name != name.strip() or name == "group:" for name in assignees):
         raise ExecutionFailed(
