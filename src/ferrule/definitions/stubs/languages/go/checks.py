@@ -137,6 +137,9 @@ class Checks:
         ]
 
     def _member(self, owner: str, field: Field, member: Member, patterns: list[str]) -> list[str]:
+        bounds = _bounds(member)
+        if not bounds and not self._leads(member.type):
+            return []
         is_optional = field.go.startswith("Optional[")
         value = f"v.{field.name}{'.Value' * is_optional}"
         is_pointer = is_optional or field.go.startswith("*")
@@ -144,7 +147,7 @@ class Checks:
         guard = "" if is_bare else f"{value} != nil && "
         held = f"*{value}" if is_pointer else value
         lines: list[str] = []
-        for bound in _bounds(member):
+        for bound in bounds:
             limit = str(bound.value)
             if bound.keyword == "pattern":
                 limit = self._tree.take_name(f"{lower_first(owner)}{field.name}Pattern")
@@ -188,6 +191,8 @@ def _guard(value: str, lines: list[str]) -> list[str]:
 
 def _bounds(member: Member) -> list[Bound]:
     """Returns the bounds of a member that Go can compare with."""
+    if not member.words.bounds:
+        return []
     type_ = strip_null(member.type)
     match type_:
         case Integer():

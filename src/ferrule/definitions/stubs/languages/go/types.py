@@ -6,6 +6,7 @@ A type may be looser than its schema and is never narrower. A union whose varian
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import NamedTuple, assert_never
 
@@ -46,8 +47,7 @@ INT, UINT = range(-(2**63), 2**63), range(2**64)
 _LONGEST = 400
 _BIG = "its bounds go beyond 64 bits, so it is a json.Number in Go"
 _MIXED = "neither a tag nor the kind of JSON tells its variants apart, so it is a json.RawMessage in Go"
-_TAG_SIGNS = frozenset("!#$%&()*+-./:;<=>?@[]^_{|}~ ")
-"""What encoding/json takes in a tag beside letters and digits."""
+_TAGGABLE = re.compile(r"[A-Za-z0-9!#$%&()*+./:;<=>?@\[\]^_{|}~ -]+")
 _BASES: dict[type, str] = {bool: "bool", str: "string", float: "float64"}
 _CASES = {"object": "'{'", "array": "'['", "string": "'\"'", "boolean": "'t', 'f'"}
 
@@ -184,7 +184,7 @@ class Tree:
         members = [each for each in record.members if is_taggable(each.name)]
         names = identifiers((each.name for each in members), exported(self._scope.acronyms), METHODS | {EXTRA})
         fields = [self._field(record, each, names[each.name]) for each in members]
-        hidden = [one_line(quote(each.name)) for each in record.members if not is_taggable(each.name)]
+        hidden = [one_line(quote(each.name)) for each in record.members if each.name not in names]
         is_open = record.openness == "open" and record.extra is not None
         if hidden:
             told = (
@@ -208,10 +208,10 @@ class Tree:
             told.append(f"Its items are {self._items(type_)}.")
         if isinstance(type_, Text) and type_.format:
             told.append("Base64." if type_.format == "binary" else f"Format: {type_.format}.")
-        if _has_big(type_):
+        go, ending = self._place(record, member)
+        if NUMBER in go:
             step = member.name.replace("~", "~0").replace("/", "~1")
             self._note(f"{record.pointer}/properties/{step}", _BIG)
-        go, ending = self._place(record, member)
         return Field(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
 
     def _place(self, record: Record, member: Member) -> tuple[str, str]:
@@ -369,10 +369,10 @@ def _has_own_kinds(union: Union) -> bool:
 
 
 def is_taggable(name: str) -> bool:
-    """Tells whether a tag of a struct can have a name."""
-    return name != "" and all(
-        one in _TAG_SIGNS or unicodedata.category(one)[0] == "L" or one.isdecimal() for one in name
-    )
+    """Tells whether a tag of a struct can have a name: of letters, digits and some signs, as encoding/json has it."""
+    if name.isascii():
+        return _TAGGABLE.fullmatch(name) is not None
+    return all(_TAGGABLE.fullmatch(one) or unicodedata.category(one)[0] == "L" or one.isdecimal() for one in name)
 
 
 def _tag(name: str, ending: str) -> str:
@@ -390,13 +390,6 @@ def integer_type(type_: Integer) -> str:
 def is_own(type_: Type) -> bool:
     """Tells whether another name of a type is a type of its own in Go."""
     return isinstance(strip_null(type_), ListOf | MapOf | TupleOf)
-
-
-def _has_big(type_: Type) -> bool:
-    if isinstance(type_, Integer):
-        return integer_type(type_) == NUMBER
-    parts = [getattr(type_, name, None) for name in ("item", "value", "inner", "rest")]
-    return any(_has_big(each) for each in parts if isinstance(each, msgspec.Struct))  # type: ignore[arg-type]
 
 
 def strip_null(type_: Type) -> Type:
