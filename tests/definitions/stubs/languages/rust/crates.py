@@ -113,7 +113,7 @@ def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
 
 
 def echo_main(plan: Plan, crate: str = "tried") -> str:
-    """A program that reads lines with a tool and a text: the text read as the tool's input and written again, or why it is none."""
+    """A program that reads lines with a tool and a text: it reads the text as the tool's input and writes that again."""
     arms = "".join(
         f"        {json.dumps(tool.stem)} => echo::<generated::{tool.stem}::{tool.input.root.name}>(value),\n"
         for tool in plan.tools
