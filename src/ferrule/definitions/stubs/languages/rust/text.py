@@ -83,7 +83,8 @@ def _documented(line: str) -> str:
 
 
 def _clean(text: str) -> str:
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in _BLANKS.sub(" ", text))
+    line = _BLANKS.sub(" ", text)
+    return line if line.isprintable() else "".join(one if one.isprintable() else "\ufffd" for one in line)
 
 
 def documentation(paragraphs: Sequence[Sequence[str]], indent: int = 0, mark: str = "///") -> str:
