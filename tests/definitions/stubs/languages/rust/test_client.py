@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from ferrule.contracts.language import Plan
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from tests.definitions.stubs.languages.live import TOOLS, live
 from tests.definitions.stubs.languages.rust.crates import Given, built, library, planned, talked, well_formed
+from tests.infra.network.authority import Authority
 
 _MAIN = """
 use std::io::{Read, Write};
@@ -81,6 +87,13 @@ fn tokens_go_over_https() {
     assert!(Client::new("", "").is_err());
 }
 
+async fn certificates_are_checked(options: &CallOptions) {
+    let at = |name: &str| Client::new(&std::env::var(name).unwrap(), "secret").unwrap();
+    assert_eq!(at("TRUSTED_URL").gives_text(&Default::default(), options).await.unwrap(), "safe");
+    let strange = at("STRANGE_URL").gives_text(&Default::default(), options).await;
+    assert!(matches!(strange, Err(CallError::Broken(_))), "{strange:?}");
+}
+
 fn failure<T: std::fmt::Debug>(outcome: Result<T, CallError>, class: ErrorClass) -> Failure {
     match outcome {
         Err(CallError::Failed(failure)) if failure.class == Some(class) => *failure,
@@ -93,6 +106,7 @@ async fn main() {
     let plain = CallOptions::default();
     values_of_results(&plain).await;
     tokens_go_over_https();
+    certificates_are_checked(&plain).await;
     let client = Client::from_env().unwrap();
     let greet: LiveGreetInput = serde_json::from_value(json!({ "name": "Ada", "times": 2 })).unwrap();
 
@@ -179,6 +193,33 @@ def _example(plan: Plan) -> str:
     return f"#[allow(dead_code)]\nmod shown {{\n{code}}}\n"
 
 
+class _Safe(BaseHTTPRequestHandler):
+    """Gives a text to who has the token."""
+
+    def do_POST(self) -> None:
+        assert self.headers["authorization"] == "Bearer secret"
+        self.rfile.read(int(self.headers["content-length"]))
+        body = b'{"result": {"content": [{"type": "text", "text": "safe"}]}}'
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def _secure(tls: ssl.SSLContext) -> Iterator[str]:
+    """The address of a server that speaks TLS."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Safe) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"https://localhost:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     given = [
         Given(tool["name"], tool["input_schema"]["parameters"], tool["output_schema"], tool["description"])
@@ -197,5 +238,12 @@ def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     library(plan, folder, _MAIN.replace("CRATE", name) + _example(plan), name)
     well_formed(folder / "src" / "client")
     program = built(folder, name)
-    with live(tmp_path / "workspace") as server:
-        assert talked(program, [], **server.env) == [True]
+    (tmp_path / "strange").mkdir()
+    known, strange = Authority(tmp_path), Authority(tmp_path / "strange")
+    with (
+        live(tmp_path / "workspace") as server,
+        _secure(known.server("localhost")) as trusted,
+        _secure(strange.server("localhost")) as other,
+    ):
+        places = {"TRUSTED_URL": trusted, "STRANGE_URL": other, "SSL_CERT_FILE": str(known.file)}
+        assert talked(program, [], **server.env, **places) == [True]
