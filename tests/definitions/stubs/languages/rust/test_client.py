@@ -232,6 +232,7 @@ def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
         Given("gives_count", nothing, {"type": "integer"}),
         Given("gives_maybe", nothing, {"type": ["string", "null"]}),
     ]
+    given += [Given(name, nothing) for name in ("follow", "request", "new", "values", "wait")]
     folder = tmp_path / "crate"
     name = f"caller_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     plan = planned(given, "client", is_project=True, name=name)

@@ -150,8 +150,8 @@ DEVICES = frozenset(
 """What no file can be called on Windows."""
 RESERVED_STEMS = (KEYWORDS | DEVICES) | frozenset(
     """
-    all alloc call_tool cancel client clone config core from_env generated lib main mod new reqwest resume serde
-    serde_json serde_repr services std support tokio tools
+    all alloc call_tool cancel client clone config core follow from_env generated lib main mod new request reqwest resume
+    serde serde_json serde_repr services std support tokio tools
     """.split()  # noqa: SIM905
 )
 _MEMBERS = Style(snake, KEYWORDS | {"self", "Self"}, longest=50)

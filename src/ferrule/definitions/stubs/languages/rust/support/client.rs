@@ -146,7 +146,7 @@ impl Client {
             request = request.header("idempotency-key", key);
         }
         let mut guard = Guard(self, String::new());
-        let ended = self.wait(request, options, &mut guard.1).await;
+        let ended = self.follow(request, options, &mut guard.1).await;
         guard.1.clear();
         typed(&ended?)
     }
@@ -158,7 +158,7 @@ impl Client {
         options: &CallOptions,
     ) -> Called<O> {
         let request = self.request(Method::GET, &["calls", call, "events"]);
-        typed(&self.wait(request, options, &mut String::new()).await?)
+        typed(&self.follow(request, options, &mut String::new()).await?)
     }
 
     /// Cancels a call. Gives whether that ended it.
@@ -182,10 +182,10 @@ impl Client {
     }
 
     /// Follows a call to its end. Its id is put into `id` as soon as it is known.
-    async fn wait(
+    async fn follow(
         &self,
         ask: RequestBuilder,
-        with: &CallOptions,
+        on: &CallOptions,
         id: &mut String,
     ) -> Called<Value> {
         let mut response = ask
@@ -207,10 +207,10 @@ impl Client {
             for event in String::from_utf8_lossy(&std::mem::take(&mut bytes)).split("\n\n") {
                 let line = |name| event.lines().find_map(|line| line.strip_prefix(name));
                 let data: Value = serde_json::from_str(line("data: ").unwrap_or("null"))?;
-                match (line("event: ").unwrap_or(""), &with.on_progress) {
+                match (line("event: ").unwrap_or(""), &on.on_progress) {
                     ("call", _) => *id = read(data["invocation_id"].clone())?,
                     ("progress", Some(hear)) => hear(read(data)?),
-                    ("waiting", _) if !with.waits_for_approval => return result(status, data),
+                    ("waiting", _) if !on.waits_for_approval => return result(status, data),
                     ("result", _) => return result(status, data),
                     _ => {}
                 }
