@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.run import ferrule
 from tests.definitions.stubs.agent import agent_for
-from tests.definitions.stubs.languages.toolchains import Tool, cargo
+from tests.definitions.stubs.languages.toolchains import Tool
 
 
 class Compiler(NamedTuple):
@@ -25,7 +25,6 @@ class Compiler(NamedTuple):
 
 
 COMPILERS = {
-    "rust": Compiler(cargo, ("check", "--quiet"), "src/tools/find_sku.rs"),
     "python": Compiler(
         lambda: Tool((sys.executable, "-m", "mypy"), {"PATH": "/usr/bin:/bin"}), ("--strict", "."), "tools/find_sku.py"
     ),

@@ -30,9 +30,17 @@ _STUB_PACKAGES = {
     "zod": "4.6.7",
 }
 """What stubs in TypeScript import."""
-_CRATES = (
-    "autocfg cfg-if hashbrown indexmap itoa proc-macro2 quote ryu serde-derive serde serde-json syn unicode-ident".split()  # noqa: SIM905
-)
+_CRATES = """
+    autocfg base64 bumpalo bytes cc cfg-if encoding-rs fnv form-urlencoded futures-channel futures-core futures-sink
+    futures-task futures-util h2 hashbrown http http-body httparse httpdate hyper hyper-rustls idna indexmap ipnet itoa
+    js-sys libc log memchr mime mio num-cpus once-cell openssl-probe percent-encoding pin-project-lite pin-utils proc-macro2
+    quote reqwest ring rustls rustls-native-certs rustls-pemfile ryu sct serde serde-derive serde-json serde-repr
+    serde-urlencoded slab smallvec socket2 spin syn tokio tokio-macros tokio-rustls tokio-util tower-service tracing
+    tracing-core try-lock unicode-bidi unicode-ident unicode-normalization untrusted url want wasm-bindgen
+    wasm-bindgen-backend wasm-bindgen-macro wasm-bindgen-macro-support wasm-bindgen-shared web-sys webpki winapi
+    winapi-i686-pc-windows-gnu winapi-x86-64-pc-windows-gnu
+""".split()  # noqa: SIM905
+"""`serde`, `serde_json`, `serde_repr`, `tokio`, `reqwest` with rustls, and what those need."""
 _PATIENCE = 600
 
 
@@ -117,9 +125,9 @@ def node() -> Tool:
 
 @cache
 def cargo() -> Tool:
-    """`cargo`, with serde from Debian's packages and one folder for what it compiled."""
+    """`cargo`, with crates from Debian's packages and one folder for what it compiled."""
     program = _on_path("cargo")
-    crates = _installed("crates", "1", _crates)
+    crates = _installed("crates", "2", _crates)
     home = crates / "home"
     env = {
         **os.environ,
@@ -203,7 +211,7 @@ def _crates(folder: Path) -> None:
         package.unlink()
     home = folder / "home"
     home.mkdir()
-    final = _cache() / "ferrule-tests-crates-1" / "usr" / "share" / "cargo" / "registry"
+    final = _cache() / "ferrule-tests-crates-2" / "usr" / "share" / "cargo" / "registry"
     (home / "config.toml").write_text(
         f'[source.crates-io]\nreplace-with = "debian"\n\n[source.debian]\ndirectory = "{final}"\n', encoding="utf-8"
     )

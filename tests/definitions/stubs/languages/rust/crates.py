@@ -19,19 +19,7 @@ from ferrule.definitions.stubs.plan import contract_of
 from ferrule.definitions.stubs.tree import type_tree
 from tests.definitions.stubs.languages.toolchains import cargo, rustfmt
 
-CARGO = """[package]
-name = "{name}"
-version = "0.1.0"
-edition = "2021"
-
-[dependencies]
-serde = {{ version = "1", features = ["derive"] }}
-serde_json = "1"
-
-[profile.dev]
-debug = 0
-incremental = false
-"""
+_PROFILE = "\n[profile.dev]\ndebug = 0\nincremental = false\n"
 _STRICT = "#![deny(warnings)]\n"
 
 
@@ -99,11 +87,13 @@ def well_formed(folder: Path) -> None:
 
 def library(plan: Plan, folder: Path, main: str, name: str = "tried") -> None:
     """A crate of stubs with a program of ours; nothing of it may be warned of."""
-    write(LANGUAGE.write(plan).files, folder)
-    modules = sorted({path.name.removesuffix(".rs") for path in (folder / "src").iterdir()} - {"lib", "main"})
-    (folder / "src" / "lib.rs").write_text(_STRICT + "".join(f"pub mod {module};\n" for module in modules))
+    project = msgspec.structs.replace(plan.project, name=name)
+    write(LANGUAGE.write(msgspec.structs.replace(plan, project=project, is_project=True)).files, folder)
+    library = folder / "src" / "lib.rs"
+    library.write_text(_STRICT + library.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "src" / "main.rs").write_text(_STRICT + main)
-    (folder / "Cargo.toml").write_text(CARGO.format(name=name))
+    with (folder / "Cargo.toml").open("a") as manifest:
+        manifest.write(_PROFILE)
 
 
 def built(folder: Path, name: str = "tried") -> Path:
@@ -123,66 +113,33 @@ def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
 
 
 def echo_main(plan: Plan, crate: str = "tried") -> str:
-    """A program that reads lines. With a schema, or the text of one: which of the values fit it, and why the others do not. With
-    numbers, where null is NaN: their JSON text, or why there is none. With a tool: the text decoded as its input and encoded
-    again, or why it is refused."""
-    arms = "".join(f"        {json.dumps(tool.stem)} => echo!({tool.stem}),\n" for tool in plan.tools)
-    return f"""use std::collections::BTreeMap;
-use std::io::BufRead;
+    """A program that reads lines with a tool and a text: it reads the text as the tool's input and writes that again."""
+    arms = "".join(
+        f"        {json.dumps(tool.stem)} => echo::<generated::{tool.stem}::{tool.input.root.name}>(value),\n"
+        for tool in plan.tools
+    )
+    return f"""use std::io::BufRead;
 
 use serde_json::{{json, Value}};
 use {crate}::tools::generated;
-use {crate}::tools::support::json::parse;
-use {crate}::tools::support::schema::{{plain, Mismatch, Schema}};
-use {crate}::tools::support::wire::Filled;
+use {crate}::tools::support::values::read;
 
 fn main() {{
     for line in std::io::stdin().lock().lines() {{
-        let line = parse(line.unwrap().as_bytes()).unwrap();
-        let answer = match &line {{
-            line if line.get("tool").is_some() => echoed(line),
-            line if line.get("numbers").is_some() => written(line),
-            line => checked(line),
-        }};
-        println!("{{}}", answer);
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        println!("{{}}", answer(&line).unwrap_or_else(|why| json!({{ "error": why.to_string() }})));
     }}
 }}
 
-fn written(line: &Value) -> Value {{
-    let numbers = line["numbers"].as_array().unwrap().iter();
-    let numbers: Vec<f64> = numbers.map(|number| number.as_f64().unwrap_or(f64::NAN)).collect();
-    let mut filled = Filled::default();
-    let placed = numbers.iter().try_for_each(|number| filled.item::<_, Mismatch>(number));
-    let listed = plain(&BTreeMap::from([("listed", Some(&numbers))]));
-    json!([placed.map(|()| filled.items()).map_err(told), listed.map_err(told)])
+fn echo<T: serde::de::DeserializeOwned + serde::Serialize>(value: Value) -> serde_json::Result<Value> {{
+    serde_json::to_value(read::<T>(value)?)
 }}
 
-fn told(mismatch: Mismatch) -> Value {{
-    json!({{ "error": mismatch.to_string(), "place": mismatch.place }})
-}}
-
-fn checked(line: &Value) -> Value {{
-    let schema = match line["document"].as_str() {{
-        Some(text) => Schema::read(text),
-        None => Schema::new(line["schema"].clone()),
-    }};
-    let values = line["values"].as_array().unwrap().iter();
-    values.map(|value| schema.check(value).map_or_else(|why| json!(why.to_string()), |()| json!(true))).collect()
-}}
-
-fn echoed(line: &Value) -> Value {{
-    let text = line["text"].as_str().unwrap().as_bytes();
-    macro_rules! echo {{
-        ($tool:ident) => {{
-            generated::$tool::decode_input(text).and_then(|input| generated::$tool::encode_input(&input))
-        }};
-    }}
-    let outcome = match line["tool"].as_str().unwrap() {{
+fn answer(line: &Value) -> serde_json::Result<Value> {{
+    let value = serde_json::from_str(line["text"].as_str().unwrap())?;
+    let value = match line["tool"].as_str().unwrap() {{
 {arms}        _ => panic!("no such tool"),
     }};
-    match outcome {{
-        Ok(text) => json!({{ "text": String::from_utf8(text).unwrap() }}),
-        Err(mismatch) => told(mismatch),
-    }}
+    Ok(json!({{ "text": value?.to_string() }}))
 }}
 """

@@ -24,10 +24,10 @@ def service(name: str, kind: str = "Shop", made_by: str = "NewShop") -> Service:
 def test_parameters_come_in_the_order_of_the_definition_and_unknown_ones_are_left_out() -> None:
     tool = tool_plan(inject=injected("shop", "logger", "config.mail", "config", "gone", "config.gone"))
     assert [tuple(each) for each in parameters(tool, PROJECT)] == [
-        ("shop", "&dyn crate::services::shop::Shop", "shop_service.as_ref()"),
-        ("logger", "&Logger", "&logger"),
-        ("mail_config", "&crate::config::MailConfig", "&config.mail"),
-        ("config", "&crate::config::Config", "&config"),
+        ("shop", "Arc<dyn crate::services::shop::Shop>", "shop_service.clone()"),
+        ("logger", "Logger", "Logger"),
+        ("mail_config", "crate::config::MailConfig", "config.mail.clone()"),
+        ("config", "Arc<crate::config::Config>", "config.clone()"),
     ]
 
 

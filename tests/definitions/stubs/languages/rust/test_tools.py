@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Project, Service
-from ferrule.definitions.stubs.languages.rust.tools import contract, generated_file, handler_file
-from tests.definitions.stubs.languages.plans import WHOLE, injected, plan_of, tool_plan
+from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
+from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
+from tests.definitions.stubs.languages.plans import CITY, WHOLE, injected, plan_of, tool_plan
 
 
-def test_a_persons_file_stops_compiling_when_the_contract_changes() -> None:
+def test_a_persons_file_names_the_types_of_the_contract() -> None:
     tool = tool_plan(gives=WHOLE)
     generated, _ = generated_file(tool)
     own = handler_file(tool, plan_of(tool))
-    assert contract(tool) == "0A1B2C3D"
-    assert "pub const CONTRACT_0A1B2C3D: () = ();" in generated.text
-    assert "const _: () = generated::CONTRACT_0A1B2C3D;" in own.text
+    assert "input: generated::GetWeatherInput" in own.text
+    assert "Result<generated::GetWeatherOutput, ToolError>" in own.text
+    assert tool.contract not in own.text.lower() + generated.text.lower()
     assert (generated.path, generated.standing) == ("src/tools/generated/get_weather.rs", "generated")
     assert (own.path, own.standing) == ("src/tools/get_weather.rs", "yours")
 
 
 def test_a_tool_that_nobody_has_written_answers_as_well_as_it_can() -> None:
-    assert "Ok(decode_output(PLACEHOLDER.as_bytes())?)" in generated_file(tool_plan(gives=WHOLE))[0].text
-    assert "ToolError::not_implemented(NAME)" in generated_file(tool_plan(gives=WHOLE, placeholder=None))[0].text
-    assert '"message": "not implemented yet"' in generated_file(tool_plan())[0].text
+    assert "Ok(serde_json::from_str(PLACEHOLDER)?)" in generated_file(tool_plan(gives=WHOLE))[0].text
+    assert "the tool is not implemented yet" in generated_file(tool_plan(gives=WHOLE, placeholder=None))[0].text
+    assert 'json!("not implemented yet")' in generated_file(tool_plan())[0].text
 
 
 def test_what_is_injected_stands_behind_input_and_context() -> None:
     tool = tool_plan(inject=injected("logger", "shop"))
     text = handler_file(tool, plan_of(tool)).text
-    names = [
-        text.index(each) for each in ("input: generated::Input", "context: &Context", "logger: &Logger", "shop: &dyn")
-    ]
+    wanted = ("input: generated::GetWeatherInput", "context: Context", "logger: Logger", "shop: Arc<dyn")
+    names = [text.index(each) for each in wanted]
     assert names == sorted(names)
-    assert "use super::support::tool::{Context, Descriptor, Logger, ToolError};" in text
+    assert "use super::support::{Context, Descriptor, Logger, ToolError};" in text
     assert "    let _ = shop;\n" in text
 
 
@@ -47,15 +47,18 @@ def test_many_parameters_are_allowed_where_there_are_many() -> None:
     assert "too_many_arguments" not in text(5)
 
 
-def test_a_tool_that_ferrule_brings_along_is_ready() -> None:
-    file = handler_file(tool_plan(builtin="read"), plan_of())
-    assert file.standing == "generated"
-    assert "forward(&descriptor(), &input, context)" in file.text
+def test_a_tool_that_ferrule_brings_along_needs_no_stub() -> None:
+    tool = tool_plan(builtin="read")
+    assert not [each for each in LANGUAGE.write(plan_of(tool)).files if each.tool_id or "get_weather" in each.text]
+    assert [each for each in LANGUAGE.write(plan_of(tool, kind="client")).files if each.tool_id]
 
 
-def test_the_test_of_a_tool_sends_what_does_not_fit() -> None:
-    def odd(schema: object) -> str:
-        return handler_file(tool_plan(schema), plan_of()).text
+def test_only_schemas_of_objects_are_listed_for_results() -> None:
+    assert "output_schema: Some(OUTPUT_SCHEMA)" in generated_file(tool_plan(CITY, WHOLE))[0].text
+    assert "output_schema: None" in generated_file(tool_plan(CITY, {"type": "string"}))[0].text
 
-    assert 'decode_input(b"[]")' in odd({"type": "object"})
-    assert 'decode_input(b"no JSON")' in odd({})
+
+def test_a_file_imports_what_its_code_uses_and_not_what_its_texts_say() -> None:
+    told = {"type": "object", "properties": {"a": {"type": "string", "description": "A Value: BTreeMap<String>."}}}
+    text = generated_file(tool_plan(told))[0].text
+    assert "use serde_json::Value;" not in text and "use std::collections" not in text

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan, Written
-from ferrule.definitions.stubs.languages.rust.contents import GENERATED, contents, header, imports
-from ferrule.definitions.stubs.languages.rust.layout import constant, signature
-from ferrule.definitions.stubs.languages.rust.project import ALLOWED, CALLING, CHECKING, client_project, support_files
-from ferrule.definitions.stubs.languages.rust.text import documentation, lines, literal
+from ferrule.definitions.stubs.languages.rust.project import client_project, support_files
+from ferrule.definitions.stubs.languages.rust.text import GENERATED, documentation, lines, literal, signature
+from ferrule.definitions.stubs.languages.rust.tools import header, output_type, write_imports, write_types
 
 
 def client_files(plan: Plan) -> Written:
@@ -14,24 +13,22 @@ def client_files(plan: Plan) -> Written:
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in plan.tools:
-        made = contents(tool)
-        method = _method(tool)
-        used = imports("super::support", method, made.text, "client::{CallOptions, Client};", "failure::CallError;")
-        text = f"{header(tool)}\n{used}\n{method}\n{made.text}"
+        types, found = write_types(tool)
+        used = write_imports(types, "super::support", "{CallOptions, Called, Client};")
+        text = f"{header(tool)}\n{used}\n{_method(tool)}\n{types}"
         files.append(SourceFile(f"src/client/{tool.stem}.rs", text, "generated", tool.tool_id))
-        notes += made.notes
+        notes += found
     files.append(SourceFile("src/client/mod.rs", _module(plan), "generated"))
-    files += support_files("src/client/support", CHECKING + CALLING)
+    files += support_files("src/client/support", {"mod": "client", "values": "values"})
     return Written((*files, *(client_project(plan) if plan.is_project else ())), tuple(notes))
 
 
 def _method(tool: ToolPlan) -> str:
-    output = "Some(&OUTPUT)" if tool.output_schema is not None else "None"
-    parameters = ("&self", "input: &Input", "options: &CallOptions")
-    head = signature(f"pub fn {tool.stem}", parameters, "Result<Output, CallError>", 4)
-    return f"""{constant("const NAME: &str =", literal(tool.name))}
-impl Client {{
-{documentation([lines(tool.description)], 4)}{head}        self.call_tool(NAME, input, {output}, options)
+    parameters = ("&self", f"input: &{tool.input.root.name}", "options: &CallOptions")
+    head = signature(f"pub async fn {tool.stem}", parameters, f"Called<{output_type(tool)}>", 4)
+    return f"""impl Client {{
+{documentation([lines(tool.description)], 4)}{head}        let name = {literal(tool.name)};
+        self.call_tool(name, input, options).await
     }}
 }}
 """
@@ -40,14 +37,10 @@ impl Client {{
 def _module(plan: Plan) -> str:
     modules = "".join(f"pub mod {stem};\n" for stem in sorted(tool.stem for tool in plan.tools))
     return f"""{GENERATED}
-//! Calls tools of a running Ferrule: `Client::from_env()?.tool_name(&input, &CallOptions::new())`.
+//! Calls tools of a running Ferrule: `Client::from_env()?.tool_name(&input, &options).await`.
 
-{ALLOWED}
 pub mod support;
 
 {modules}
-pub use self::support::client::{{CallOptions, CallProgress, CancelToken, Client}};
-pub use self::support::failure::{{CallError, Failure, Pending}};
-pub use self::support::http::{{IsOver, Plain, Request, Response, Transport}};
-pub use self::support::schema::Mismatch;
+pub use self::support::{{CallError, CallOptions, CallProgress, Client, ErrorClass, Failure}};
 """

@@ -32,15 +32,15 @@ def parameters(tool: ToolPlan, project: Project) -> list[Parameter]:
     for each in known:
         name = names[_wanted(each)]
         if each.kind == "logger":
-            found.append(Parameter(name, "&Logger", "&logger"))
+            found.append(Parameter(name, "Logger", "Logger"))
         elif each.kind == "config":
-            found.append(Parameter(name, "&crate::config::Config", "&config"))
+            found.append(Parameter(name, "Arc<crate::config::Config>", "config.clone()"))
         elif each.kind == "section" and each.name in fields:
-            found.append(Parameter(name, f"&crate::config::{types[each.name]}", f"&config.{fields[each.name]}"))
+            found.append(Parameter(name, f"crate::config::{types[each.name]}", f"config.{fields[each.name]}.clone()"))
         elif each.kind == "service" and each.name in services:
             module = modules[each.name]
-            kind = f"&dyn crate::services::{module}::{interface(services[each.name])}"
-            found.append(Parameter(name, kind, f"{service_variable(module)}.as_ref()"))
+            kind = f"Arc<dyn crate::services::{module}::{interface(services[each.name])}>"
+            found.append(Parameter(name, kind, f"{service_variable(module)}.clone()"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rust: serde types and plain functions."""
+"""Rust: serde types, async handlers, and a client on reqwest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Rust:
     title = "Rust"
     flavours: tuple[str, ...] = ()
     reserved_types = RESERVED_TYPES
-    reserved_endings: tuple[str, ...] = ("Array",)
+    reserved_endings: tuple[str, ...] = ()
     reserved_stems = RESERVED_STEMS
 
     def write(self, plan: Plan) -> Written:
@@ -25,14 +25,16 @@ class Rust:
 
 
 def _implementation(plan: Plan) -> Written:
+    # Built-in tools are Ferrule's to run, so there is nothing to implement.
+    tools = tuple(tool for tool in plan.tools if not tool.builtin)
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
-    for tool in plan.tools:
+    for tool in tools:
         made, found = generated_file(tool)
         files += [handler_file(tool, plan), made]
-        notes += found.notes
+        notes += found
     steps = (Step("cargo test"),) if plan.is_project else ()
-    return Written((*files, *shared_files(plan)), tuple(notes), steps)
+    return Written((*files, *shared_files(plan, tools)), tuple(notes), steps)
 
 
 LANGUAGE = Rust()

@@ -5,22 +5,6 @@ from __future__ import annotations
 from ferrule.contracts.language import Plan
 from ferrule.definitions.stubs.languages.rust.text import lines
 
-_NEEDED = """It needs serde and serde_json and nothing else. Without a network, Debian's packages have both:
-
-```console
-apt-get install librust-serde-dev librust-serde-derive-dev librust-serde-json-dev
-mkdir -p .cargo
-cat > .cargo/config.toml <<'END'
-[source.crates-io]
-replace-with = "debian"
-
-[source.debian]
-directory = "/usr/share/cargo/registry"
-END
-cargo build --offline
-```
-"""
-
 
 def _titled(plan: Plan, package: str) -> str:
     """The beginning of a README: what the agent or the workspace is called and for."""
@@ -41,10 +25,9 @@ cargo test
 target/release/{package}
 ```
 
-{_NEEDED}
-Handlers are plain functions, each call on a thread of its own: the standard library has no executor for
-`async` functions. A handler that takes long asks `context.is_cancelled()` now and then, or waits with
-`context.sleep(…)`, which ends early when the caller gives up.
+Handlers are async functions on tokio. A call that its caller gives up is dropped at its next `.await`;
+work that blocks belongs into `tokio::task::spawn_blocking`. The types say the shape of what comes in;
+Ferrule checks it by its schema before it calls.
 
 To let Ferrule run the tools, name the program in the `ferrule.toml` of their workspace:
 
@@ -56,18 +39,19 @@ To let Ferrule run the tools, name the program in the `ferrule.toml` of their wo
 def client_readme(plan: Plan, package: str) -> str:
     """Of a library that calls tools."""
     crate = package.replace("-", "_")
-    tool = next((each.stem for each in plan.tools), "tool_name")
+    tool = next(iter(plan.tools), None)
+    stem, kind = (tool.stem, tool.input.root.name) if tool is not None else ("tool_name", "ToolNameInput")
     return f"""{_titled(plan, package)}
 A typed client of tools that a running Ferrule serves: `src/client` has a method of `Client` for each
 tool, and is written again by every run of `ferrule gen rust`.
 
 ```rust
-use {crate}::client::{tool}::Input;
+use {crate}::client::{stem}::{kind};
 use {crate}::client::{{CallError, CallOptions, Client}};
 
-fn example(input: &Input) -> Result<(), CallError> {{
+async fn example(input: &{kind}) -> Result<(), CallError> {{
     let client = Client::from_env()?;
-    let output = client.{tool}(input, &CallOptions::new())?;
+    let output = client.{stem}(input, &CallOptions::default()).await?;
     println!("{{:?}}", output);
     Ok(())
 }}
@@ -78,12 +62,11 @@ fn example(input: &Input) -> Result<(), CallError> {{
 | `FERRULE_URL` | where the server is; `ferrule serve` is at `http://127.0.0.1:8787` if not told otherwise |
 | `FERRULE_TOKEN` | the token to call with |
 
-`Client::new(url, token)` takes both from the program instead. Connections are plain HTTP; for https,
-give `Client::with_transport` a `Transport` of your own.
+`Client::new(url, token)` takes both from the program instead. A token goes over https, or over http to
+this machine; `Client::new` refuses any other address.
 
-`CallOptions` has a timeout, a token to cancel by, somebody to tell progress to and an idempotency key.
-Whoever gives up waiting cancels the call at the server too. Every error class is a variant of
-`CallError`; a call that waits for a person is `CallError::Pending`, and `client.resume(…)` asks for its
-result later.
-
-{_NEEDED}"""
+`CallOptions` has an idempotency key, somebody to tell progress to, and whether to wait for a person's
+approval. Whoever drops a call, as `tokio::time::timeout` does, cancels it at the server too. A call that
+failed is `CallError::Failed` with its `ErrorClass`; a call that waits for a person is
+`CallError::Pending`, and `client.resume(…)` asks for its result later.
+"""

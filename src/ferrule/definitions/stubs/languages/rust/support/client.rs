@@ -1,420 +1,271 @@
 //! Calls tools of a running Ferrule over HTTP.
 //!
-//! A call is followed by its events, so that its id is known from the start: who gives up waiting
-//! cancels it at the server too.
+//! A future that is dropped before its call has ended cancels the call at the server too.
 
-use std::env;
-use std::io::Read;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::{env, fmt, net::IpAddr};
 
-use serde::de::DeserializeOwned;
-use serde::Serialize;
+use reqwest::{header, redirect, Method, RequestBuilder, Url};
+use serde::{de::DeserializeOwned, Deserialize, Serialize};
 use serde_json::{json, Value};
+use tokio::runtime::Handle;
 
-use super::events::Events;
-use super::failure::{CallError, Failure};
-use super::http::{IsOver, Plain, Request, Response, Transport};
-use super::json;
-use super::results::{ended, typed};
-use super::schema::{plain, Document};
+use self::values::read;
+pub mod values;
 
-/// How long a call that is given up may still take to tell its id.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long the server may take to say that it canceled a call.
-const CANCELING: Duration = Duration::from_secs(10);
-const LARGEST: u64 = 256 << 20;
-
-/// Gives up calls. Clones are the same token.
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken {
-    is_cancelled: Arc<AtomicBool>,
-}
-
-impl CancelToken {
-    /// A token that nobody has used.
-    pub fn new() -> Self {
-        CancelToken::default()
-    }
-
-    /// Gives up every call that was made with it.
-    pub fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether it was used.
-    pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::SeqCst)
-    }
+/// What can be said about one call.
+#[derive(Default)]
+pub struct CallOptions {
+    /// Calls with the same key and arguments are one call.
+    pub idempotency_key: Option<String>,
+    /// Whether to go on waiting where a person has to allow the call.
+    pub waits_for_approval: bool,
+    pub on_progress: Option<Box<dyn Fn(CallProgress) + Send + Sync>>,
 }
 
 /// How far a call has come.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CallProgress {
-    /// What it is doing: `running`, `partial_result`, ….
     pub status: String,
-    /// The same for people, or empty.
-    pub message: String,
-    /// From 0 to 100.
+    pub message: Option<String>,
     pub percent: Option<f64>,
-    /// The step it is at.
-    pub current_step: Option<String>,
-    /// How many there are.
-    pub total_steps: Option<u64>,
-    /// Parts of the result that are there already.
-    pub content: Vec<Value>,
 }
 
-type Listener = Arc<dyn Fn(&CallProgress) + Send + Sync>;
-
-/// What can be said about one call.
-#[derive(Clone, Default)]
-pub struct CallOptions {
-    /// How long to wait; the call is canceled then.
-    pub timeout: Option<Duration>,
-    /// Gives the call up when it says so.
-    pub is_cancelled: Option<IsOver>,
-    /// Told of progress.
-    pub on_progress: Option<Listener>,
-    /// Calls with the same key and arguments are one call.
-    pub idempotency_key: Option<String>,
-    /// The run that the call is part of.
-    pub run: Option<String>,
-    /// Whether to go on waiting where a person has to allow the call.
-    pub waits_for_approval: bool,
+/// The error classes of Ferrule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[rustfmt::skip]
+pub enum ErrorClass {
+    UnknownTool, SchemaNotLoaded, SchemaValidationFailed, InvalidArguments, SetupRequired,
+    CredentialMissing, CapabilityGap, SandboxViolation, HookBlocked, PermissionDenied,
+    ApprovalRejected, PolicyBlocked, Canceled, SiblingCanceled, StreamingFallbackDiscarded,
+    Timeout, RateLimited, DependencyUnavailable, ExecutionFailed, PartialFailure,
+    ResultTooLarge, ResultRedacted,
+    /// One that was not known when this was written.
+    #[serde(other)]
+    Other,
 }
 
-impl CallOptions {
-    /// Nothing said.
-    pub fn new() -> Self {
-        CallOptions::default()
-    }
+/// What Ferrule says of a call that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// None where the request did not become a call: no token, a bad request, an overloaded server.
+    pub class: Option<ErrorClass>,
+    pub code: String,
+    pub message: String,
+    pub invocation_id: Option<String>,
+    /// Whether the same call may be made again without harm, and after how many seconds.
+    pub is_retry_safe: bool,
+    pub retry_after: Option<f64>,
+    pub status: u16,
+}
 
-    /// With a time to wait.
-    pub fn timeout(mut self, time: Duration) -> Self {
-        self.timeout = Some(time);
-        self
-    }
+/// Why there is no result.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The call failed or was refused.
+    Failed(Box<Failure>),
+    /// The call waits for a person (`awaiting_approval`): `Client::resume` asks for its result later.
+    Pending { call: String, state: String },
+    /// The server cannot be reached, or not in this way, or it gave what is no answer.
+    Broken(String),
+}
 
-    /// With a token to give the call up by.
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        let token = token.clone();
-        self.is_cancelled = Some(Arc::new(move || token.is_cancelled()));
-        self
-    }
-
-    /// With somebody to tell progress to.
-    pub fn on_progress(mut self, tell: impl Fn(&CallProgress) + Send + Sync + 'static) -> Self {
-        self.on_progress = Some(Arc::new(tell));
-        self
-    }
-
-    /// With a key that makes calls one call.
-    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-        self.idempotency_key = Some(key.into());
-        self
+impl fmt::Display for CallError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Failed(failure) => write!(to, "{}: {}", failure.code, failure.message),
+            CallError::Pending { call, state } => write!(to, "{call} has not ended: {state}"),
+            CallError::Broken(why) => write!(to, "no answer: {why}"),
+        }
     }
 }
 
-/// Calls the tools of one server. Clones share everything.
+impl std::error::Error for CallError {}
+
+impl From<reqwest::Error> for CallError {
+    fn from(error: reqwest::Error) -> Self {
+        CallError::Broken(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for CallError {
+    fn from(error: serde_json::Error) -> Self {
+        CallError::Broken(error.to_string())
+    }
+}
+
+pub type Called<T> = Result<T, CallError>;
+
+/// Calls the tools of one server. Clones share its connections.
 #[derive(Clone)]
 pub struct Client {
-    url: String,
+    url: Url,
     token: String,
-    transport: Arc<dyn Transport>,
+    http: reqwest::Client,
 }
 
 impl Client {
-    /// Of the server at an address, with a token or an empty text.
-    pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
-        Client::with_transport(url, token, Plain)
-    }
-
-    /// With connections of another kind: https, a pool, a test.
-    pub fn with_transport(
-        url: impl Into<String>,
-        token: impl Into<String>,
-        transport: impl Transport + 'static,
-    ) -> Self {
-        let url = url.into();
-        let url = url
-            .trim_end_matches('/')
-            .trim_end_matches("/v1")
-            .to_string();
-        Client {
-            url,
-            token: token.into(),
-            transport: Arc::new(transport),
+    /// Of the server at an address, with a token or an empty text. A token goes over https, or over
+    /// http to this machine, and nowhere else.
+    pub fn new(url: &str, token: &str) -> Called<Self> {
+        let bad = |why: &str| CallError::Broken(format!("{url:?} cannot be called: {why}"));
+        let parsed = Url::parse(url).map_err(|_| bad("it is no URL"))?;
+        let host = parsed
+            .host_str()
+            .unwrap_or("")
+            .trim_matches(&['[', ']'][..]);
+        let address = host.parse::<IpAddr>();
+        let is_here = host == "localhost" || matches!(address, Ok(each) if each.is_loopback());
+        if !token.is_empty() && parsed.scheme() != "https" && !is_here {
+            return Err(bad("a token needs https on its way to another machine"));
         }
+        let http = reqwest::Client::builder().redirect(redirect::Policy::none());
+        // What goes to this machine must not leave it.
+        let http = if is_here { http.no_proxy() } else { http };
+        let (url, token, http) = (parsed, token.to_string(), http.build()?);
+        Ok(Client { url, token, http })
     }
 
     /// As `FERRULE_URL` and `FERRULE_TOKEN` say.
-    pub fn from_env() -> Result<Self, CallError> {
+    pub fn from_env() -> Called<Self> {
         let url = env::var("FERRULE_URL").unwrap_or_default();
-        if url.is_empty() {
-            return Err(CallError::Connection(
-                "FERRULE_URL does not name a server".to_string(),
-            ));
-        }
-        Ok(Client::new(
-            url,
-            env::var("FERRULE_TOKEN").unwrap_or_default(),
-        ))
+        Client::new(&url, &env::var("FERRULE_TOKEN").unwrap_or_default())
     }
 
-    /// Calls a tool by its name. The result is checked by its schema, where there is one.
-    pub fn call_tool<I: Serialize, O: DeserializeOwned>(
+    /// Calls a tool by its name.
+    pub async fn call_tool<I: Serialize, O: DeserializeOwned>(
         &self,
         tool: &str,
         input: &I,
-        output: Option<&Document>,
         options: &CallOptions,
-    ) -> Result<O, CallError> {
-        let body = json!({ "tool": tool, "arguments": plain(input).map_err(CallError::Input)? });
-        let mut request = self.request("POST", "/v1/calls", body.to_string().into_bytes());
-        request
-            .headers
-            .push(("accept", "text/event-stream".to_string()));
+    ) -> Called<O> {
+        let body = json!({ "tool": tool, "arguments": serde_json::to_value(input)? });
+        let mut request = self.request(Method::POST, &["calls"]).json(&body);
         if let Some(key) = &options.idempotency_key {
-            request.headers.push(("idempotency-key", key.clone()));
+            request = request.header("idempotency-key", key);
         }
-        if let Some(run) = &options.run {
-            request.headers.push(("ferrule-run", run.clone()));
-        }
-        typed(&self.follow(&request, "", options)?, output)
+        let mut guard = Guard(self, String::new());
+        let ended = self.follow(request, options, &mut guard.1).await;
+        guard.1.clear();
+        typed(&ended?)
     }
 
-    /// The result of a call that waited, once it has ended. Who gives up waiting for it does not cancel it.
-    pub fn resume<O: DeserializeOwned>(
+    /// The result of a call that waited, once it has ended. Dropping this does not cancel the call.
+    pub async fn resume<O: DeserializeOwned>(
         &self,
-        invocation_id: &str,
-        output: Option<&Document>,
+        call: &str,
         options: &CallOptions,
-    ) -> Result<O, CallError> {
-        let path = format!("/v1/calls/{}/events", escaped(invocation_id));
-        let mut request = self.request("GET", &path, Vec::new());
-        request
-            .headers
-            .push(("accept", "text/event-stream".to_string()));
-        typed(&self.follow(&request, invocation_id, options)?, output)
+    ) -> Called<O> {
+        let request = self.request(Method::GET, &["calls", call, "events"]);
+        typed(&self.follow(request, options, &mut String::new()).await?)
     }
 
     /// Cancels a call. Gives whether that ended it.
-    pub fn cancel(&self, invocation_id: &str, reason: &str) -> Result<bool, CallError> {
-        let path = format!("/v1/calls/{}/cancel", escaped(invocation_id));
-        let body = json!({ "reason": reason }).to_string().into_bytes();
-        let (status, answer) = self.ask(&self.request("POST", &path, body))?;
-        if status >= 300 {
-            return Err(CallError::told(status, &answer));
-        }
+    pub async fn cancel(&self, call: &str) -> Called<bool> {
+        let request = self.request(Method::POST, &["calls", call, "cancel"]);
+        let response = request.json(&json!({})).send().await?;
+        let answer: Value = response.error_for_status()?.json().await?;
         Ok(answer["outcome"] != "cancel_failed")
     }
 
-    fn request(&self, method: &'static str, path: &str, body: Vec<u8>) -> Request {
-        let mut headers = vec![("content-type", "application/json".to_string())];
-        if !self.token.is_empty() {
-            headers.push(("authorization", format!("Bearer {}", self.token)));
+    fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
+        let mut url = self.url.clone();
+        if let Ok(mut steps) = url.path_segments_mut() {
+            steps.pop_if_empty().push("v1").extend(path);
         }
-        Request {
-            method,
-            url: format!("{}{}", self.url, path),
-            headers,
-            body,
+        let request = self.http.request(method, url);
+        match self.token.as_str() {
+            "" => request,
+            token => request.bearer_auth(token),
         }
     }
 
-    /// The answer to a short request.
-    fn ask(&self, request: &Request) -> Result<(u16, Value), CallError> {
-        let end = Instant::now() + CANCELING;
-        let is_over: IsOver = Arc::new(move || Instant::now() > end);
-        let response = self.transport.send(request, &is_over).map_err(broken)?;
-        Ok((response.status, whole(response)?))
-    }
-
-    /// Follows a call to its end.
-    fn follow(
+    /// Follows a call to its end. Its id is put into `id` as soon as it is known.
+    async fn follow(
         &self,
-        request: &Request,
-        id: &str,
-        options: &CallOptions,
-    ) -> Result<Value, CallError> {
-        let wait = Arc::new(Wait::new(options, id));
-        let watched = wait.clone();
-        let is_over: IsOver = Arc::new(move || watched.is_over());
-        let outcome = self.events(request, &is_over, &wait, options);
-        match (outcome, wait.reason()) {
-            (Err(CallError::Connection(_)), Some(reason)) if id.is_empty() => {
-                self.give_up(&wait, reason)
+        ask: RequestBuilder,
+        on: &CallOptions,
+        id: &mut String,
+    ) -> Called<Value> {
+        let mut response = ask
+            .header(header::ACCEPT, "text/event-stream")
+            .send()
+            .await?;
+        let status = response.status().as_u16();
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.map_or(&b""[..], |kind| kind.as_bytes());
+        if !kind.starts_with(b"text/event-stream") {
+            return result(status, response.json().await?);
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            bytes.extend_from_slice(&chunk);
+            if !bytes.ends_with(b"\n\n") {
+                continue;
             }
-            (Err(CallError::Connection(_)), Some(reason)) => Err(given_up(reason, id)),
-            (outcome, _) => outcome,
-        }
-    }
-
-    fn events(
-        &self,
-        request: &Request,
-        is_over: &IsOver,
-        wait: &Wait,
-        options: &CallOptions,
-    ) -> Result<Value, CallError> {
-        let response = self.transport.send(request, is_over).map_err(broken)?;
-        let status = response.status;
-        if !response
-            .header("content-type")
-            .starts_with("text/event-stream")
-        {
-            return ended(status, &whole(response)?);
-        }
-        let mut events = Events::new(response.body);
-        while let Some(event) = events.event().map_err(broken)? {
-            let data = json::parse(event.data.as_bytes())?;
-            match event.name.as_str() {
-                "call" => wait.is_known(data["invocation_id"].as_str().unwrap_or("")),
-                "progress" => tell(options, &data),
-                "waiting" if !options.waits_for_approval => return ended(status, &data),
-                "result" => return ended(status, &data),
-                _ => {}
+            for event in String::from_utf8_lossy(&std::mem::take(&mut bytes)).split("\n\n") {
+                let line = |name| event.lines().find_map(|line| line.strip_prefix(name));
+                let data: Value = serde_json::from_str(line("data: ").unwrap_or("null"))?;
+                match (line("event: ").unwrap_or(""), &on.on_progress) {
+                    ("call", _) => *id = read(data["invocation_id"].clone())?,
+                    ("progress", Some(hear)) => hear(read(data)?),
+                    ("waiting", _) if !on.waits_for_approval => return result(status, data),
+                    ("result", _) => return result(status, data),
+                    _ => {}
+                }
             }
         }
-        Err(CallError::Connection(
-            "the events ended before the call did".to_string(),
+        Err(CallError::Broken(
+            "the events ended before the call".to_string(),
         ))
     }
-
-    /// Cancels a call that nobody waits for any more; where it had ended already, its result.
-    fn give_up(&self, wait: &Wait, reason: &'static str) -> Result<Value, CallError> {
-        let id = wait.id();
-        if !id.is_empty() && !self.cancel(&id, "the caller gave up waiting")? {
-            let path = format!("/v1/calls/{}", escaped(&id));
-            let (status, answer) = self.ask(&self.request("GET", &path, Vec::new()))?;
-            return ended(status, &answer);
-        }
-        Err(given_up(reason, &id))
-    }
 }
 
-fn given_up(reason: &str, id: &str) -> CallError {
-    CallError::of(Failure {
-        class: reason.to_string(),
-        code: reason.to_string(),
-        message: "the caller gave up waiting".to_string(),
-        invocation_id: Some(id.to_string()).filter(|id| !id.is_empty()),
-        recoverability: "retry".to_string(),
-        ..Failure::default()
-    })
-}
+/// Cancels a call that nobody waits for any more.
+struct Guard<'a>(&'a Client, String);
 
-/// What a caller waits for, and until when.
-struct Wait {
-    end: Option<Instant>,
-    is_cancelled: Option<IsOver>,
-    state: Mutex<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    id: String,
-    given_up: Option<Instant>,
-}
-
-impl Wait {
-    fn new(options: &CallOptions, id: &str) -> Self {
-        let end = options.timeout.map(|time| Instant::now() + time);
-        let state = Mutex::new(Known {
-            id: id.to_string(),
-            given_up: None,
-        });
-        Wait {
-            end,
-            is_cancelled: options.is_cancelled.clone(),
-            state,
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let (false, Ok(runtime)) = (self.1.is_empty(), Handle::try_current()) {
+            let (client, call) = (self.0.clone(), self.1.clone());
+            runtime.spawn(async move { client.cancel(&call).await });
         }
     }
-
-    /// The error class of why the caller gives up, if so.
-    fn reason(&self) -> Option<&'static str> {
-        if self
-            .is_cancelled
-            .as_ref()
-            .map_or(false, |is_cancelled| is_cancelled())
-        {
-            return Some("canceled");
-        }
-        self.end
-            .filter(|end| Instant::now() >= *end)
-            .map(|_| "timeout")
-    }
-
-    fn is_over(&self) -> bool {
-        if self.reason().is_none() {
-            return false;
-        }
-        let mut known = self
-            .state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        let since = *known.given_up.get_or_insert_with(Instant::now);
-        !known.id.is_empty() || since.elapsed() > GRACE
-    }
-
-    fn is_known(&self, id: &str) {
-        self.state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .id = id.to_string();
-    }
-
-    fn id(&self) -> String {
-        self.state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .id
-            .clone()
-    }
 }
 
-fn broken(error: std::io::Error) -> CallError {
-    CallError::Connection(error.to_string())
-}
-
-fn whole(response: Response) -> Result<Value, CallError> {
-    let mut text = Vec::new();
-    response
-        .body
-        .take(LARGEST)
-        .read_to_end(&mut text)
-        .map_err(broken)?;
-    if text.is_empty() {
-        return Ok(Value::Null);
+fn result(status: u16, mut answer: Value) -> Called<Value> {
+    if answer["is_pending"] == true {
+        let call = read(answer["invocation_id"].take())?;
+        let state = read(answer["state"].take())?;
+        return Err(CallError::Pending { call, state });
     }
-    Ok(json::parse(&text)?)
-}
-
-fn tell(options: &CallOptions, data: &Value) {
-    if let Some(listener) = &options.on_progress {
-        let text = |name: &str| data[name].as_str().map(str::to_string);
-        listener(&CallProgress {
-            status: text("status").unwrap_or_default(),
-            message: text("message").unwrap_or_default(),
-            percent: data["percent"].as_f64(),
-            current_step: text("current_step"),
-            total_steps: data["total_steps"].as_u64(),
-            content: data["content"].as_array().cloned().unwrap_or_default(),
-        });
+    if status < 300 && answer["result"]["is_error"] != true {
+        return Ok(answer["result"].take());
     }
+    let error = &answer["result"]["error"];
+    let text = |first: &Value, then: &Value| first.as_str().or(then.as_str()).map(String::from);
+    let class = text(&error["error_class"], &answer["error_class"]);
+    let failure = Failure {
+        class: class.and_then(|class| read(json!(class)).ok()),
+        code: text(&error["error_code"], &answer["code"]).unwrap_or_default(),
+        message: text(&error["message"], &answer["detail"]).unwrap_or_default(),
+        invocation_id: text(&answer["invocation_id"], &answer["result"]["invocation_id"]),
+        is_retry_safe: error["retry"]["retry_safe"] == true,
+        retry_after: error["retry_after"].as_f64(),
+        status,
+    };
+    Err(CallError::Failed(Box::new(failure)))
 }
 
-fn escaped(id: &str) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.~".contains(byte);
-    id.bytes()
-        .map(|byte| {
-            if is_plain(&byte) {
-                char::from(byte).to_string()
-            } else {
-                format!("%{:02X}", byte)
-            }
-        })
-        .collect()
+/// The value of a result: what it has besides texts for people, or else its text, maybe as JSON.
+fn typed<O: DeserializeOwned>(result: &Value) -> Called<O> {
+    let value = &result["structured_content"];
+    let parts = result["content"].as_array().map_or(&[][..], Vec::as_slice);
+    if !value.is_null() || parts.iter().all(|part| part["empty"] == true) {
+        return Ok(read(value.clone())?);
+    }
+    let texts = parts.iter().filter_map(|part| part["text"].as_str());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    read(json!(text)).or_else(|_| Ok(read(serde_json::from_str(&text)?)?))
 }

@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use try_out::tools;
 use try_out::tools::support::mcp;
 
-fn main() -> ExitCode {
+#[tokio::main]
+async fn main() -> ExitCode {
     match tools::all() {
         Ok(tools) => {
-            mcp::serve(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), tools);
+            mcp::serve(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), tools).await;
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("the tools cannot be made: {}", error);
+            eprintln!("the tools cannot be made: {}", error.message);
             ExitCode::FAILURE
         }
     }

@@ -2,54 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::support::client::{CallOptions, Client};
-use super::support::failure::CallError;
-use super::support::schema::{Document, Mismatch};
-
-const NAME: &str = "get_weather";
+use super::support::{CallOptions, Called, Client};
 
 impl Client {
     /// Tells the weather.
     /// Now, not tomorrow.
-    pub fn get_weather(&self, input: &Input, options: &CallOptions) -> Result<Output, CallError> {
-        self.call_tool(NAME, input, Some(&OUTPUT), options)
+    pub async fn get_weather(
+        &self,
+        input: &GetWeatherInput,
+        options: &CallOptions,
+    ) -> Called<GetWeatherOutput> {
+        let name = "get_weather";
+        self.call_tool(name, input, options).await
     }
 }
 
-/// What the tool takes.
-pub type Input = GetWeatherInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = GetWeatherOutput;
-
-/// The output of a JSON text that fits the schema.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    OUTPUT.decode(text)
-}
-
-/// The JSON text of an output that fits the schema.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    OUTPUT.encode(output)
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GetWeatherInput {
     /// Where.
     ///
     /// At least 1 character.
     pub city: String,
     /// Default "celsius", which nobody fills in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<GetWeatherUnit>,
 }
 
@@ -66,43 +42,3 @@ pub enum GetWeatherUnit {
 pub struct GetWeatherOutput {
     pub degrees: f64,
 }
-
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "city": {
-      "type": "string",
-      "description": "Where.",
-      "minLength": 1
-    },
-    "unit": {
-      "enum": [
-        "celsius",
-        "fahrenheit"
-      ],
-      "default": "celsius"
-    }
-  },
-  "required": [
-    "city"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-const OUTPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "degrees": {
-      "type": "number"
-    }
-  },
-  "required": [
-    "degrees"
-  ]
-}"#;
-
-/// The schema of the output.
-pub static OUTPUT: Document = Document::new(OUTPUT_SCHEMA);

@@ -4,37 +4,31 @@
 
 use std::sync::Arc;
 
-use self::support::tool::{Logger, Tool, ToolError};
+use self::support::{Logger, Tool, ToolError};
 
 pub mod generated;
 pub mod support;
 
 pub mod get_weather;
-pub mod read;
 
 /// Every tool, in the order of the definitions. Services are made once.
 pub fn all() -> Result<Vec<Tool>, ToolError> {
-    let logger = Logger::default();
-    let config = Arc::new(crate::config::Config::from_env()?);
-    let stations_service = crate::services::stations::new_stations(&logger, &config)?;
+    let config = Arc::new(crate::config::Config::from_env());
+    let stations_service = crate::services::stations::new_stations(Logger, config.clone())?;
     let mut tools = Vec::new();
     tools.push({
-        let logger = logger.clone();
         let config = config.clone();
         let stations_service = stations_service.clone();
         let descriptor = get_weather::descriptor();
         Tool::new(descriptor, move |input, context| {
-            let output = get_weather::handle(
+            get_weather::handle(
                 input,
                 context,
-                &logger,
-                &config.limits,
-                stations_service.as_ref(),
-            )?;
-            Ok(output)
+                Logger,
+                config.limits.clone(),
+                stations_service.clone(),
+            )
         })
     });
-    let tool = Tool::new(read::descriptor(), read::handle);
-    tools.push(tool);
     Ok(tools)
 }

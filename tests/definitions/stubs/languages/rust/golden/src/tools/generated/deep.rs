@@ -3,91 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
 
-use super::super::support::json;
-use super::super::support::schema::{plain, Document, Mismatch};
-use super::super::support::tool::{Descriptor, ToolError};
-
-/// Changes when what the tool takes or gives does.
-pub const CONTRACT_9220295A: () = ();
-
-const NAME: &str = "deep";
-const TITLE: &str = "";
-const DESCRIPTION: &str = "What it does.";
-const TAGS: &[&str] = &[];
-
-/// What the tool is called and takes.
-pub fn descriptor() -> Descriptor {
-    Descriptor {
-        name: NAME,
-        title: TITLE,
-        description: DESCRIPTION,
-        tags: TAGS,
-        input: &INPUT,
-        output: None,
-        strict: false,
-    }
-}
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<Output, ToolError> {
-    Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
-}
-
-/// What the tool takes.
-pub type Input = DeepInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepInput {
-    pub a: DeepA,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepA {
-    pub b: DeepAB,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepAB {
-    pub c: Vec<BTreeMap<String, Option<Vec<DeepABCItemValueItem>>>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepABCItemValueItem {
-    pub d: DeepABCItemValueItemD,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum DeepABCItemValueItemD {
-    #[serde(rename = "e")]
-    E,
-    #[serde(rename = "f")]
-    F,
-}
+use super::super::support::{Descriptor, ToolError};
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -148,5 +65,51 @@ const INPUT_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
+/// What the tool is called and takes.
+pub fn descriptor() -> Descriptor {
+    Descriptor {
+        name: "deep",
+        title: "",
+        description: "What it does.",
+        input_schema: INPUT_SCHEMA,
+        output_schema: None,
+        strict: false,
+    }
+}
+
+/// A result for a tool that nobody has written yet.
+pub fn placeholder() -> Result<serde_json::Value, ToolError> {
+    Ok(serde_json::json!("not implemented yet"))
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeepInput {
+    pub a: DeepA,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeepA {
+    pub b: DeepAB,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeepAB {
+    pub c: Vec<BTreeMap<String, Option<Vec<DeepABCItemValueItem>>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeepABCItemValueItem {
+    pub d: DeepABCItemValueItemD,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DeepABCItemValueItemD {
+    #[serde(rename = "e")]
+    E,
+    #[serde(rename = "f")]
+    F,
+}

@@ -2,89 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::support::schema::{Document, Mismatch};
-use super::super::support::tool::{Descriptor, ToolError};
-
-/// Changes when what the tool takes or gives does.
-pub const CONTRACT_41BAFF06: () = ();
-
-const NAME: &str = "get_weather";
-const TITLE: &str = "Get weather";
-const DESCRIPTION: &str = "Tells the weather.\nNow, not tomorrow.";
-const TAGS: &[&str] = &["weather"];
-
-/// What the tool is called and takes.
-pub fn descriptor() -> Descriptor {
-    Descriptor {
-        name: NAME,
-        title: TITLE,
-        description: DESCRIPTION,
-        tags: TAGS,
-        input: &INPUT,
-        output: Some(&OUTPUT),
-        strict: false,
-    }
-}
-
-const PLACEHOLDER: &str = r#"{
-  "degrees": 0
-}"#;
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<Output, ToolError> {
-    Ok(decode_output(PLACEHOLDER.as_bytes())?)
-}
-
-/// What the tool takes.
-pub type Input = GetWeatherInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = GetWeatherOutput;
-
-/// The output of a JSON text that fits the schema.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    OUTPUT.decode(text)
-}
-
-/// The JSON text of an output that fits the schema.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    OUTPUT.encode(output)
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GetWeatherInput {
-    /// Where.
-    ///
-    /// At least 1 character.
-    pub city: String,
-    /// Default "celsius", which nobody fills in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<GetWeatherUnit>,
-}
-
-/// Default "celsius", which nobody fills in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum GetWeatherUnit {
-    #[serde(rename = "celsius")]
-    Celsius,
-    #[serde(rename = "fahrenheit")]
-    Fahrenheit,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GetWeatherOutput {
-    pub degrees: f64,
-}
+use super::super::support::{Descriptor, ToolError};
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -107,10 +25,6 @@ const INPUT_SCHEMA: &str = r#"{
   ],
   "additionalProperties": false
 }"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 const OUTPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -123,5 +37,49 @@ const OUTPUT_SCHEMA: &str = r#"{
   ]
 }"#;
 
-/// The schema of the output.
-pub static OUTPUT: Document = Document::new(OUTPUT_SCHEMA);
+/// What the tool is called and takes.
+pub fn descriptor() -> Descriptor {
+    Descriptor {
+        name: "get_weather",
+        title: "Get weather",
+        description: "Tells the weather.\nNow, not tomorrow.",
+        input_schema: INPUT_SCHEMA,
+        output_schema: Some(OUTPUT_SCHEMA),
+        strict: false,
+    }
+}
+
+const PLACEHOLDER: &str = r#"{
+  "degrees": 0
+}"#;
+
+/// A result for a tool that nobody has written yet.
+pub fn placeholder() -> Result<GetWeatherOutput, ToolError> {
+    Ok(serde_json::from_str(PLACEHOLDER)?)
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GetWeatherInput {
+    /// Where.
+    ///
+    /// At least 1 character.
+    pub city: String,
+    /// Default "celsius", which nobody fills in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<GetWeatherUnit>,
+}
+
+/// Default "celsius", which nobody fills in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GetWeatherUnit {
+    #[serde(rename = "celsius")]
+    Celsius,
+    #[serde(rename = "fahrenheit")]
+    Fahrenheit,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GetWeatherOutput {
+    pub degrees: f64,
+}

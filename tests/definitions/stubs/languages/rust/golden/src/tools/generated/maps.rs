@@ -3,118 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
+use serde_json::Value;
 
-use super::super::support::json;
-use super::super::support::schema::{plain, Document, Mismatch};
-use super::super::support::tool::{Descriptor, ToolError};
-use super::super::support::wire;
-
-/// Changes when what the tool takes or gives does.
-pub const CONTRACT_3C5E8416: () = ();
-
-const NAME: &str = "maps";
-const TITLE: &str = "";
-const DESCRIPTION: &str = "What it does.";
-const TAGS: &[&str] = &[];
-
-/// What the tool is called and takes.
-pub fn descriptor() -> Descriptor {
-    Descriptor {
-        name: NAME,
-        title: TITLE,
-        description: DESCRIPTION,
-        tags: TAGS,
-        input: &INPUT,
-        output: None,
-        strict: false,
-    }
-}
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<Output, ToolError> {
-    Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
-}
-
-/// What the tool takes.
-pub type Input = MapsInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapsInput {
-    pub labels: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub free: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explicit: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub both: Option<MapsBoth>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub any_extra: Option<MapsAnyExtra>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_pattern: Option<BTreeMap<String, String>>,
-    /// Names of members must be: {"pattern":"^\[a-z\]+$"}.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keyed: Option<BTreeMap<String, f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_records: Option<BTreeMap<String, MapsOfRecordsValue>>,
-    /// At least 1 member.
-    /// At most 2 members.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sized: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub empty: Option<MapsEmpty>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapsBoth {
-    pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extra: Option<bool>,
-    /// Members without a field.
-    #[serde(flatten, deserialize_with = "wire::rest")]
-    pub other_members: BTreeMap<String, i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsAnyExtra {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Members without a field.
-    #[serde(flatten)]
-    pub extra: BTreeMap<String, Value>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsOfRecordsValue {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub n: Option<i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsEmpty {}
+use super::super::support::{Descriptor, ToolError};
 
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
@@ -206,5 +97,76 @@ const INPUT_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
+/// What the tool is called and takes.
+pub fn descriptor() -> Descriptor {
+    Descriptor {
+        name: "maps",
+        title: "",
+        description: "What it does.",
+        input_schema: INPUT_SCHEMA,
+        output_schema: None,
+        strict: false,
+    }
+}
+
+/// A result for a tool that nobody has written yet.
+pub fn placeholder() -> Result<serde_json::Value, ToolError> {
+    Ok(serde_json::json!("not implemented yet"))
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapsInput {
+    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<BTreeMap<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explicit: Option<BTreeMap<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub both: Option<MapsBoth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub any_extra: Option<MapsAnyExtra>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_pattern: Option<BTreeMap<String, String>>,
+    /// Names of members must be: {"pattern":"^\[a-z\]+$"}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyed: Option<BTreeMap<String, f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_records: Option<BTreeMap<String, MapsOfRecordsValue>>,
+    /// At least 1 member.
+    /// At most 2 members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sized: Option<BTreeMap<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub empty: Option<MapsEmpty>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MapsBoth {
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra: Option<bool>,
+    /// Members without a field.
+    #[serde(flatten)]
+    pub other_members: BTreeMap<String, i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapsAnyExtra {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Members without a field.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapsOfRecordsValue {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapsEmpty {}

@@ -3,113 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Value};
 
-use super::super::support::json;
-use super::super::support::schema::{plain, Document, Mismatch};
-use super::super::support::tool::{Descriptor, ToolError};
-use super::super::support::wire;
-
-/// Changes when what the tool takes or gives does.
-pub const CONTRACT_010223BC: () = ();
-
-const NAME: &str = "recursive";
-const TITLE: &str = "";
-const DESCRIPTION: &str = "What it does.";
-const TAGS: &[&str] = &[];
-
-/// What the tool is called and takes.
-pub fn descriptor() -> Descriptor {
-    Descriptor {
-        name: NAME,
-        title: TITLE,
-        description: DESCRIPTION,
-        tags: TAGS,
-        input: &INPUT,
-        output: None,
-        strict: false,
-    }
-}
-
-/// A result for a tool that nobody has written yet.
-pub fn placeholder() -> Result<Output, ToolError> {
-    Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
-}
-
-/// What the tool takes.
-pub type Input = RecursiveInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveInput {
-    /// A node of a tree.
-    pub root: RecursiveNode,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expr: Option<RecursiveExpr>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Box<RecursiveInput>>,
-}
-
-/// A node of a tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveNode {
-    pub value: String,
-    #[serde(default, deserialize_with = "wire::present")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Option<Box<RecursiveNode>>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub children: Option<Vec<RecursiveNode>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_name: Option<BTreeMap<String, RecursiveNode>>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecursiveExpr {
-    Number(f64),
-    Object(RecursiveExprObject),
-}
-
-wire::untagged! {
-    RecursiveExpr in INPUT {
-        Number at "#/$defs/expr/oneOf/0",
-        Object at "#/$defs/expr/oneOf/1",
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveExprObject {
-    pub op: constants::Add,
-    pub args: Vec<RecursiveExpr>,
-}
-
-/// Types with one value each.
-pub mod constants {
-    use super::wire;
-
-    wire::constant! { Add = "add" }
-}
+use super::super::support::values::present;
+use super::super::support::{Descriptor, ToolError};
 
 const INPUT_SCHEMA: &str = r##"{
   "type": "object",
@@ -193,5 +89,66 @@ const INPUT_SCHEMA: &str = r##"{
   }
 }"##;
 
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
+/// What the tool is called and takes.
+pub fn descriptor() -> Descriptor {
+    Descriptor {
+        name: "recursive",
+        title: "",
+        description: "What it does.",
+        input_schema: INPUT_SCHEMA,
+        output_schema: None,
+        strict: false,
+    }
+}
+
+/// A result for a tool that nobody has written yet.
+pub fn placeholder() -> Result<serde_json::Value, ToolError> {
+    Ok(serde_json::json!("not implemented yet"))
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecursiveInput {
+    /// A node of a tree.
+    pub root: RecursiveNode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expr: Option<RecursiveExpr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Box<RecursiveInput>>,
+}
+
+/// A node of a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecursiveNode {
+    pub value: String,
+    #[serde(default, deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Option<Box<RecursiveNode>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<RecursiveNode>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_name: Option<BTreeMap<String, RecursiveNode>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecursiveExpr {
+    Number(f64),
+    Object(RecursiveExprObject),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecursiveExprObject {
+    pub op: RecursiveExprObjectOp,
+    pub args: Vec<RecursiveExpr>,
+}
+
+/// Always "add".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RecursiveExprObjectOp {
+    #[default]
+    #[serde(rename = "add")]
+    Add,
+}

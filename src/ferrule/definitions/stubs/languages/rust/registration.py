@@ -1,0 +1,102 @@
+"""What brings the tools together: the module that lists them all, and the services that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ferrule.contracts.language import Plan, Service, SourceFile, ToolPlan
+from ferrule.definitions.stubs.languages.rust.injection import (
+    factory,
+    interface,
+    parameters,
+    service_modules,
+    service_variable,
+)
+from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, call, documentation, lines, signature
+
+
+def registration(plan: Plan, tools: Sequence[ToolPlan], modules: str) -> str:
+    """`src/tools/mod.rs`."""
+    asked = {each.name for tool in tools for each in tool.inject if each.kind == "service"}
+    services = [each for each in plan.project.services if each.name in asked]
+    passed = [each.passed for tool in tools for each in parameters(tool, plan.project)]
+    body = ""
+    if services or any("config" in each for each in passed):
+        body += "    let config = Arc::new(crate::config::Config::from_env());\n"
+    for service in services:
+        module = service_modules(plan.project)[service.name]
+        made = f"crate::services::{module}::{factory(service)}(Logger, config.clone())?"
+        body += assigned(f"let {service_variable(module)} =", made, ";", 4)
+    registered = "".join(_registered(tool, plan) for tool in tools)
+    logger = "Logger, " if services or "Logger" in passed else ""
+    return f"""{GENERATED}
+//! The tools, and what they are given.
+
+{"use std::sync::Arc;" + chr(10) * 2 if "Arc::new(" in body else ""}use self::support::{{{logger}Tool, ToolError}};
+
+pub mod generated;
+pub mod support;
+
+{modules}
+/// Every tool, in the order of the definitions. Services are made once.
+pub fn all() -> Result<Vec<Tool>, ToolError> {{
+{body}    let {"mut " if tools else ""}tools = Vec::new();
+{registered}    Ok(tools)
+}}
+"""
+
+
+def _registered(tool: ToolPlan, plan: Plan) -> str:
+    given = parameters(tool, plan.project)
+    if not given:
+        return f"    let descriptor = {tool.stem}::descriptor();\n    tools.push(Tool::new(descriptor, {tool.stem}::handle));\n"
+    kept = dict.fromkeys(each.passed.split(".")[0] for each in given if "." in each.passed)
+    clones = "".join(assigned(f"let {name} =", f"{name}.clone()", ";", 8) for name in kept)
+    passed = ["input", "context", *(each.passed for each in given)]
+    return (
+        f"    tools.push({{\n{clones}        let descriptor = {tool.stem}::descriptor();\n"
+        f"        Tool::new(descriptor, move |input, context| {{\n"
+        f"{call(f'{tool.stem}::handle', passed, '', 12)}        }})\n    }});\n"
+    )
+
+
+def service_files(plan: Plan) -> list[SourceFile]:
+    """A module for each service: a person's."""
+    modules = service_modules(plan.project)
+    declared = "".join(f"pub mod {module};\n" for module in sorted(modules.values()))
+    text = f"{GENERATED}\n//! What tools are given.\n\n{declared}"
+    made = [SourceFile("src/services/mod.rs", text, "generated")]
+    for each in plan.project.services:
+        made.append(SourceFile(f"src/services/{modules[each.name]}.rs", _service(each), "yours"))
+    return made
+
+
+def _service(service: Service) -> str:
+    trait = interface(service)
+    head = documentation([lines(service.description) or [f"{trait}."]], mark="//!")
+    made = signature(
+        f"pub fn {factory(service)}",
+        ["logger: Logger", "config: Arc<Config>"],
+        f"Result<Arc<dyn {trait}>, ToolError>",
+    )
+    return f"""{head}
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::tools::support::{{Logger, ToolError}};
+
+/// What tools can ask of it.
+pub trait {trait}: Send + Sync {{
+    // TODO: write the methods that tools need; the crate async-trait lets them be async.
+}}
+
+/// Makes it, once for all tools.
+{made}    // TODO: make what has to be there, and say why where it cannot be made.
+    let _ = (logger, config);
+    Ok(Arc::new({trait}Impl))
+}}
+
+struct {trait}Impl;
+
+impl {trait} for {trait}Impl {{}}
+"""
