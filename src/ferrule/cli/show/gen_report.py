@@ -71,6 +71,8 @@ class GenReport(msgspec.Struct, frozen=True):
     """Files that nothing needs any more. They are never deleted."""
     notes: tuple[GenNote, ...]
     unread: tuple[GenUnread, ...]
+    needless: tuple[str, ...] = ()
+    """Ids of tools without stubs to fill in, because Ferrule runs them itself."""
 
 
 class GenReports(msgspec.Struct, frozen=True):
@@ -82,7 +84,9 @@ class GenReports(msgspec.Struct, frozen=True):
     runs: tuple[GenReport, ...]
 
 
-def report_of(outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unread]) -> GenReport:
+def report_of(
+    outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unread], needless: Sequence[str] = ()
+) -> GenReport:
     """The report of one run."""
     files = tuple(
         GenFile(each.file.path, each.state, each.file.standing, each.file.tool_id, each.is_behind)
@@ -100,6 +104,7 @@ def report_of(outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unrea
         orphans=outcome.orphans,
         notes=tuple(notes),
         unread=tuple(GenUnread(each.tool_id, f"{each.file}:{each.line}", each.message) for each in unread),
+        needless=tuple(needless),
     )
 
 
@@ -131,6 +136,7 @@ def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language)
     yield from _unread_lines(report)
     yield f"{_title(report, language)} in {_shown(folder)}: {_summary(report)}"
     yield from _told(outcome)
+    yield from _listed("run by Ferrule itself, so there is nothing to fill in", report.needless)
     yield from _removed_lines(report)
     for note in report.notes[:_MOST]:
         yield f"  looser: {cleaned(note.place)}: {cleaned(note.tool_id)} {cleaned(note.pointer)}: {cleaned(note.message)}"

@@ -18,6 +18,7 @@ import msgspec
 
 from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
 from ferrule.contracts.type_tree import TypeTree
+from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.runs import Names
@@ -95,6 +96,8 @@ Progress = Callable[[int, int], None]
 
 ROOTS = ("Input", "Output")
 """What is put after a tool's type name for the types of what it takes and gives."""
+_ELSEWHERE = frozenset({"mcp", "oxp_server"})
+"""Dialects of imported tools, which another server runs."""
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _LONGEST_STEM, _LONGEST_TYPE = 60, 80
 """Some disks take names of 143 bytes, and stubs put something behind these."""
@@ -273,6 +276,16 @@ def _tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[s
     tree = type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
     taken.add(name)
     return tree
+
+
+def runs_without_code(tool: Tool) -> bool:
+    """Whether Ferrule does the work of a tool itself: its definition names a transport, a person or another server."""
+    if tool.dialect in _ELSEWHERE:
+        return True
+    payload = decoded(tool.payload)
+    if tool.dialect != "aml" or not isinstance(payload, dict):
+        return False
+    return payload.get("type") == "human" or isinstance(payload.get("transport"), dict)
 
 
 def injected(tool: Tool) -> tuple[Injected, ...]:
