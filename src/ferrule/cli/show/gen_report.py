@@ -32,7 +32,7 @@ class GenFile(msgspec.Struct, frozen=True):
     tool_id: str
     """Empty for what all tools share."""
     is_behind: bool
-    """True for a person's file that was written for another input or output."""
+    """True for a person's file whose tool takes, gives or is given something else than at the last run."""
 
 
 class GenNote(msgspec.Struct, frozen=True):
@@ -200,7 +200,6 @@ def _told(outcome: Outcome) -> Iterator[str]:
 
 
 def _behind_lines(outcome: Outcome) -> Iterator[str]:
-    now = {tool.tool_id: tool.contract for tool in outcome.made.plan.tools}
     shown: dict[str, str] = {}
     for each in outcome.judged:
         if each.file.standing == "generated":
@@ -208,8 +207,8 @@ def _behind_lines(outcome: Outcome) -> Iterator[str]:
     for each in outcome.judged:
         if each.is_behind:
             tool_id = each.file.tool_id
-            yield f"  {each.file.path} was written for another input or output of {cleaned(tool_id)} ({each.contract}):"
-            yield f"    compare it with {shown.get(tool_id, 'the generated file')}, mend it, then write {now[tool_id]} in it"
+            yield f"  {each.file.path}: what {cleaned(tool_id)} takes, gives or is given has changed;"
+            yield f"    compile it, and compare it with {shown.get(tool_id, 'the generated file')}"
 
 
 def _removed_lines(report: GenReport) -> Iterator[str]:

@@ -49,7 +49,7 @@ class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
     """Of the tool's definition, for a generated file."""
     contract: str = ""
-    """The eight digits that a person's file was made with, or was brought up to since."""
+    """Of a person's file: eight digits of what its tool took, gave and was given at the last run."""
     is_orphan: bool = False
     """True once nothing that is generated needs the file any more."""
 
