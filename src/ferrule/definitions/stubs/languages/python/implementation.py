@@ -49,13 +49,16 @@ def implementation_files(plan: Plan) -> tuple[list[SourceFile], list[ToolNote]]:
         about = ['"""The settings of the agent."""', *_FUTURE]
         files.append(_shared("tools/_generated/_config.py", [*about, *config_lines(plan.project)]))
     notes: list[ToolNote] = []
+    targets = _targets(plan)
     for tool in plan.tools:
         text, found = type_module(tool, plan.flavour, (set(), [], []))
         notes += found
         files.append(SourceFile(f"tools/_generated/{tool.stem}.py", text, "generated", tool.tool_id))
         if not tool.builtin:
             given = parameters(tool, plan.project)
-            files.append(SourceFile(f"tools/{tool.stem}.py", _function(plan, tool, given), "yours", tool.tool_id))
+            files.append(
+                SourceFile(f"tools/{tool.stem}.py", _function(tool, targets[tool.stem], given), "yours", tool.tool_id)
+            )
             files.append(SourceFile(f"tests/test_{tool.stem}.py", _test_of(tool, given), "yours", tool.tool_id))
     services = services_of(plan.project)
     if services:
@@ -86,7 +89,7 @@ def _gives(tool: ToolPlan) -> str:
     return f"{tool.type_name}Output" if tool.output is not None else "Any"
 
 
-def _function(plan: Plan, tool: ToolPlan, given: list[Parameter]) -> str:
+def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
     """A person's file."""
     standard, own = imports_of(given)
     texts = [each.text for each in given]
@@ -104,7 +107,7 @@ def _function(plan: Plan, tool: ToolPlan, given: list[Parameter]) -> str:
             *import_lines([*own, *_types(tool)]),
             "",
             "",
-            kept(f"@ferrule.tool({quoted(_target(plan, tool))})"),
+            kept(f"@ferrule.tool({quoted(target)})"),
             *call(
                 f"async def {tool.stem}(", ["context: ferrule.Context", input_type, *texts], end=f") -> {_gives(tool)}:"
             ),
@@ -115,10 +118,13 @@ def _function(plan: Plan, tool: ToolPlan, given: list[Parameter]) -> str:
     )
 
 
-def _target(plan: Plan, tool: ToolPlan) -> str:
-    """What a function is bound to: the tool's id, where several versions are there with its version."""
+def _targets(plan: Plan) -> dict[str, str]:
+    """What each function is bound to: its tool's id, where several versions are there with its version."""
     count = Counter(each.tool_id for each in plan.tools)
-    return tool.tool_id if count[tool.tool_id] == 1 or not tool.version else f"{tool.tool_id}@{tool.version}"
+    return {
+        tool.stem: tool.tool_id if count[tool.tool_id] == 1 or not tool.version else f"{tool.tool_id}@{tool.version}"
+        for tool in plan.tools
+    }
 
 
 def _test_of(tool: ToolPlan, given: list[Parameter]) -> str:

@@ -114,14 +114,15 @@ def _names(tool: ToolPlan) -> dict[str, str]:
 
 def import_lines(wanted: list[tuple[str, str]], aliased: list[tuple[str, str, str]] | None = None) -> list[str]:
     """Imports of the project's own modules: of types, and of other things under another name."""
+    names: dict[str, list[str]] = {module: [] for module, *_ in (*wanted, *(aliased or ()))}
+    others: dict[str, list[str]] = {}
+    for module, name in wanted:
+        names[module].append(name)
+    for module, name, alias in sorted(aliased or (), key=lambda each: natural(each[1])):
+        others.setdefault(module, []).append(kept(f"from {module} import {name} as {alias}"))
     lines: list[str] = []
-    for module in sorted({each[0] for each in (*wanted, *(aliased or ()))}, key=natural):
-        lines += imported(module, [name for where, name in wanted if where == module])
-        others = sorted(
-            ((name, alias) for where, name, alias in aliased or () if where == module),
-            key=lambda each: natural(each[0]),
-        )
-        lines += [kept(f"from {module} import {name} as {alias}") for name, alias in others]
+    for module in sorted(names, key=natural):
+        lines += [*imported(module, names[module]), *others.get(module, ())]
     return ["", *lines] if lines else []
 
 
