@@ -106,6 +106,7 @@ def test_a_value_of_a_union_is_what_loses_least_of_it() -> None:
     ]
 
 
+ARGUMENTS: Any = ferrule.Arguments
 DEFINITION = {
     "schema_version": "0.2.0",
     "tool_id": "shop.double",
@@ -145,7 +146,7 @@ async def test_a_function_may_take_all_arguments_as_one(workspace: Path, kind: A
     async def double(given: Any) -> Any:
         return kind(a_b=given.a_b * 2)
 
-    double.__annotations__ = {"given": ferrule.Arguments[kind], "return": kind}  # type: ignore[misc]
+    double.__annotations__ = {"given": ARGUMENTS[kind], "return": kind}
     async with ferrule.open(workspace, tools=[ferrule.tool("shop.double")(double)]) as app:
         result = await app.surface(principal="ann").call("double", {"a-b": 2.0})
         assert isinstance(result, ferrule.Result) and result.structured_content == {"a-b": 4}
@@ -170,7 +171,7 @@ class Needing(msgspec.Struct, kw_only=True):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (Older, "does not take int"),
+        (Older, "the field 'a-b' is integer and not <class 'str'>; run 'ferrule gen' again"),
         (Lacking, "Lacking has no member 'left'; run 'ferrule gen' again"),
         (Needing, "Needing needs 'left', which may be left out"),
     ],
@@ -180,7 +181,7 @@ async def test_types_that_fit_the_definition_no_more_are_refused(workspace: Path
     async def double(given: Any) -> Any:
         return None
 
-    double.__annotations__ = {"given": ferrule.Arguments[kind]}  # type: ignore[misc]
+    double.__annotations__ = {"given": ARGUMENTS[kind]}
     with pytest.raises(ferrule.BindingError, match=message):
         async with ferrule.open(workspace, tools=[ferrule.tool("shop.double")(double)]):
             pass

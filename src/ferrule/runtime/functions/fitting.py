@@ -47,7 +47,7 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
     required = schema.get("required", ()) if isinstance(schema, dict) else ()
     if binding.signature.whole is not None:
-        return _fit_whole(binding, tool, fields, frozenset(required), binding.signature.whole)
+        return _fit_whole(binding, tool, schema, binding.signature.whole)
     injected = _injected(binding, tool, fields)
     by_name = {each.name: each for each in binding.signature.parameters if each.name not in injected}
     renamed: dict[str, str] = {}
@@ -63,25 +63,51 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     return Fit(renamed, None, known, injected, _wrapped(binding, tool))
 
 
-def _fit_whole(binding: Binding, tool: Tool, fields: dict[str, Any], required: frozenset[str], whole: str) -> Fit:
-    """The same for a function that takes all fields as the members of one record."""
+def _fit_whole(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
+    """The same for a function that takes all fields as the members of one record. Only what the schema says plainly is compared:
+    what it is composed of may say more."""
     kind = bare(binding.signature.parameters[0].annotation)
-    if is_record(kind):
-        shape = shape_of(kind)
+    if is_record(kind) and isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
+        fields, shape = schema.get("properties", {}), shape_of(kind)
         members = {each.name: each for each in shape.fields}
         for field, member in fields.items():
+            if not isinstance(member, dict) or not _COMPOSING.isdisjoint(member):
+                continue
             if field in members:
-                parameter = Parameter(f"{whole}.{field}", field, members[field].annotation, ABSENT)
-                _refuse_other_type(binding, tool, field, member, parameter)
-            elif shape.rest is None and member is not False:
+                _refuse_opposite_type(binding, tool, field, member, members[field].annotation)
+            elif shape.rest is None:
                 raise _misfit(binding, tool, f"{kind.__name__} has no member {field!r}; {_AGAIN}")
         for name, each in members.items():
-            if each.is_required and name not in required:
+            if each.is_required and name not in schema.get("required", ()):
                 what = "may be left out" if name in fields else "is no field of the schema"
                 raise _misfit(binding, tool, f"{kind.__name__} needs {name!r}, which {what}; {_AGAIN}")
     return Fit({}, whole, None, _injected(binding, tool, {}), "")
 
 
+def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: dict[str, Any], annotation: Any) -> None:
+    sent, taken = _types(member), _types(_schema_of_type(annotation))
+    number = {"integer", "number"}
+    if sent and taken and sent.isdisjoint(taken) and (sent.isdisjoint(number) or taken.isdisjoint(number)):
+        raise _misfit(
+            binding, tool, f"the field {field!r} is {' or '.join(sorted(sent))} and not {annotation}; {_AGAIN}"
+        )
+
+
+_COMPOSING = frozenset(
+    [
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "dependentSchemas",
+        "enum",
+        "const",
+    ]
+)
 _AGAIN = "run 'ferrule gen' again if it was generated"
 
 

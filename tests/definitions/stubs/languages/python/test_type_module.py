@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ferrule.runtime.functions import Arguments, Binding
+from ferrule.runtime.functions.fitting import fit
 from ferrule.runtime.functions.records import reader_of, to_plain
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.python.random_tools import hostile, plain
@@ -25,11 +27,13 @@ from tests.definitions.stubs.languages.python.workbench import (
     names,
     plan_of,
     ruff_objects,
+    tool_of,
     write,
     written,
 )
 from tests.schema.fitting.schemas import arguments
 
+_ARGUMENTS: Any = Arguments
 _GIVEN = [Given(case.name, case.schema, case.schema) for case in CASES]
 _CASES = {case.name: case for case in CASES}
 
@@ -52,6 +56,18 @@ def test_accepted_values_come_back_as_they_were(modules: Modules, name: str) -> 
         kind = getattr(modules[name], f"{_camel(name)}{side}")
         for value in _CASES[name].accepts:
             assert to_plain(reader_of(kind)(value)) == value
+
+
+@pytest.mark.parametrize("name", names(_GIVEN))
+def test_types_fit_the_definition_that_they_are_made_of(modules: Modules, name: str) -> None:
+    kind = getattr(modules[name], f"{_camel(name)}Input")
+
+    async def run(given: Any) -> None:
+        pass
+
+    run.__annotations__ = {"given": _ARGUMENTS[kind]}
+    (tool,) = (tool_of(each) for each in _GIVEN if each.name == name)
+    assert fit(Binding(run, binds=tool.tool_id), tool).whole == "given"
 
 
 def test_the_catalog_is_typed_and_formatted(tmp_path: Path) -> None:
@@ -78,7 +94,14 @@ def test_any_schema_gives_types_that_read_what_it_takes(tmp_path_factory: pytest
     tool = hostile(chance, "any") if chance.random() < 0.6 else plain(chance, "any")
     made = Modules(tmp_path_factory.mktemp("random"), written([tool], flavour), f"random_{seed}")
     try:
-        _round_trips(made["any"].AnyInput, tool)
+        kind = made["any"].AnyInput
+        _round_trips(kind, tool)
+
+        async def run(given: Any) -> None:
+            pass
+
+        run.__annotations__ = {"given": _ARGUMENTS[kind]}
+        fit(Binding(run, binds="bench.any"), tool_of(tool))  # types never misfit the definition that they are made of
     finally:
         made.forget()
 
