@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from random import Random
 
 from hypothesis import given, settings
@@ -73,7 +74,7 @@ def test_other_files_declare_what_they_should(seed: int) -> None:
         if not file.path.endswith(".py"):
             continue
         compile(file.text, file.path, "exec")
-        own = {tool.stem for tool in plan.tools} | {file.path.removeprefix("tests/test_")[:-3]}
+        own = {tool.stem for tool in plan.tools} | {Path(file.path).stem.removeprefix("test_")}
         services = {name for name in _declared(file.text) if file.path.startswith("services/")}
         assert _called(file.text) <= _CALLS | own | services, file.path
         if file.path == "tools/registry.py":
