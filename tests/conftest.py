@@ -14,7 +14,6 @@ NOT_QUICK = {
     "tests/servers/console/browser": "a browser",
     "tests/cli/test_gen.py": "compilers",
     "tests/definitions/stubs/languages": "compilers",
-    "tests/definitions/stubs/test_changed_definitions.py": "compilers",
     "tests/workspace/test_stubs.py": "compilers",
     "tests/conformance": "services: MCP's conformance suite",
     "tests/infra/credentials/test_oauth_tokens.py": "services: an OAuth provider",

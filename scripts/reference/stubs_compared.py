@@ -14,9 +14,9 @@ Written by `python -m bench.stub_faults --write`.
 Each generator writes types for the schemas of `tests/definitions/stubs/languages/nasty.py`.
 The types are loaded; values that the schema accepts are decoded and encoded again, and values that it refuses are decoded. A
 cell says how many values were **refused** although the schema accepts them, came out **changed**, or were **let through**
-although the schema refuses them; `ok` says none. Types alone cannot refuse everything a schema refuses; ours check the schema
-as well. quicktype's JavaScript has the same checks at run time as its TypeScript. Our stubs in Go, TypeScript and Rust pass
-the same catalog in `tests/definitions/stubs/languages`.
+although the schema refuses them; `ok` says none. Types alone cannot refuse everything a schema refuses. What ours let through
+never comes to a tool: Ferrule holds every call to its schema before the tool runs. quicktype's JavaScript has the same checks at
+run time as its TypeScript. Our stubs in Go, TypeScript and Rust take the same catalog in `tests/definitions/stubs/languages`.
 
 """
 

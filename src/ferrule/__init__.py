@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ferrule.model.surface import SurfaceRequest as SurfaceRequest
     from ferrule.model.tool import Tool as Tool
     from ferrule.model.upstreams import CacheUpstreams as _CacheUpstreams
+    from ferrule.runtime.functions import Arguments as Arguments
     from ferrule.runtime.functions import Inject as Inject
     from ferrule.runtime.functions import ToolFailed as ToolFailed
     from ferrule.runtime.functions import prompt as prompt
@@ -94,6 +95,7 @@ _PUBLIC = {
     "Access": "ferrule.access.keys",
     "AccessError": "ferrule.errors",
     "App": "ferrule.app.app",
+    "Arguments": "ferrule.runtime.functions",
     "BatchError": "ferrule.errors",
     "BindingError": "ferrule.errors",
     "BuildRefused": "ferrule.errors",

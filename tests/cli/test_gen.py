@@ -12,7 +12,8 @@ import pytest
 
 from tests import ROOT
 from tests.cli.run import Ran, ferrule
-from tests.definitions.compiler.definitions import agent, tool
+from tests.definitions.compiler.definitions import agent
+from tests.definitions.compiler.definitions import tool as definition
 
 PROGRAM = """
 import sys
@@ -59,6 +60,12 @@ def gen(*words: str, folder: Path) -> Ran:
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def tool(*words: str, **more: Any) -> str:
+    """A tool that somebody has to implement."""
+    head, _, rest = definition(*words, **more).partition("transport:\n")
+    return head.replace("type: retrieval", "type: function") + rest[rest.index("use_guidance:") :]
 
 
 @pytest.fixture
@@ -178,7 +185,7 @@ def test_what_cannot_be_done_is_told(shop: Path, words: tuple[str, ...], said: s
 
 def test_a_definition_with_errors_is_left_out_and_told(shop: Path) -> None:
     assert gen("tiny", "--out", "stubs", folder=shop).code == 0
-    (shop / "tools/add-order.tool.md").write_text(tool("add-order").replace("type: retrieval", "type: retrieving"))
+    (shop / "tools/add-order.tool.md").write_text(tool("add-order").replace("type: function", "type: fun"))
     ran = gen("--out", "stubs", folder=shop)
     assert ran.code == 1
     assert "left out: add-order: tools/add-order.tool.md:11:" in ran.out
@@ -291,7 +298,7 @@ def test_where_no_tool_can_be_read_nothing_is_written(tmp_path: Path) -> None:
 
 
 def test_an_aml_tool_needs_no_transport_for_a_stub(shop: Path) -> None:
-    text = tool("add-order")
+    text = definition("add-order")
     start, end = text.index("transport:"), text.index("use_guidance:")
     (shop / "tools/add-order.tool.md").write_text(text[:start] + text[end:])
     assert gen("tiny", "add-order", "--out", "stubs", folder=shop).code == 0
@@ -316,7 +323,7 @@ def test_check_says_what_is_not_up_to_date(shop: Path) -> None:
         "missing: gen/add_order.tiny",
         "would be new: gen/tell.tiny",
         "edited by hand: gen/read.tiny",
-        "own/sell_book.tiny was written for another input or output of clerk.sell_book",
+        "own/sell_book.tiny: what clerk.sell_book takes, gives or is given has changed;",
         "orphan: gen/count_books.tiny",
         "run: ferrule gen --out stubs",
     ):
@@ -363,7 +370,7 @@ def test_languages_are_listed(tmp_path: Path) -> None:
     ran = ferrule("gen", "--list", folder=tmp_path)
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()] == ["go", "typescript", "rust", "python"]
-    assert "msgspec, pydantic, dataclass, typeddict" in ran.out
+    assert "msgspec, pydantic, dataclass" in ran.out
 
 
 @pytest.mark.parametrize("word", ["go", "golang", "ts", "TypeScript", "rs", "py"])
@@ -472,3 +479,16 @@ def test_a_role_that_cannot_be_read_has_nothing_to_do_with_stubs(shop: Path) -> 
     (shop / "iam/clerk.iam.md").write_text("---\n: : [\n---\n")
     ran = gen("tiny", "--out", "stubs", folder=shop)
     assert (ran.code, "left out" in ran.out) == (0, False), ran
+
+
+def test_what_ferrule_runs_itself_needs_no_implementation(shop: Path) -> None:
+    (shop / "tools/add-order.tool.md").write_text(definition("add-order"))
+    ran = gen("tiny", "--out", "stubs", folder=shop)
+    assert "Tiny stubs of 4 tools" in ran.out
+    assert "  run by Ferrule itself, so there is nothing to fill in: add-order" in ran.out
+    assert "add_order" not in stubs(shop / "stubs")
+    assert gen("--out", "stubs", "--check", folder=shop).code == 0
+    assert gen("tiny", "add-order", "--out", "named", folder=shop).code == 0  # to stand in for its transport
+    assert gen("tiny", "--kind", "client", "--out", "calls", folder=shop).out.startswith("Tiny client stubs of 5 tools")
+    alone = gen("tiny", "add-*", "--out", "alone", folder=shop)
+    assert alone.code == 2 and "there is nothing to implement: Ferrule runs add-order itself" in alone.err

@@ -21,6 +21,7 @@ NAMES = {
     "Access",
     "AccessError",
     "App",
+    "Arguments",
     "BatchError",
     "BindingError",
     "BuildRefused",

@@ -169,23 +169,13 @@ def test_a_generated_file_that_is_gone_comes_back(tmp_path: Path) -> None:
     assert (tmp_path / "gen/get.tiny").exists()
 
 
-def test_a_persons_file_that_was_made_for_another_input_is_told(tmp_path: Path) -> None:
+def test_a_persons_file_whose_tool_takes_something_else_is_told_once(tmp_path: Path) -> None:
     run(tmp_path)
     changed = (tool("get", takes=OTHER), PUT)
-    for _ in range(2):
+    for expected in (["own/get.tiny"], []):
         outcome = run(tmp_path, changed)
-        assert [each.file.path for each in outcome.judged if each.is_behind] == ["own/get.tiny"]
-    digits = outcome.made.plan.tools[0].contract
-    (tmp_path / "own/get.tiny").write_text(f"made for {digits.upper()}")
-    assert not any(each.is_behind for each in run(tmp_path, changed).judged)
-    outcome = run(tmp_path, (GET, PUT))
-    assert [each.file.path for each in outcome.judged if each.is_behind] == ["own/get.tiny"]
-
-
-def test_a_person_may_do_without_the_digits(tmp_path: Path) -> None:
-    run(tmp_path)
-    (tmp_path / "own/get.tiny").write_text("my own way")
-    assert not any(each.is_behind for each in run(tmp_path, (tool("get", takes=OTHER), PUT)).judged)
+        assert [each.file.path for each in outcome.judged if each.is_behind] == expected
+    assert [each.file.path for each in run(tmp_path, (GET, PUT)).judged if each.is_behind] == ["own/get.tiny"]
 
 
 def test_files_of_a_tool_that_is_gone_are_told_and_stay(tmp_path: Path) -> None:

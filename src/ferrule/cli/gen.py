@@ -239,7 +239,7 @@ class _Ran(NamedTuple):
 
 def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> _Ran:
     wish = wanted.wish
-    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, wanted.before)
+    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, wanted.before, wish.kind)
     with ProgressBar("tools") as progress:
         place = _place(wanted.workspace.root, asked.folder)
         language = LANGUAGES.get(wish.language)
@@ -252,7 +252,7 @@ def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> 
     else:
         outcome = write(made, found.material, wish, asked.folder, is_forced=is_forced)
     notes = note_places(wanted.workspace, found.entries, made.notes)
-    report = report_of(outcome, notes, found.unread)
+    report = report_of(outcome, notes, found.unread, found.needless)
     is_bad = not report.is_current if is_check else bool(found.unread) or is_refused(outcome)
     return _Ran(outcome, report, is_bad)
 

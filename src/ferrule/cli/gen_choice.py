@@ -15,8 +15,10 @@ from typing import NamedTuple
 import click
 
 from ferrule.cli.shelf import Entry, Shelf, shelf_of
+from ferrule.contracts.language import StubKind
 from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
+from ferrule.definitions.stubs.plan import runs_without_code
 from ferrule.errors import WorkspaceError
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -52,6 +54,8 @@ class Found(NamedTuple):
     """Those that stubs are made of."""
     unread: tuple[Unread, ...]
     material: Material
+    needless: tuple[str, ...] = ()
+    """Ids of tools that nobody has to implement, because Ferrule runs them itself."""
 
 
 class Before(NamedTuple):
@@ -67,9 +71,17 @@ NEVER = Before()
 
 
 def find_tools(
-    workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path], before: Before = NEVER
+    workspace: Workspace,
+    words: Sequence[str],
+    agent: str,
+    files: Sequence[Path],
+    before: Before = NEVER,
+    kind: StubKind = "client",
 ) -> Found:
-    """The tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before."""
+    """The tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before.
+
+    Of a `kind` "implementation" those are left out that Ferrule runs itself, unless they are named one by one.
+    """
     shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
     shelf = shelf._replace(entries=_rescued(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
@@ -87,6 +99,14 @@ def find_tools(
         where = ", ".join(map(str, files[:3])) or str(workspace.root)
         raise WorkspaceError(f"there is no tool in {where}; 'ferrule check' tells what is there")
     chosen = sorted(chosen, key=_order)
+    needless = tuple(entry for entry in chosen if kind == "implementation" and _is_needless(entry, words))
+    if needless and len(needless) == len(chosen) and before is NEVER:
+        first = needless[0].outline.tool_id
+        raise WorkspaceError(
+            f"there is nothing to implement: Ferrule runs {first} itself, as its definition says; name a tool to write a"
+            " function that stands in for it, or ask for --kind client"
+        )
+    chosen = [entry for entry in chosen if entry not in needless]
     read = tuple(entry for entry in chosen if entry.tool is not None)
     unread = tuple(_unread(entry, shelf) for entry in chosen if entry.tool is None)
     material = Material(
@@ -97,7 +117,14 @@ def find_tools(
         unread=frozenset(each.tool_id for each in unread),
         is_whole=not broken,
     )
-    return Found(read, (*broken, *unread), material)
+    return Found(read, (*broken, *unread), material, tuple(entry.outline.tool_id for entry in needless))
+
+
+def _is_needless(entry: Entry, words: Sequence[str]) -> bool:
+    outline = entry.outline
+    names = {outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}"}
+    is_named = any(word.partition("@")[0] in names for word in words)
+    return entry.tool is not None and not is_named and runs_without_code(entry.tool)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from ferrule.contracts.type_tree import Note, TypeTree
-from ferrule.model.tool import Tool
 from ferrule.model.value import JsonValue
 
 InjectedKind = Literal["logger", "config", "section", "service"]
@@ -85,7 +84,7 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """`sha256:…` of the definition."""
     contract: str
-    """Eight hex digits that change when a type or a schema of input or output does, and not with any word of documentation."""
+    """Eight hex digits that change with the types of input and output, and with what the tool is given beside its input."""
     input: TypeTree
     output: TypeTree | None
     """None where the tool says nothing of its result: any JSON value."""
@@ -97,8 +96,6 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     builtin: str = ""
     """The reserved id of a tool that comes along with Ferrule (ADL-18); empty for any other."""
     builtin_config: Mapping[str, JsonValue] = {}
-    declared: Tool | None = None
-    """All that the definition says, for languages that write a copy of it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,13 +15,12 @@ from ferrule.definitions.stubs.identifiers import (
     capitalised,
     identifiers,
     pascal,
-    shouting,
     snake,
     words,
 )
 
 KEYWORDS = frozenset({"class", "def", "type", "None", "self", "Type", "GET", "class_", "u27700", "empty"})
-STYLES = {case.__name__: Style(case, KEYWORDS) for case in (pascal, camel, snake, shouting)}
+STYLES = {case.__name__: Style(case, KEYWORDS) for case in (pascal, camel, snake)}
 _LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _names = st.one_of(
     st.text(max_size=12),
@@ -60,7 +59,7 @@ def test_adl_42_acronyms_are_in_capitals() -> None:
     assert pascal(words("get_user_id")) == "GetUserID"
     assert camel(words("get_user_id")) == "getUserID"
     assert pascal(words("parse_k8s_url"), ACRONYMS | {"k8s"}) == "ParseK8SURL"
-    assert snake(words("getUserID")) == "get_user_id" and shouting(words("getUserID")) == "GET_USER_ID"
+    assert snake(words("getUserID")) == "get_user_id"
 
 
 def test_a_digit_is_never_first_but_may_go_on() -> None:

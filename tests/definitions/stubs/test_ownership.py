@@ -74,12 +74,10 @@ def test_a_persons_file_is_written_once_and_then_never_again() -> None:
     assert state(OTHER, "yours") == "kept"
 
 
-@pytest.mark.parametrize(
-    ("there", "expected"), [(b"for 11111111", "kept behind"), (b"FOR 22222222", "kept"), (b"none", "kept")]
-)
-def test_a_persons_file_is_behind_while_it_names_an_earlier_contract(there: bytes, expected: str) -> None:
+@pytest.mark.parametrize(("now", "expected"), [("22222222", "kept behind"), ("11111111", "kept")])
+def test_a_persons_file_is_behind_when_its_tool_changed_since_the_last_run(now: str, expected: str) -> None:
     known = run(a=FileNote(standing="yours", contract="11111111"))
-    assert state(there, "yours", b"for 22222222", run=known, contracts={"shop.a": "22222222"}) == expected
+    assert state(b"my work", "yours", run=known, contracts={"shop.a": now}) == expected
 
 
 @pytest.mark.parametrize("path", ["../a", "/a", ".ferrule-gen.json", ".gitignore/../a"])

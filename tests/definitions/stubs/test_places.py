@@ -64,7 +64,9 @@ def test_a_reference_leads_to_a_place_in_the_document(ref: Any, pointer: str | N
         "anchored": {"$anchor": "spot"},
         "own": {"$id": "other.json", "$defs": {"inner": {}}},
     }
-    found = Document({"$id": "https://example.com/main.json", "$defs": definitions}).target(ref, "#")
+    root = {"$id": "https://example.com/main.json", "$defs": definitions, "properties": {"x": {"$ref": ref}}}
+    document = Document(root)
+    found = document.target(document.root["properties"]["x"]["$ref"])
     assert (found.pointer if found else None) == pointer
 
 

@@ -32,7 +32,7 @@ class GenFile(msgspec.Struct, frozen=True):
     tool_id: str
     """Empty for what all tools share."""
     is_behind: bool
-    """True for a person's file that was written for another input or output."""
+    """True for a person's file whose tool takes, gives or is given something else than at the last run."""
 
 
 class GenNote(msgspec.Struct, frozen=True):
@@ -71,6 +71,8 @@ class GenReport(msgspec.Struct, frozen=True):
     """Files that nothing needs any more. They are never deleted."""
     notes: tuple[GenNote, ...]
     unread: tuple[GenUnread, ...]
+    needless: tuple[str, ...] = ()
+    """Ids of tools without stubs to fill in, because Ferrule runs them itself."""
 
 
 class GenReports(msgspec.Struct, frozen=True):
@@ -82,7 +84,9 @@ class GenReports(msgspec.Struct, frozen=True):
     runs: tuple[GenReport, ...]
 
 
-def report_of(outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unread]) -> GenReport:
+def report_of(
+    outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unread], needless: Sequence[str] = ()
+) -> GenReport:
     """The report of one run."""
     files = tuple(
         GenFile(each.file.path, each.state, each.file.standing, each.file.tool_id, each.is_behind)
@@ -100,6 +104,7 @@ def report_of(outcome: Outcome, notes: Sequence[GenNote], unread: Sequence[Unrea
         orphans=outcome.orphans,
         notes=tuple(notes),
         unread=tuple(GenUnread(each.tool_id, f"{each.file}:{each.line}", each.message) for each in unread),
+        needless=tuple(needless),
     )
 
 
@@ -131,6 +136,7 @@ def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language)
     yield from _unread_lines(report)
     yield f"{_title(report, language)} in {_shown(folder)}: {_summary(report)}"
     yield from _told(outcome)
+    yield from _listed("run by Ferrule itself, so there is nothing to fill in", report.needless)
     yield from _removed_lines(report)
     for note in report.notes[:_MOST]:
         yield f"  looser: {cleaned(note.place)}: {cleaned(note.tool_id)} {cleaned(note.pointer)}: {cleaned(note.message)}"
@@ -194,7 +200,6 @@ def _told(outcome: Outcome) -> Iterator[str]:
 
 
 def _behind_lines(outcome: Outcome) -> Iterator[str]:
-    now = {tool.tool_id: tool.contract for tool in outcome.made.plan.tools}
     shown: dict[str, str] = {}
     for each in outcome.judged:
         if each.file.standing == "generated":
@@ -202,8 +207,8 @@ def _behind_lines(outcome: Outcome) -> Iterator[str]:
     for each in outcome.judged:
         if each.is_behind:
             tool_id = each.file.tool_id
-            yield f"  {each.file.path} was written for another input or output of {cleaned(tool_id)} ({each.contract}):"
-            yield f"    compare it with {shown.get(tool_id, 'the generated file')}, mend it, then write {now[tool_id]} in it"
+            yield f"  {each.file.path}: what {cleaned(tool_id)} takes, gives or is given has changed;"
+            yield f"    compile it, and compare it with {shown.get(tool_id, 'the generated file')}"
 
 
 def _removed_lines(report: GenReport) -> Iterator[str]:

@@ -116,16 +116,11 @@ def snake(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     return made if made[0].isalpha() else f"n{made}"
 
 
-def shouting(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
-    """`GET_USER_ID`, of words."""
-    return snake(parts).upper()
-
-
 class Style(NamedTuple):
     """How a language writes identifiers of one kind."""
 
     case: Callable[[Sequence[str], frozenset[str]], str]
-    """`pascal`, `camel`, `snake` or `shouting`."""
+    """`pascal`, `camel` or `snake`."""
     keywords: frozenset[str] = frozenset()
     """What no identifier may be; one that would gets a `_` after it."""
     acronyms: frozenset[str] = ACRONYMS
@@ -144,7 +139,7 @@ class Style(NamedTuple):
         """An identifier that is this name's alone."""
         mark = sha256(name.encode(errors="surrogatepass")).hexdigest()[:digits]
         stem = self.case(words(name), self.acronyms)[: self.longest - digits - 2].rstrip("_")
-        return f"{stem}_{mark}" if self.case in (snake, shouting) else f"{stem}X{mark}"
+        return f"{stem}_{mark}" if self.case is snake else f"{stem}X{mark}"
 
 
 def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -> dict[str, str]:

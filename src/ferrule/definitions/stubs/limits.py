@@ -79,6 +79,8 @@ def bounds(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[Bound, ...]
     """What the schemas check besides that compares with one value, for values of some kinds."""
     found: dict[Bound, None] = {}
     for place in places:
+        if _BOUND.isdisjoint(place.schema):
+            continue
         for keyword in _keywords(kinds):
             operand = place.schema.get(keyword) if keyword in _BOUND else None
             if operand is True and keyword in _BOUNDS:  # draft 4: the other keyword has the number

@@ -37,9 +37,9 @@ class Judged(NamedTuple):
     file: SourceFile
     state: State
     contract: str = ""
-    """The digits that a person's file names; empty for any other file."""
+    """Of a person's file the digits of what its tool takes, gives and is given now; empty for any other file."""
     is_behind: bool = False
-    """True for a person's file that was written for another input or output than its tool has now."""
+    """True for a person's file whose tool took, gave or was given something else at the last run: told once."""
 
 
 class Lying(NamedTuple):
@@ -103,19 +103,14 @@ def _is_ours(there: bytes, note: FileNote | None, other: set[str]) -> bool:
 
 
 def _yours(file: SourceFile, lying: Lying) -> Judged:
-    there = lying.content(file.path)
     now = lying.contracts.get(file.tool_id, "")
-    names = now if now and now in file.text.lower() else ""
     note = lying.run.files.get(file.path) if lying.run is not None else None
-    if there is None:
+    if lying.content(file.path) is None:
         was_cut_off = lying.run is not None and file.path in lying.run.pending
         is_gone = lying.ignored.covers(file.path) and not was_cut_off
-        return Judged(file, "removed" if is_gone else "new", names)
+        return Judged(file, "removed" if is_gone else "new", now)
     before = note.contract if note is not None else ""
-    digits = there.lower()  # some languages shout their constants
-    if before and before != now and before.encode() in digits and now.encode() not in digits:
-        return Judged(file, "kept", before, is_behind=True)
-    return Judged(file, "kept", names if names.encode() in digits else "")
+    return Judged(file, "kept", now, is_behind=bool(before and now and before != now))
 
 
 def orphans(run: Run | None, files: Sequence[SourceFile], is_left_alone: Callable[[str], bool]) -> Iterator[str]:

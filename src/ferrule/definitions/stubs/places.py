@@ -7,17 +7,17 @@ stand.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urljoin
 
 from ferrule.contracts.type_tree import Note
 from ferrule.schema.merging import ANNOTATIONS
+from ferrule.schema.references import References, draft_by_name, rooted
 from ferrule.schema.walk import positions
 
 NEUTRAL = ANNOTATIONS | {"$ref", "allOf", "format", "$dynamicRef", "$recursiveRef"}
 """Keywords that say nothing about the shape by themselves."""
-_DRAFTS = (("draft-03", 4), ("draft-04", 4), ("draft-06", 6), ("draft-07", 7), ("2019-09", 2019))
 _SINCE = {
     "const": 6,
     "contains": 6,
@@ -35,6 +35,9 @@ _SINCE = {
 _MOST_FOLLOWED = 100
 """How many schemas may be on the way from one to what it means."""
 MOST_NOTES = 200
+
+
+_ADDRESS = re.compile(r"""'\$?id': ['"]""")
 
 
 class Place(NamedTuple):
@@ -74,11 +77,9 @@ class Document:
     """One schema with everything in it."""
 
     def __init__(self, root: Any) -> None:
-        self.root = root
+        self.root = rooted(root) if _has_addresses(root) else root
         self.notes: dict[Note, None] = {}
-        self._targets: dict[tuple[str, str], Place | None] = {}
-        self._resources: dict[str, str] | None = None
-        self._anchors: dict[str, str] = {}
+        self._references = References(self.root)
 
     @cached_property
     def draft(self) -> int:
@@ -109,7 +110,7 @@ class Document:
             seen.add(place.pointer)
             if not place.schema.keys() <= _REFERRING and self.draft > 7:
                 break
-            target = self.target(place.schema["$ref"], place.pointer)
+            target = self.target(place.schema["$ref"])
             if target is None:
                 break
             place = target
@@ -158,7 +159,7 @@ class Document:
         return True
 
     def _referred(self, place: Place, ref: Any, found: dict[str, Place], way: tuple[str, ...]) -> bool:
-        target = self.target(ref, place.pointer)
+        target = self.target(ref)
         if target is None:
             self.note(place.pointer, f"{str(ref)[:80]!r} is not in this schema; any value is taken")
             return True
@@ -171,96 +172,32 @@ class Document:
         known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
         return Place(known, place.pointer)
 
-    def target(self, ref: Any, pointer: str) -> Place | None:
+    def target(self, ref: Any) -> Place | None:
         """What a reference points at; None where that is not here."""
-        if not isinstance(ref, str):
+        found = self._references.find(ref)
+        if found is None or not isinstance(found.value, dict | bool):
             return None
-        self._index()
-        home = self._home(pointer)
-        key = (home, ref)
-        if key not in self._targets:
-            self._targets[key] = self._found(ref, home)
-        return self._targets[key]
-
-    def _index(self) -> None:
-        """Finds what can be pointed at by other than its place."""
-        if self._resources is not None:
-            return
-        self._resources = {"#": ""}
-        for position in positions(self.root):
-            if _ADDRESSES.isdisjoint(position.schema):
-                continue
-            pointer = "#" + "".join(f"/{escaped(step)}" for step in position.path)
-            own = position.schema.get("$id", position.schema.get("id") if self.draft <= 4 else None)
-            if isinstance(own, str) and not own.startswith("#"):
-                self._resources[pointer] = _joined_uri(self._resources[self._home(pointer)], own).rstrip("#")
-            elif isinstance(own, str) and self.draft <= 7:
-                self._anchors.setdefault(f"{self._resources[self._home(pointer)]}{own}", pointer)
-            for keyword in ("$anchor", "$dynamicAnchor"):
-                if isinstance(name := position.schema.get(keyword), str):
-                    self._anchors.setdefault(f"{self._resources[self._home(pointer)]}#{name}", pointer)
-
-    def _home(self, pointer: str) -> str:
-        """The resource that a place belongs to: the nearest schema around it with an `$id`."""
-        assert self._resources is not None
-        if len(self._resources) == 1:
-            return "#"
-        while pointer not in self._resources:
-            pointer = pointer.rpartition("/")[0] or "#"
-        return pointer
-
-    def _found(self, ref: str, home: str) -> Place | None:
-        assert self._resources is not None
-        base, _, fragment = _joined_uri(self._resources[home], ref).partition("#") if ref[:1] != "#" else ("", "", "")
-        if ref[:1] == "#":
-            base, fragment = self._resources[home], ref[1:]
-            start: str | None = home
-        else:
-            start = next((pointer for pointer, uri in self._resources.items() if uri == base), None)
-        if start is None:
-            return None
-        if fragment and not fragment.startswith("/"):
-            anchored = self._anchors.get(f"{base}#{unquote(fragment)}")
-            return None if anchored is None else self._at(_steps(anchored[1:]), "#")
-        return self._at(_steps(fragment), start)
-
-    def _at(self, steps: list[str], start: str) -> Place | None:
-        found, pointer = self.root, "#"
-        for step in _steps(start[1:]) + steps:
-            if isinstance(found, dict) and step in found:
-                found = found[step]
-            elif isinstance(found, list) and step.isascii() and step.isdecimal() and int(step[:9]) < len(found):
-                found = found[int(step[:9])]
-            else:
-                return None
-            pointer = f"{pointer}/{escaped(step)}"
-        return Place(found, pointer) if isinstance(found, dict | bool) else None
+        return Place(found.value, "#" + "".join(f"/{escaped(step)}" for step in found.path))
 
 
 _REFERRING = NEUTRAL - {"allOf"}
-_ADDRESSES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor"})
 _NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef", *_SINCE})
 
 
-def _steps(fragment: str) -> list[str]:
-    """The names that a pointer goes by."""
-    if not fragment:
-        return []
-    return [step.replace("~1", "/").replace("~0", "~") for step in unquote(fragment).split("/")[1:]]
-
-
-def _joined_uri(base: str, ref: str) -> str:
+def _has_addresses(root: Any) -> bool:
+    """Whether some part may have an address of its own (`$id`): few schemas have, and looking for them takes time."""
     try:
-        return urljoin(base, ref) if base else ref
-    except ValueError:
-        return ref
+        return _ADDRESS.search(repr(root)) is not None
+    except RecursionError:
+        return True
 
 
 def _draft(root: Any) -> int:
     """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
-    said = root.get("$schema") if isinstance(root, dict) else None
-    if isinstance(said, str):
-        return next((draft for name, draft in _DRAFTS if name in said), 2020)
-    if isinstance(root, dict) and any(isinstance(each.schema.get("items"), list) for each in positions(root)):
+    if (
+        isinstance(root, dict)
+        and "$schema" not in root
+        and any(isinstance(each.schema.get("items"), list) for each in positions(root))
+    ):
         return 7
-    return 2020
+    return draft_by_name(root)

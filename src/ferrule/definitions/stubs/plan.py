@@ -2,8 +2,8 @@
 
 Names of files and types are legal, distinct and as stable as can be: a tool's own name gives them, and other tools matter
 only where they want the same (`identifiers.py`). Nothing is resolved or looked up here that a definition does not say.
-Eight digits stand for a tool's contract, that is for what it takes, gives and is given: they change with those, not with
-what is said about them, and another tool has others, so that nobody's code does another tool's work.
+Eight digits stand for a tool's contract, that is for what it takes, gives and is given: they change with those types, not with
+what is said about them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
-from ferrule.contracts.type_tree import TypeTree
+from ferrule.contracts.type_tree import Alias, Enumeration, Record, TypeTree, Union
+from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.runs import Names
@@ -27,67 +28,31 @@ from ferrule.model.canonical import digest_of_tool
 from ferrule.model.native_definition import CONFIG, LOGGER, entries_of
 from ferrule.model.tool import Tool
 from ferrule.schema.internal_fields import model_schema
-from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
 
 _DIGITS = 8
-_SAID = frozenset(
-    [
-        *(
-            "title",
-            "description",
-            "examples",
-            "example",
-            "default",
-            "deprecated",
-            "readOnly",
-            "writeOnly",
-            "$comment",
-            "xml",
-        ),
-        *("x-enum-descriptions", "x-enumDescriptions"),
-    ]
-)
-"""Words for readers. A default is one of them: it is never filled in (AML-31)."""
-_IN_ANY_ORDER = frozenset({"required", "type"})
 
 
-def contract_of(
-    tool_id: str,
-    input_schema: msgspec.Raw | bytes,
-    output_schema: msgspec.Raw | bytes | None,
-    inject: Sequence[str] = (),
-) -> str:
-    """The digits of a tool, whatever the order of the keys of its schemas. `inject`: what it is given beside its input."""
-    parts = [_shape_text(input_schema), b"" if output_schema is None else _shape_text(output_schema)]
-    parts.append(msgspec.json.encode([tool_id, *inject]))
-    return sha256(b"\n".join(parts)).hexdigest()[:_DIGITS]
+def contract_of(takes: TypeTree, gives: TypeTree | None, inject: Sequence[Injected] = ()) -> str:
+    """The digits of what a tool takes and gives, by its types, and of what it is given beside its input."""
+    said = [_shape(takes), [] if gives is None else _shape(gives), inject]
+    return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def _shape_text(schema: msgspec.Raw | bytes) -> bytes:
-    try:
-        return msgspec.json.encode(_shape(msgspec.json.decode(schema)), order="sorted")
-    except (RecursionError, ValueError):
-        return bytes(schema)
-
-
-def _shape(schema: Any) -> Any:
-    """The schema without its words."""
-    if not isinstance(schema, dict):
-        return schema
-    shape: dict[str, Any] = {}
-    for keyword, operand in schema.items():
-        if keyword in _SAID or (keyword.startswith("x-") and not keyword.startswith("x-enum")):
-            continue
-        if isinstance(operand, dict) and keyword in MAP_KEYWORDS:
-            operand = {name: _shape(inner) for name, inner in operand.items()}
-        elif isinstance(operand, dict) and keyword in SCHEMA_KEYWORDS:
-            operand = _shape(operand)
-        elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
-            operand = [_shape(inner) for inner in operand]
-        elif isinstance(operand, list) and keyword in _IN_ANY_ORDER:
-            operand = sorted(operand, key=repr)
-        shape[keyword] = operand
-    return shape
+def _shape(tree: TypeTree) -> list[object]:
+    """A tree without its words."""
+    found: list[object] = []
+    for each in tree.declarations:
+        match each:
+            case Record(members=members):
+                found += [each.openness, each.extra, [(one.name, one.type, one.is_required) for one in members]]
+            case Enumeration(choices=choices):
+                found.append(choices)
+            case Union(variants=variants):
+                found.append([(one.type, one.tags) for one in variants])
+            case Alias():
+                found.append(each.type)
+        found.append(each.name)
+    return found
 
 
 Progress = Callable[[int, int], None]
@@ -95,6 +60,8 @@ Progress = Callable[[int, int], None]
 
 ROOTS = ("Input", "Output")
 """What is put after a tool's type name for the types of what it takes and gives."""
+_ELSEWHERE = frozenset({"mcp", "oxp_server"})
+"""Dialects of imported tools, which another server runs."""
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _LONGEST_STEM, _LONGEST_TYPE = 60, 80
 """Some disks take names of 143 bytes, and stubs put something behind these."""
@@ -243,6 +210,8 @@ def _planned(
     output_schema = tool.output_schema
     builtin = tool.name if tool.dialect == "adl" and tool.name in BUILTIN_TOOLS else ""
     inject = () if builtin else injected(tool)
+    takes = _tree(input_schema, f"{type_name}Input", acronyms, taken)
+    gives = _tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None
     return ToolPlan(
         tool_id=tool.tool_id,
         name=called,
@@ -253,18 +222,15 @@ def _planned(
         tags=tool.tags,
         version=tool.version or "",
         digest=f"sha256:{digest_of_tool(tool)}",
-        contract=contract_of(
-            tool.tool_id, input_schema, output_schema, [f"{each.kind} {each.name}" for each in inject]
-        ),
-        input=_tree(input_schema, f"{type_name}Input", acronyms, taken),
-        output=_tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None,
+        contract=contract_of(takes, gives, inject),
+        input=takes,
+        output=gives,
         input_schema=input_schema,
         output_schema=output_schema,
         placeholder=placeholder_of(output_schema) if kind == "implementation" and output_schema is not None else None,
         inject=inject,
         builtin=builtin,
         builtin_config=_config_of(tool) if builtin else {},
-        declared=tool,
     )
 
 
@@ -273,6 +239,16 @@ def _tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[s
     tree = type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
     taken.add(name)
     return tree
+
+
+def runs_without_code(tool: Tool) -> bool:
+    """Whether Ferrule does the work of a tool itself: its definition names a transport, a person or another server."""
+    if tool.dialect in _ELSEWHERE:
+        return True
+    payload = decoded(tool.payload)
+    if tool.dialect != "aml" or not isinstance(payload, dict):
+        return False
+    return payload.get("type") == "human" or isinstance(payload.get("transport"), dict)
 
 
 def injected(tool: Tool) -> tuple[Injected, ...]:

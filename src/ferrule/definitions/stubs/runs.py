@@ -7,7 +7,6 @@ digest of its text, so that a person's edit is seen. It has neither times nor ab
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 
 import msgspec
 
@@ -49,7 +48,7 @@ class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
     """Of the tool's definition, for a generated file."""
     contract: str = ""
-    """The eight digits that a person's file was made with, or was brought up to since."""
+    """Of a person's file: eight digits of what its tool took, gave and was given at the last run."""
     is_orphan: bool = False
     """True once nothing that is generated needs the file any more."""
 
@@ -111,28 +110,8 @@ def decoded(data: bytes | None, place: str) -> Record:
 
 
 def encoded(record: Record) -> bytes:
-    """The text of the record's file."""
-    runs = ",\n".join(f"  {_json(key)}: {_run(run)}" for key, run in sorted(record.runs.items()))
-    return f'{{\n "format": {record.format},\n "runs": {{\n{runs}\n }}\n}}\n'.encode()
-
-
-def _run(run: Run) -> str:
-    """A line for each file: two people who generate on two branches can merge what they have."""
-    parts = [f'   "wish": {_json(run.wish)}', _members("files", run.files)]
-    if run.names:
-        parts.append(_members("names", run.names))
-    if run.pending:
-        parts.append(_members("pending", run.pending))
-    return "{\n" + ",\n".join(parts) + "\n  }"
-
-
-def _members(name: str, values: Mapping[str, object]) -> str:
-    lines = ",\n".join(f"    {_json(path)}: {_json(value)}" for path, value in sorted(values.items()))
-    return f'   "{name}": {{\n{lines}\n   }}' if lines else f'   "{name}": {{}}'
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    """The text of the record's file: many lines, so that two people who generate on two branches can merge what they have."""
+    return msgspec.json.format(msgspec.json.encode(record, order="sorted"), indent=1) + b"\n"
 
 
 def sha256_of(data: bytes) -> str:

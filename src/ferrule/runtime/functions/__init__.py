@@ -14,5 +14,6 @@ from ferrule.runtime.functions.discovery import bound_functions as bound_functio
 from ferrule.runtime.functions.discovery import functions_in as functions_in
 from ferrule.runtime.functions.discovery import load_modules as load_modules
 from ferrule.runtime.functions.failures import ToolFailed as ToolFailed
+from ferrule.runtime.functions.inject import Arguments as Arguments
 from ferrule.runtime.functions.inject import Inject as Inject
 from ferrule.runtime.functions.inject import service as service

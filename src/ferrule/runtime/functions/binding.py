@@ -141,6 +141,10 @@ class Binding:
     def _made(self) -> Tool:
         stated, docs = self.stated, read_docstring(getattr(self.function, "__doc__", None))
         name = stated.name or getattr(self.function, "__name__", "")
+        if self.signature.whole is not None:
+            raise BindingError(
+                f"{self.label} takes `Arguments`, which only a function of a definition can; name the tool"
+            )
         description = stated.description or docs.summary
         if not name or name == "<lambda>":
             raise BindingError(f"{self.label} has no name a model could call it by; give one with name=")

@@ -23,7 +23,7 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.payloads import PayloadWriter
-from ferrule.runtime.functions.conversion import reader, takes_whole_number, to_json
+from ferrule.runtime.functions.conversion import reader, takes_whole_number, to_json, writer
 from ferrule.runtime.functions.failures import ToolFailed, fail
 from ferrule.runtime.functions.frames import Asked, OutputParts, frame, size_of
 from ferrule.runtime.functions.isolation import Place
@@ -136,7 +136,7 @@ def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]
             function = functions.get(asked.place)
             if function is None:
                 function = functions[asked.place] = _found(asked.place)
-            return _given(_called(function, asked, pipe), asked.tool)
+            return _given(_called(function, asked, pipe), asked.tool, writer(read_signature(function)))
         except (Exception, SystemExit) as error:
             fail(error, asked.tool)
     except ExecutionFailed as failed:
@@ -165,7 +165,7 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-def _given(value: Any, tool: str) -> dict[str, Any]:
+def _given(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[str, Any]:
     if isinstance(value, Waiting):
         raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot wait for an answer")
     if isinstance(value, Output):
@@ -177,7 +177,7 @@ def _given(value: Any, tool: str) -> dict[str, Any]:
     if value is EMPTY:
         return {"output": {"is_empty": True}}
     try:
-        return {"given": to_json(value)}
+        return {"given": write(value)}
     except (TypeError, ValueError, RecursionError) as error:
         kind = type(value).__qualname__
         message = f"tool {tool!r} returned a {kind} that is not JSON; its author has to convert it"

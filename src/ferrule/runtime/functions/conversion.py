@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from ferrule.runtime.functions.signature import ABSENT, Parameter, bare
+from ferrule.runtime.functions.records import reader_of, to_plain
+from ferrule.runtime.functions.signature import ABSENT, Parameter, Signature, bare, takes_all
 
 _SCALARS = (str, bool, float, type(None), None)
 _UNIONS = (Union, types.UnionType)
@@ -28,6 +29,8 @@ def takes_whole_number(parameter: Parameter) -> bool:
 def reader(parameter: Parameter) -> Read | None:
     """How to read a parameter's value; None when its JSON is already what it wants."""
     annotation = bare(parameter.annotation)
+    if takes_all(parameter.annotation):
+        return reader_of(annotation)
     if annotation is ABSENT or takes_whole_number(parameter) or is_plain(annotation, known=False):
         return None
 
@@ -58,6 +61,11 @@ def is_plain(annotation: Any, *, known: bool) -> bool:
     if origin is dict or (origin is Mapping and not known):
         return members[0] is str and is_plain(members[1], known=known)
     return False
+
+
+def writer(signature: Signature) -> Callable[[Any], Any]:
+    """How to write what a function returned: one that takes its arguments as one value gives one of the same kind."""
+    return (lambda value: to_json(to_plain(value))) if signature.whole is not None else to_json
 
 
 def to_json(value: Any) -> Any:

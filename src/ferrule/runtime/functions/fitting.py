@@ -16,7 +16,8 @@ from ferrule.model.native_definition import LOGGER, entries_of
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.inject import is_config, parameter_names, python_name
-from ferrule.runtime.functions.signature import ABSENT, Parameter
+from ferrule.runtime.functions.records import is_record, shape_of
+from ferrule.runtime.functions.signature import ABSENT, Parameter, bare
 from ferrule.schema.references import References
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
@@ -27,8 +28,8 @@ class Fit(NamedTuple):
 
     renamed: dict[str, str]
     """Fields whose parameter has another name."""
-    text: str | None
-    """The one parameter of a tool that takes a text instead of fields."""
+    whole: str | None
+    """The one parameter that gets everything: of a tool that takes a text instead of fields, or one marked `Arguments`."""
     known: frozenset[str] | None
     """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
     injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
@@ -45,6 +46,8 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
     required = schema.get("required", ()) if isinstance(schema, dict) else ()
+    if binding.signature.whole is not None:
+        return _fit_whole(binding, tool, schema, binding.signature.whole)
     injected = _injected(binding, tool, fields)
     by_name = {each.name: each for each in binding.signature.parameters if each.name not in injected}
     renamed: dict[str, str] = {}
@@ -58,6 +61,54 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
     known = None if is_closed or binding.signature.takes_more else frozenset(fields)
     return Fit(renamed, None, known, injected, _wrapped(binding, tool))
+
+
+def _fit_whole(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
+    """The same for a function that takes all fields as the members of one record. Only what the schema says plainly is compared:
+    what it is composed of may say more."""
+    kind = bare(binding.signature.parameters[0].annotation)
+    if is_record(kind) and isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
+        fields, shape = schema.get("properties", {}), shape_of(kind)
+        members = {each.name: each for each in shape.fields}
+        for field, member in fields.items():
+            if not isinstance(member, dict) or not _COMPOSING.isdisjoint(member):
+                continue
+            if field in members:
+                _refuse_opposite_type(binding, tool, field, member, members[field].annotation)
+            elif shape.rest is None:
+                raise _misfit(binding, tool, f"{kind.__name__} has no member {field!r}; {_AGAIN}")
+        for name, each in members.items():
+            if each.is_required and name not in schema.get("required", ()):
+                what = "may be left out" if name in fields else "is no field of the schema"
+                raise _misfit(binding, tool, f"{kind.__name__} needs {name!r}, which {what}; {_AGAIN}")
+    return Fit({}, whole, None, _injected(binding, tool, {}), "")
+
+
+def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: dict[str, Any], annotation: Any) -> None:
+    sent, taken = _types(member), _types(_schema_of_type(annotation))
+    number = {"integer", "number"}
+    if sent and taken and sent.isdisjoint(taken) and (sent.isdisjoint(number) or taken.isdisjoint(number)):
+        raise _misfit(
+            binding, tool, f"the field {field!r} is {' or '.join(sorted(sent))} and not {annotation}; {_AGAIN}"
+        )
+
+
+_COMPOSING = frozenset(
+    [
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "dependentSchemas",
+        "enum",
+        "const",
+    ]
+)
+_AGAIN = "run 'ferrule gen' again if it was generated"
 
 
 def _wrapped(binding: Binding, tool: Tool) -> str:

@@ -39,6 +39,16 @@ ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?:\.[a-zA-Z_][a-zA-Z0-9_]*)*")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class WholeInput:
+    """The mark of a parameter that gets all arguments as one value."""
+
+
+WHOLE_INPUT = WholeInput()
+V = TypeVar("V")
+Arguments = Annotated[V, WHOLE_INPUT]
+"""`input: Arguments[SendMailInput]`: this parameter gets all arguments as one value, of a type that stubs are made of."""
+
+
 class Inject(NamedTuple):
     """In `Annotated[Repo, Inject("customerRepo")]`: this parameter gets a service, the logger or a part of the config."""
 

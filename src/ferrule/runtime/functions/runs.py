@@ -19,7 +19,7 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.children import Children
 from ferrule.runtime.functions.companions import Check, Companion, Resume
-from ferrule.runtime.functions.conversion import is_plain, reader, takes_whole_number, to_json
+from ferrule.runtime.functions.conversion import is_plain, reader, takes_whole_number, writer
 from ferrule.runtime.functions.failures import ToolFailed, fail
 from ferrule.runtime.functions.fitting import Fit
 from ferrule.runtime.functions.frames import Asked
@@ -60,8 +60,9 @@ class FunctionRun:
         self._whole = tuple(parameter.name for parameter in parameters if takes_whole_number(parameter))
         readers = {parameter.name: reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
-        self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context or injection)
+        self._is_direct = not (self._readers or fitted.renamed or fitted.whole or self._context or injection)
         self._shape = binding.shape if not fitted.wraps else partial(_wrapped, fitted.wraps)
+        self._write = writer(signature)
         self._gives_json = self._shape is None and is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
         """Nothing has to be converted on the way in or out."""
@@ -100,8 +101,8 @@ class FunctionRun:
         return ready
 
     def _reshaped(self, arguments: Any, context: Context | None) -> dict[str, Any]:
-        if self._fit.text is not None:
-            arguments = {self._fit.text: arguments}
+        if self._fit.whole is not None:
+            arguments = {self._fit.whole: arguments}
         renamed = self._fit.renamed
         if renamed:
             arguments = {renamed.get(field, field): value for field, value in arguments.items()}
@@ -125,7 +126,7 @@ class FunctionRun:
         if is_json or kind is Output or value is EMPTY:
             return value
         try:
-            return to_json(value if self._shape is None else self._shape(value))
+            return self._write(value if self._shape is None else self._shape(value))
         except (TypeError, ValueError, RecursionError) as error:
             message = (
                 f"tool {self._name!r} returned a {kind.__qualname__} that is not JSON; its author has to convert it"
@@ -272,8 +273,8 @@ class ProcessRun(FunctionRun):
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned there."""
-        if self._fit.text is not None:
-            arguments = {self._fit.text: arguments}
+        if self._fit.whole is not None:
+            arguments = {self._fit.whole: arguments}
         named = {self._fit.renamed.get(field, field): value for field, value in arguments.items()}
         plain = {name: getattr(context, name) for name in _PLAIN}
         told = {**plain, "credentials": dict(context.credentials), "values": dict(context.values)}

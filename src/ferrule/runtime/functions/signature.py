@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
-from ferrule.runtime.functions.inject import asked_for
+from ferrule.runtime.functions.inject import WHOLE_INPUT, asked_for
 
 ABSENT: Any = inspect.Parameter.empty
 """No annotation, no default."""
@@ -45,6 +45,8 @@ class Signature(NamedTuple):
     is_async: bool
     injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
     """What is injected by annotation, by parameter."""
+    whole: str | None = None
+    """The parameter that gets all arguments as one value (`Arguments`)."""
 
 
 def label(function: Callable[..., Any]) -> str:
@@ -77,7 +79,15 @@ def read_signature(function: Callable[..., Any]) -> Signature:
             field = field if keyword.iskeyword(field) else parameter.name
             parameters.append(Parameter(parameter.name, field, *_annotated(annotation, parameter.default)))
     returns = _value_type(hints.get("return", ABSENT))
-    return Signature(tuple(parameters), context, takes_more, returns, _is_async(function), injected)
+    whole = next((each.name for each in parameters if takes_all(each.annotation)), None)
+    if whole is not None and len(parameters) > 1:
+        raise BindingError(f"{label(function)} has arguments beside {whole!r}, which gets all of them; leave them out")
+    return Signature(tuple(parameters), context, takes_more, returns, _is_async(function), injected, whole)
+
+
+def takes_all(annotation: Any) -> bool:
+    """Whether a parameter gets all arguments as one value."""
+    return get_origin(annotation) is Annotated and WHOLE_INPUT in annotation.__metadata__
 
 
 def read_injectable(function: Callable[..., Any]) -> tuple[dict[str, str | None], dict[str, Any]]:

@@ -1,14 +1,14 @@
-"""The digits of a contract change with the schemas and with nothing else."""
+"""The digits of a contract change with the types of a tool and with nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
+from ferrule.contracts.language import Injected
 from ferrule.definitions.stubs.plan import contract_of
+from ferrule.definitions.stubs.tree import type_tree
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -17,20 +17,15 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def _digits(schema: Any, output: Any = None, tool_id: str = "shop.get", inject: Sequence[str] = ()) -> str:
-    gives = None if output is None else msgspec.json.encode(output)
-    return contract_of(tool_id, msgspec.json.encode(schema), gives, inject)
+def _digits(schema: Any, output: Any = None, inject: tuple[Injected, ...] = ()) -> str:
+    gives = None if output is None else type_tree(output, "GetOutput")
+    return contract_of(type_tree(schema, "GetInput"), gives, inject)
 
 
-def test_another_tool_and_other_things_that_it_is_given_are_another_contract() -> None:
-    digits = {
-        _digits(SCHEMA),
-        _digits(SCHEMA, tool_id="shop.set"),
-        _digits(SCHEMA, inject=["service repo"]),
-        _digits(SCHEMA, inject=["section repo"]),
-        _digits(SCHEMA, inject=["service repo", "logger "]),
-    }
-    assert len(digits) == 5
+def test_other_things_that_a_tool_is_given_are_another_contract() -> None:
+    repo, logger = Injected("service", "repo"), Injected("logger")
+    ways = [(), (repo,), (Injected("section", "repo"),), (repo, logger), (logger, repo)]
+    assert len({_digits(SCHEMA, inject=way) for way in ways}) == 5
 
 
 def _with(**properties: Any) -> dict[str, Any]:
@@ -43,10 +38,11 @@ def _with(**properties: Any) -> dict[str, Any]:
         SCHEMA | {"title": "T", "description": "D", "examples": [{}], "$comment": "C", "deprecated": True},
         _with(description={"type": "string", "description": "Words", "default": "a", "x-order": 1}),
         {"required": ["unit", "description"], "properties": SCHEMA["properties"], "type": "object"},
+        _with(description={"type": "string", "maxLength": 3}),
         _with(unit={"enum": ["c", "f"], "title": "Unit"}),
     ],
 )
-def test_words_and_the_order_of_keys_do_not_matter(said: Any) -> None:
+def test_what_no_type_says_does_not_matter(said: Any) -> None:
     assert _digits(said) == _digits(SCHEMA)
 
 
@@ -57,8 +53,7 @@ def test_words_and_the_order_of_keys_do_not_matter(said: Any) -> None:
         _with(more={}),
         {**SCHEMA, "properties": {"unit": SCHEMA["properties"]["unit"]}},
         _with(unit={"enum": ["c", "f", "k"]}),
-        _with(unit={"const": {"description": "c"}}),
-        _with(description={"type": "string", "maxLength": 3}),
+        _with(unit={"const": "c"}),
         SCHEMA | {"additionalProperties": False},
         True,
     ],

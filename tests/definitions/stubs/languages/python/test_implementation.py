@@ -88,35 +88,38 @@ def _defined(source: Path) -> None:
     (source / "ferrule.toml").write_text('namespace = "shop"\n')
     (source / "clerk.yaml").write_text(json.dumps(_AGENT))
     (source / "price.json").write_text(json.dumps(_SINGLE))
+    (source / "policy.toml").write_text(_POLICY)
 
 
 def _made(folder: Path, flavour: str = "msgspec") -> Path:
-    """A project of two definitions, with a workspace of its own."""
-    source, project = folder / "definitions", folder / "project"
+    """A workspace of two definitions, with a project of stubs in it that it knows."""
+    source = folder / "shop"
     _defined(source)
-    done = ferrule("gen", "python", "--flavour", flavour, "--project", "--out", str(project), folder=source)
+    done = ferrule("gen", "python", "--flavour", flavour, "--project", "--out", "stubs", folder=source)
     assert done.code == 0, done.out + done.err
-    (project / "policy.toml").write_text(_POLICY)
-    return project
+    with (source / "ferrule.toml").open("a") as file:
+        file.write('[functions]\npaths = ["stubs"]\nmodules = ["tools.registry"]\n')
+    return source / "stubs"
 
 
-def _called(project: Path, tool: str, **arguments: object) -> tuple[int, str]:
-    return ran(sys.executable, "-m", "ferrule", "call", tool, "--input", json.dumps(arguments), "--json", cwd=project)
+def _called(source: Path, tool: str, **arguments: object) -> tuple[int, str]:
+    return ran(sys.executable, "-m", "ferrule", "call", tool, "--input", json.dumps(arguments), "--json", cwd=source)
+
+
+def _write(file: Path, body: str) -> None:
+    """What a person would write, instead of what a stub does."""
+    text = file.read_text()
+    file.write_text(text[: text.index("    # TODO")] + body)
 
 
 def _write_find_order(project: Path) -> None:
-    """What a person would write."""
-    file = project / "tools" / "find_order.py"
-    text = file.read_text()
-    assert '    return {"status": "not implemented"}\n' in text
     body = """    context.progress("looking")
-    number = input.order_id
     assert isinstance(logger, logging.Logger)
-    port = mail_config["server"]
     lines = [line.n for line in input.lines or []]
-    return {"number": order_repo.known(number), "sender": mail_config["sender"], "lines": lines}
+    number = order_repo.known(input.order_id)
+    return {"number": number, "sender": mail_config["sender"], "lines": lines}
 """
-    file.write_text(text.replace('    return {"status": "not implemented"}\n', body).replace("port = ", "_ = "))
+    _write(project / "tools" / "find_order.py", body)
     service = project / "services" / "order_repo.py"
     made = service.read_text().replace(
         '    """The orders"""\n',
@@ -125,21 +128,27 @@ def _write_find_order(project: Path) -> None:
     service.write_text(made)
 
 
-def test_a_project_is_what_ferrule_and_mypy_want_and_its_tools_run(tmp_path: Path) -> None:
-    project = _made(tmp_path)
-    assert ferrule("check", folder=project).code == 0
-    assert ferrule("build", folder=project).code == 0
-    code, said = _called(project, "find_order", **{"order-id": "A1"})
-    assert (code, "not implemented" in said) == (0, True), said
+@pytest.mark.parametrize("flavour", ["msgspec", "pydantic", "dataclass"])
+def test_a_project_is_what_ferrule_and_mypy_want_and_its_tools_run(tmp_path: Path, flavour: str) -> None:
+    project = _made(tmp_path, flavour)
+    source = project.parent
+    assert ferrule("check", folder=source).code == 0
+    assert ferrule("build", folder=source).code == 0
+    code, said = _called(source, "find_order", **{"order-id": "A1"})
+    assert (code, "capability_gap" in said) == (1, True), said
     assert ruff_objects(project) == ""
     _write_find_order(project)
+    _write(project / "tools" / "price.py", "    return PriceOutput(euros=input.a_b or 1)\n")
     assert checked_by_mypy(project, "tools", "services", "tests") == (0, "")
-    code, said = _called(project, "find_order", **{"order-id": "A1", "lines": [{"n": 2.0}], "from": None})
+    assert ruff_objects(project) == ""
+    code, said = _called(source, "find_order", **{"order-id": "A1", "lines": [{"n": 2.0}], "from": None})
     assert code == 0, said
     result = json.loads(said)["structured_content"]
     assert result == {"number": "known A1", "sender": "shop@example.com", "lines": [2]}
+    code, said = _called(source, "price", of="tea", **{"a b": 1, "a_b": 2})
+    assert (code, json.loads(said)["structured_content"]) == (0, {"euros": 2}), said
     code, said = ran(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", cwd=project)
-    assert (code, "2 passed, 2 skipped" in said) == (0, True), said
+    assert (code, "2 skipped" in said) == (0, True), said
 
 
 @pytest.mark.parametrize("place", ["stubs", "code/python", "."])
@@ -149,7 +158,6 @@ def test_a_project_beside_its_definitions_leaves_them_where_they_are(tmp_path: P
     done = ferrule("gen", "python", "--project", "--out", place, folder=source)
     assert done.code == 0, done.out + done.err
     project = source / place
-    assert not (project / "definitions").exists()
     page = (project / "README.md").read_text()
     settings = [line.strip() for line in page.split("\n") if line.startswith("    ")]
     assert settings == [
@@ -160,7 +168,6 @@ def test_a_project_beside_its_definitions_leaves_them_where_they_are(tmp_path: P
     assert f"{' and '.join(settings[1:])} below [functions] in ferrule.toml" in done.out
     with (source / "ferrule.toml").open("a") as file:
         file.write("\n".join(settings) + "\n")
-    (source / "policy.toml").write_text(_POLICY)
     _write_find_order(project)
     assert ferrule("build", folder=source).code == 0
     code, said = _called(source, "find_order", **{"order-id": "A1"})
@@ -184,59 +191,48 @@ def test_types_of_services_are_no_types_of_anything_else(tmp_path: Path) -> None
     assert ruff_objects(tmp_path / "stubs") == ""
 
 
-def test_a_placeholder_fits_what_the_tool_gives(tmp_path: Path) -> None:
-    project = _made(tmp_path, "dataclass")
-    assert ferrule("build", folder=project).code == 0
-    code, said = _called(project, "price", of="tea", **{"a b": 1, "a_b": 2})
-    assert code == 0, said
-    assert json.loads(said)["structured_content"] == {"euros": 1}
-
-
-def test_a_tool_that_comes_along_with_ferrule_runs_by_its_definition_and_as_a_function(tmp_path: Path) -> None:
+def test_a_tool_that_comes_along_with_ferrule_needs_no_function(tmp_path: Path) -> None:
     project = _made(tmp_path)
-    assert ferrule("build", folder=project).code == 0
-    code, said = _called(project, "write", file_path="note.txt", content="hello")
-    assert (code, (project / "note.txt").read_text()) == (0, "hello"), said
-    text = (project / "tools" / "write.py").read_text()
-    assert '"allowed_roots"' in text
-    program = (
-        "import asyncio\nfrom unittest.mock import Mock\nfrom tools.write import WriteInput, write\n"
-        'given = WriteInput(file_path="other.txt", content="there")\n'
-        "print(asyncio.run(write(Mock(), given)))\nprint(write.tool.name, write.tool.tags)\n"
-    )
-    code, said = ran(sys.executable, "-c", program, cwd=project)
-    assert (code, (project / "other.txt").read_text()) == (0, "there"), said
-    assert "write ('filesystem', 'write')" in said
+    source = project.parent
+    assert ferrule("build", folder=source).code == 0
+    code, said = _called(source, "write", file_path="note.txt", content="hello")
+    assert (code, (source / "note.txt").read_text()) == (0, "hello"), said
+    assert (project / "tools" / "_generated" / "write.py").exists() and not (project / "tools" / "write.py").exists()
 
 
 def test_a_changed_definition_is_told_by_the_type_checker_and_by_ferrule(tmp_path: Path) -> None:
     project = _made(tmp_path, "pydantic")
-    assert ferrule("build", folder=project).code == 0
-    file = project / "tools" / "price.py"
-    before = file.read_text()
+    source = project.parent
+    _write(project / "tools" / "price.py", "    return PriceOutput(euros=len(input.of))\n")
+    assert checked_by_mypy(project, "tools") == (0, "")
     single = json.loads(json.dumps(_SINGLE))
-    single["input_contract"]["model_input_schema"]["required"] = ["of", "a b"]
-    (tmp_path / "definitions" / "price.json").write_text(json.dumps(single))
-    done = ferrule("gen", "--out", str(project), folder=tmp_path / "definitions")
-    assert file.read_text() == before, done.out
+    single["input_contract"]["model_input_schema"]["properties"]["of"] = {"type": "integer"}
+    (source / "price.json").write_text(json.dumps(single))
+    assert ferrule("build", folder=source).code == 0
+    code, said = _called(source, "price", of=1)  # the types are older than the definition
+    assert (code, "tools.price:price does not fit the tool shop.price" in said) == (2, True), said
+    done = ferrule("gen", "--out", "stubs", folder=source)
+    assert "tools/price.py: what shop.price takes, gives or is given has changed" in done.out
     code, said = checked_by_mypy(project, "tools")
-    assert code == 1
-    assert "tools/price.py" in said
-    assert "Literal" in said
-    assert ferrule("build", folder=project).code == 0
-    code, said = _called(project, "price", of="tea")
-    assert code != 0
-    assert "tools/price.py was written for contract" in said
-    assert "into its CONTRACT" in said
+    assert code == 1 and "tools/price.py" in said
+
+
+def test_a_changed_injection_is_told_by_the_type_checker(tmp_path: Path) -> None:
+    project = _made(tmp_path)
+    agent = json.loads(json.dumps(_AGENT))
+    agent["spec"]["tools"][0]["inject"] = ["logger", "config.mail", "orderRepo", "config.mail.server"]
+    (project.parent / "clerk.yaml").write_text(json.dumps(agent))
+    assert ferrule("gen", "--out", "stubs", folder=project.parent).code == 0
+    code, said = checked_by_mypy(project, "tools")
+    assert code == 1 and "tools/registry.py" in said
 
 
 def test_an_error_of_a_persons_function_is_a_failed_call(tmp_path: Path) -> None:
-    project = _made(tmp_path, "typeddict")
-    file = project / "tools" / "price.py"
-    written = file.read_text()
-    start = written.index("    # TODO")
-    failing = '    raise ferrule.ToolFailed("no such thing", error_class="invalid_arguments")\n'
-    file.write_text(written[:start] + failing)
-    assert ferrule("build", folder=project).code == 0
-    code, said = _called(project, "price", of="tea")
+    project = _made(tmp_path, "dataclass")
+    _write(
+        project / "tools" / "price.py",
+        '    raise ferrule.ToolFailed("no such thing", error_class="invalid_arguments")\n',
+    )
+    assert ferrule("build", folder=project.parent).code == 0
+    code, said = _called(project.parent, "price", of="tea")
     assert (code, "no such thing" in said, "invalid_arguments" in said) == (1, True, True), said

@@ -8,9 +8,9 @@ import pytest
 
 from ferrule.contracts.language import Project, Section, Service
 from ferrule.definitions.stubs.languages.python.injection import (
-    config_types,
-    gives_null,
-    parameter_imports,
+    config_lines,
+    import_lines,
+    imports_of,
     parameters,
     section_types,
     services_of,
@@ -26,11 +26,11 @@ def test_parameters_come_in_the_order_of_the_definition_each_once() -> None:
     tool = tool_plan(inject=injected("shop", "logger", "config.mail", "config", "shop", "gone", "config.gone"))
     assert [tuple(each) for each in parameters(tool, PROJECT)] == [
         ("shop", "Shop", "shop", "services.shop"),
-        ("logger", "logging.Logger", "logger", "logging"),
-        ("mail_config", "MailConfig", "config.mail", "config"),
-        ("config", "Config", "config", "config"),
-        ("gone", "Any", "gone", "any"),
-        ("gone_config", "Mapping[str, Any]", "config.gone", "mapping"),
+        ("logger", "logging.Logger", "logger", ""),
+        ("mail_config", "MailConfig", "config.mail", "tools._generated._config"),
+        ("config", "Config", "config", "tools._generated._config"),
+        ("gone", "Any", "gone", ""),
+        ("gone_config", "Mapping[str, Any]", "config.gone", ""),
     ]
 
 
@@ -51,26 +51,27 @@ def test_the_class_of_a_service_is_no_type_of_anything_else(interface: str, name
 
 def test_types_are_imported_from_where_they_are() -> None:
     given = parameters(tool_plan(inject=injected("shop", "logger", "config.mail", "config.gone")), PROJECT)
-    standard, own, config = parameter_imports(given, "._generated.")
+    standard, own = imports_of(given)
     assert standard == ["import logging", "from collections.abc import Mapping"]
-    assert own == ["from services.shop import Shop"]
-    assert config == ["from ._generated._config import MailConfig"]
+    assert import_lines(own, [("services.shop", "new_shop", "_make")]) == [
+        "",
+        "from services.shop import Shop",
+        "from services.shop import new_shop as _make",
+        "from tools._generated._config import MailConfig",
+    ]
 
 
 def test_settings_are_typed_dicts() -> None:
     values: dict[str, Any] = {"sender": "a", "retries": 3, "ratio": 0.5, "on": True, "servers": []}
-    lines, uses = config_types(Project(name="x", version="1", sections=(Section(name="mail", settings=values),)))
+    odd = Section(name="odd", settings={"class": 1})
+    lines = config_lines(Project(name="x", version="1", sections=(Section(name="mail", settings=values), odd)))
     for line in ("class MailConfig(TypedDict):", "    retries: int", "    servers: Any", "    mail: MailConfig"):
         assert line in lines
-    assert "TypedDict" in uses
+    assert "OddConfig: TypeAlias = Mapping[str, Any]" in lines
+    assert lines[:2] == ["from collections.abc import Mapping", "from typing import Any, TypeAlias, TypedDict"]
 
 
 def test_sections_have_types_that_are_all_different() -> None:
     sections = tuple(Section(name=name, settings={}) for name in ("my-mail", "my_mail", ""))
     names = section_types(Project(name="x", version="1", sections=sections))
     assert len(set(names.values())) == 3 and "Config" not in names.values()
-
-
-@pytest.mark.parametrize(("gives", "expected"), [({"type": "null"}, True), ({"type": "string"}, False), (None, False)])
-def test_a_tool_that_gives_null_alone_is_known(gives: Any, expected: bool) -> None:
-    assert gives_null(tool_plan(gives=gives)) is expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Project, Section, Service, SourceFile
+from ferrule.contracts.language import Project, Section, Service
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.tool import raw
@@ -57,15 +57,10 @@ def test_an_implementation() -> None:
     first, second = (tool_of(given) for given in _ORDERS)
     mail = replace(second, dialect="adl", payload=raw({"tool": {**item, "schema": _ORDERS[1].schema}}))
     made = plan([first, mail], _PROJECT, LANGUAGE, Choice("implementation", is_project=True, flavour="msgspec"))
-    for file in _own(LANGUAGE.write(made).files):
+    for file in LANGUAGE.write(made).files:
         _kept(f"implementation/{file.path}", file.text)
 
 
 def test_a_client() -> None:
-    for file in _own(LANGUAGE.write(replace(plan_of(_ORDERS, "msgspec"), is_project=True)).files):
+    for file in LANGUAGE.write(replace(plan_of(_ORDERS, "msgspec"), is_project=True)).files:
         _kept(f"client/{file.path}", file.text)
-
-
-def _own(files: tuple[SourceFile, ...]) -> list[SourceFile]:
-    """Those that differ from plan to plan."""
-    return [file for file in files if "_support/" not in file.path]

@@ -17,9 +17,12 @@ from tests.services import missing
 _SERVICES = (Service(name="orderRepo", interface="OrderRepo", factory="NewOrderRepo"),)
 _GIVEN = [Given("price", {"type": "object", "properties": {"of": {"type": "string"}}}, {"type": "object"})]
 _PARTS = {
-    "implementation": ("services/order_repo.py", "tools/price.py", "tools/_generated/_support/shapes.py"),
-    "client": ("client/price.py", "client/_support/calls.py"),
+    "implementation": ("services/order_repo.py", "tools/price.py", "tools/_generated/price.py"),
+    "client": ("client/price.py", "client/__init__.py"),
 }
+
+
+_SETTINGS = 'write modules = ["tools.registry"] below [functions] in ferrule.toml'
 
 
 @pytest.mark.parametrize("name", ["shop", 'größe 水 "\\ 1', ""])
@@ -54,10 +57,10 @@ def test_a_project_can_be_installed(tmp_path: Path, kind: str, name: str) -> Non
 @pytest.mark.parametrize(
     ("kind", "flavour", "is_project", "words"),
     [
-        ("client", "msgspec", False, ['pip install "msgspec>=0.19"']),
-        ("client", "msgspec", True, ["pip install -e ."]),
+        ("client", "msgspec", False, []),
+        ("client", "pydantic", False, ['pip install "pydantic>=2.6"']),
         ("client", "dataclass", True, []),
-        ("implementation", "msgspec", True, ["ferrule build && ferrule serve"]),
+        ("implementation", "msgspec", True, ["pip install -e .", _SETTINGS]),
         (
             "implementation",
             "pydantic",
@@ -65,7 +68,7 @@ def test_a_project_can_be_installed(tmp_path: Path, kind: str, name: str) -> Non
             [
                 "pyproject.toml is yours: where it was there before, add pydantic>=2.6 to its dependencies",
                 "pip install -e .",
-                "ferrule build && ferrule serve",
+                _SETTINGS,
             ],
         ),
     ],

@@ -1,10 +1,8 @@
-"""Types of a tree as Python's annotations, and how to read values of them (`support/shapes.py`)."""
+"""Types of a tree as Python's annotations. What they cannot say is a looser type, and a note."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ferrule.contracts.type_tree import (
     Alias,
@@ -18,6 +16,7 @@ from ferrule.contracts.type_tree import (
     MapOf,
     Member,
     Named,
+    Note,
     Null,
     Nullable,
     Number,
@@ -30,17 +29,7 @@ from ferrule.contracts.type_tree import (
 )
 from ferrule.definitions.stubs.languages.python.source_text import literal
 
-_TOKENS = re.compile(r""" \| |[\[\]]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
-_MOST_LENGTHS = 4
-"""How many lengths of a tuple are told apart."""
-_SCALARS: dict[type, tuple[str, str]] = {
-    Anything: ("Any", "any"),
-    Null: ("None", "null"),
-    Boolean: ("bool", "bool"),
-    Integer: ("int", "int"),
-    Number: ("float", "num"),
-    Text: ("str", "str"),
-}
+_SCALARS: dict[type, str] = {Null: "None", Boolean: "bool", Integer: "int", Number: "float", Text: "str"}
 
 
 class Annotations:
@@ -52,12 +41,13 @@ class Annotations:
         self.declared: dict[str, Declaration] = {each.name: each for each in tree.declarations}
         self.uses: set[str] = set()
         """What has to be imported for what was written so far."""
+        self.notes: dict[Note, None] = {}
+        self.written: set[str] | None = None
+        """While aliases are written, those that are there already; None while records are, which may name all."""
 
-    def presence(self, member: Member) -> str:
-        """`required`, `optional` or `three`: see `support/layouts.py`."""
-        if member.is_required:
-            return "required"
-        return "three" if self.takes_null(member.type) else "optional"
+    def note(self, declaration: Declaration, message: str) -> None:
+        """Tells where a type is looser than a reader would expect."""
+        self.notes[Note(declaration.pointer, f"{declaration.name}: {message}")] = None
 
     def takes_null(self, made: Type, met: tuple[str, ...] = ()) -> bool:
         """Whether null is among the values of a type."""
@@ -72,131 +62,91 @@ class Annotations:
                         return any(self.takes_null(each.type, (*met, name)) for each in variants)
         return False
 
-    def of(self, made: Type) -> str:
-        """The annotation of a type."""
+    def has_three_states(self, member: Member) -> bool:
+        """Whether a member may be there, null, or left out."""
+        return not member.is_required and self.takes_null(member.type)
+
+    def of(self, made: Type, within: Declaration) -> str:
+        """The annotation of a type that a declaration needs."""
         match made:
-            case Constant(value):
-                return "float" if isinstance(value, float) else f"Literal[{literal(value)}]"
-            case ListOf(item):
-                return f"list[{self.of(item)}]"
-            case MapOf(value):
-                return f"dict[str, {self.of(value)}]"
-            case Nullable(inner):
-                return f"{self.of(inner)} | None"
-            case Named(name):
-                return name
-            case TupleOf():
-                return self._tuple(made)
             case Anything():
-                self.uses.add("Any")
-                return "Any"
-            case _:
-                return _SCALARS[type(made)][0]
-
-    def _tuple(self, made: TupleOf) -> str:
-        if not self.is_tuple(made):
-            every = [*made.items, *([] if made.rest is None else [made.rest])]
-            return f"list[{joined(self.of(each) for each in every)}]"
-        lengths = range(made.required, len(made.items) + 1)
-        forms = [self._form(made.items[:length]) for length in lengths]
-        if made.rest is not None:
-            forms[-1] = self._form(made.items, f"*tuple[{self.of(made.rest)}, ...]")
-        return joined(forms)
-
-    def _form(self, items: tuple[Type, ...], rest: str = "") -> str:
-        inside = [*(self.of(each) for each in items), *([rest] if rest else [])]
-        return f"tuple[{', '.join(inside) or '()'}]"
-
-    def is_tuple(self, made: TupleOf) -> bool:
-        """Whether a tuple of Python says it; else it is a list: pydantic does not know tuples with an open end, and msgspec none
-        of several lengths."""
-        if self.flavour == "msgspec":
-            return made.rest is None and made.required == len(made.items)
-        is_open = made.rest is not None and self.flavour == "pydantic"
-        return not is_open and len(made.items) - made.required < _MOST_LENGTHS
-
-    def shape(self, made: Type) -> Any:
-        """How a value of a type is read."""
-        match made:
+                return self.any()
             case Constant(value):
-                return ["const", value]
+                return self._constant(value, within)
             case ListOf(item):
-                return ["list", self.shape(item)]
+                return f"list[{self.of(item, within)}]"
             case MapOf(value):
-                return ["map", self.shape(value)]
+                return f"dict[str, {self.of(value, within)}]"
             case Nullable(inner):
-                return ["nullable", self.shape(inner)]
+                return joined([self.of(inner, within), "None"])
             case Named(name):
-                return ["named", name]
-            case TupleOf(items, _, rest):
-                after = None if rest is None else self.shape(rest)
-                return ["tuple", [self.shape(each) for each in items], after, self.is_tuple(made)]
+                return self._named(name, within)
+            case TupleOf(items, required, rest):
+                parts = [self.of(each, within) for each in items]
+                if rest is None and required == len(items):
+                    return f"tuple[{', '.join(parts) or '()'}]"
+                self.note(within, "a tuple of several lengths is a list")
+                return f"list[{joined([*parts, *([] if rest is None else [self.of(rest, within)])])}]"
             case _:
-                return _SCALARS[type(made)][1]
+                return _SCALARS[type(made)]
+
+    def any(self) -> str:
+        """`Any`."""
+        self.uses.add("Any")
+        return "Any"
+
+    def _constant(self, value: str | int | float | bool, within: Declaration) -> str:
+        if isinstance(value, float):
+            self.note(within, "a Literal cannot be a number with a fraction; the type is float")
+            return "float"
+        self.uses.add("Literal")
+        return f"Literal[{literal(value)}]"
+
+    def _named(self, name: str, within: Declaration) -> str:
+        is_there = self.written is None or name in self.written or isinstance(self.declared[name], Record)
+        if is_there:
+            return name
+        self.note(within, f"{name} is made of itself; any value is taken there")
+        return self.any()
 
     def said(self, declaration: Declaration) -> str:
         """What a declaration that is no class stands for."""
         match declaration:
             case Enumeration(choices=choices):
+                self.uses.add("Literal")
                 return f"Literal[{', '.join(literal(each.value) for each in choices)}]"
             case Union(variants=variants):
-                return joined(self.of(each.type) for each in variants)
+                return joined(self.of(each.type, declaration) for each in variants)
             case Alias(type=made):
-                return self.of(made)
+                return self.of(made, declaration)
             case Record():
                 return declaration.name
 
-    def mentioned(self, declaration: Declaration) -> list[str]:
-        """The names of others that are needed before a declaration that is no class."""
-        match declaration:
-            case Union(variants=variants):
-                return [name for each in variants for name in names_in(each.type)]
-            case Alias(type=made):
-                return list(names_in(made))
-            case _:
-                return []
-
 
 def joined(parts: Iterable[str]) -> str:
-    """A union: each of its parts once, literals together, None last."""
-    once = members_of(parts)
-    return " | ".join(once)
-
-
-def members_of(parts: Iterable[str]) -> list[str]:
-    """The parts of a union as a linter wants them."""
-    once = list(dict.fromkeys(part for each in parts for part in _parts(each)))
-    if "Any" in once:
-        return ["Any"]
+    """A union."""
+    once = list(dict.fromkeys(parts))
     literals = [part for part in once if part.startswith("Literal[")]
     if len(literals) > 1:
         inside = ", ".join(part.removeprefix("Literal[").removesuffix("]") for part in literals)
-        once = [f"Literal[{inside}]" if part == literals[0] else part for part in once if part not in literals[1:]]
-    if "float" in once:
-        once = [part for part in once if part != "int"]
-    return sorted(once, key=lambda part: part == "None")
+        once = [f"Literal[{inside}]", *(part for part in once if part not in literals)]
+    return "Any" if "Any" in once else " | ".join(once)
 
 
-def _parts(annotation: str) -> list[str]:
-    """The parts of a union: what stands between the bars that are in no brackets and no text."""
-    if " | " not in annotation:
-        return [annotation]
-    depth, start, parts = 0, 0, []
-    for token in _TOKENS.finditer(annotation):
-        depth += (token[0] == "[") - (token[0] == "]")
-        if token[0] == " | " and not depth:
-            parts.append(annotation[start : token.start()])
-            start = token.end()
-    return [*parts, annotation[start:]]
-
-
-def names_in(made: Type) -> Iterator[str]:
-    """The declared types that a type is made of."""
-    match made:
-        case Named(name):
-            yield name
-        case ListOf(inner) | MapOf(inner) | Nullable(inner):
-            yield from names_in(inner)
-        case TupleOf(items, _, rest):
-            for each in (*items, *(() if rest is None else (rest,))):
-                yield from names_in(each)
+def names_in(declaration: Declaration) -> Iterator[str]:
+    """The names of others that are needed before a declaration that is no class."""
+    match declaration:
+        case Union(variants=variants):
+            ahead = [each.type for each in variants]
+        case Alias(type=made):
+            ahead = [made]
+        case _:
+            return
+    while ahead:
+        match ahead.pop():
+            case Named(name):
+                yield name
+            case ListOf(inner) | MapOf(inner) | Nullable(inner):
+                ahead.append(inner)
+            case TupleOf(items, _, rest):
+                ahead += [*items, *([] if rest is None else [rest])]

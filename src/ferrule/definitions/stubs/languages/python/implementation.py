@@ -1,267 +1,210 @@
 """Writes implementation stubs: a function to fill in for each tool, what it is given, and a test for a person to go on with.
 
-Tools that come along with Ferrule are bound here too; the registration of functions is `registry.py`.
+The generated registry names them all, each with the type that its tool needs: where a definition has changed and a function has
+not, a type checker says so there. Tools that come along with Ferrule have types and need no function.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 
-import msgspec
-
-from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.python.injection import (
     Parameter,
     ServiceText,
-    config_types,
-    gives_null,
-    joined_lines,
-    name_of,
-    parameter_imports,
+    config_lines,
+    has_config,
+    import_lines,
+    imports_of,
     parameters,
     services_of,
 )
-from ferrule.definitions.stubs.languages.python.registry import registry_text
 from ferrule.definitions.stubs.languages.python.source_text import (
-    aliased,
     call,
-    comment,
-    definition,
     docstring,
-    fits,
     imported,
-    json_literal,
     kept,
     plain_lines,
     quoted,
 )
-from ferrule.definitions.stubs.languages.python.type_module import GENERATED, header, support_files, type_module
+from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
 
 _INDENT = " " * 4
+_FUTURE = ["", "from __future__ import annotations", ""]
+_ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_YOURS = "This file is yours: it is written once, and never again."
 
 
-def test_of(tool: ToolPlan, given: list[Parameter]) -> str:
+def implementation_files(plan: Plan) -> tuple[list[SourceFile], list[ToolNote]]:
+    """The files of a plan, and where types are looser than a reader would expect."""
+    tools = [tool for tool in plan.tools if not tool.builtin]
+    files = [
+        _shared("tools/__init__.py", ['"""Tools that Ferrule runs."""']),
+        _shared("tools/_generated/__init__.py", ['"""Types of the tools."""']),
+        _shared("tools/registry.py", list(_registry(plan, tools))),
+    ]
+    if has_config(plan):
+        about = ['"""The settings of the agent."""', *_FUTURE]
+        files.append(_shared("tools/_generated/_config.py", [*about, *config_lines(plan.project)]))
+    notes: list[ToolNote] = []
+    targets = _targets(plan)
+    for tool in plan.tools:
+        text, found = type_module(tool, plan.flavour, (set(), [], []))
+        notes += found
+        files.append(SourceFile(f"tools/_generated/{tool.stem}.py", text, "generated", tool.tool_id))
+        if not tool.builtin:
+            given = parameters(tool, plan.project)
+            files.append(
+                SourceFile(f"tools/{tool.stem}.py", _function(tool, targets[tool.stem], given), "yours", tool.tool_id)
+            )
+            files.append(SourceFile(f"tests/test_{tool.stem}.py", _test_of(tool, given), "yours", tool.tool_id))
+    services = services_of(plan.project)
+    if services:
+        files.append(_shared("services/__init__.py", ['"""Services that tools are given."""']))
+    files += [SourceFile(f"services/{each.module}.py", _service(each), "yours") for each in services.values()]
+    return files, notes
+
+
+def _joined(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _shared(path: str, lines: list[str]) -> SourceFile:
+    return SourceFile(path, _joined([GENERATED, *lines]), "generated")
+
+
+def name_of(tool: ToolPlan) -> str:
+    """What a tool is called, on one line."""
+    return " ".join(plain_lines(tool.name)) or tool.stem
+
+
+def _types(tool: ToolPlan) -> list[tuple[str, str]]:
+    names = [f"{tool.type_name}Input", *([f"{tool.type_name}Output"] if tool.output is not None else [])]
+    return [(f"tools._generated.{tool.stem}", name) for name in names]
+
+
+def _gives(tool: ToolPlan) -> str:
+    return f"{tool.type_name}Output" if tool.output is not None else "Any"
+
+
+def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
     """A person's file."""
-    passed = ["cast(ferrule.Context, Mock())", "value", *(f"{each.name}=Mock()" for each in given)]
-    names = ["decode_input", *(["encode_output"] if tool.output is not None else [])]
-    ends = ["assert encode_output(result)"] if tool.output is not None else ["assert result is not None"]
-    if gives_null(tool):
-        names, ends = ["decode_input"], []
-    return joined_lines(
+    standard, own = imports_of(given)
+    texts = [each.text for each in given]
+    needs_any = tool.output is None or any("Any" in each.kind for each in given)
+    names = [*(["Annotated"] if any("Annotated[" in text for text in texts) else []), *(["Any"] if needs_any else [])]
+    standard += imported("typing", names)
+    input_type = f"input: ferrule.Arguments[{tool.type_name}Input]"
+    todo = call("raise NotImplementedError(", [quoted(f"{tool.stem} is not written yet")], _INDENT)
+    return _joined(
         [
-            *docstring([f"Tests of {name_of(tool)}. This file is yours: it is written once, and never again."]),
+            *docstring([f"{name_of(tool)}. {_YOURS}"]),
+            *_FUTURE,
+            *([*standard, ""] if standard else []),
+            "import ferrule",
+            *import_lines([*own, *_types(tool)]),
             "",
-            "from __future__ import annotations",
             "",
+            kept(f"@ferrule.tool({quoted(target)})"),
+            *call(
+                f"async def {tool.stem}(", ["context: ferrule.Context", input_type, *texts], end=f") -> {_gives(tool)}:"
+            ),
+            *docstring(plain_lines(tool.description) or [f"Run {name_of(tool)}."], _INDENT),
+            f"{_INDENT}# TODO: write what it does.",
+            *todo,
+        ]
+    )
+
+
+def _targets(plan: Plan) -> dict[str, str]:
+    """What each function is bound to: its tool's id, where several versions are there with its version."""
+    count = Counter(each.tool_id for each in plan.tools)
+    return {
+        tool.stem: tool.tool_id if count[tool.tool_id] == 1 or not tool.version else f"{tool.tool_id}@{tool.version}"
+        for tool in plan.tools
+    }
+
+
+def _test_of(tool: ToolPlan, given: list[Parameter]) -> str:
+    """A person's file."""
+    passed = ["Mock()", "Mock()", *(f"{each.name}=Mock()" for each in given)]
+    return _joined(
+        [
+            *docstring([f"Tests of {name_of(tool)}. {_YOURS}"]),
+            *_FUTURE,
             "import asyncio",
-            "from typing import cast",
             "from unittest.mock import Mock",
             "",
-            "import ferrule",
             "import pytest",
-            "",
-            *aliased("tools", tool.stem, "written"),
-            *imported("tools._generated._support.json_text", ["DecodeError"]),
-            *imported(f"tools._generated.{tool.stem}", names),
-            "",
-            "",
-            "def test_what_is_no_json_is_refused() -> None:",
-            f"{_INDENT}with pytest.raises(DecodeError):",
-            f'{_INDENT * 2}decode_input(b"no JSON")',
+            *import_lines([(f"tools.{tool.stem}", tool.stem)]),
             "",
             "",
             '@pytest.mark.skip(reason="write an input, and what should come of it")',
-            "def test_an_input_gives_what_it_should() -> None:",
-            f'{_INDENT}value = decode_input(b"{{}}")',
-            *_asyncio_run(f"written.{tool.stem}(", passed, "" if gives_null(tool) else "result = "),
-            *(f"{_INDENT}{line}" for line in ends),
+            kept(f"def test_{tool.stem}() -> None:"),
+            *call(f"work = {tool.stem}(", passed, _INDENT),
+            f"{_INDENT}asyncio.run(work)",
         ]
     )
 
 
-def _asyncio_run(head: str, passed: list[str], result: str) -> list[str]:
-    return [*call(f"made = {head}", passed, _INDENT), f"{_INDENT}{result}asyncio.run(made)"]
-
-
-_ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_CONTRACT_TELLS = (
-    "What this file was written for. When a type checker or Ferrule objects to this line,",
-    "what the tool takes or gives has changed: look at _generated/{stem}.py, mend the",
-    "function below, then write the new digits here.",
-)
-
-
-def implementation_files(plan: Plan) -> list[SourceFile]:
-    """The files of a plan."""
-    flavour = plan.flavour
-    has_builtins = any(tool.builtin for tool in plan.tools)
-    files = [
-        _shared("tools/__init__.py", '"""Tools that Ferrule runs."""'),
-        _shared("tools/_generated/__init__.py", '"""Types of the tools."""'),
-        *support_files("tools/_generated/_support", flavour, is_client=False, has_builtins=has_builtins),
-        SourceFile("tools/registry.py", registry_text(plan), "generated"),
-    ]
-    if plan.project.sections or any(each.kind == "config" for tool in plan.tools for each in tool.inject):
-        files.append(SourceFile("tools/_generated/_config.py", _config(plan), "generated"))
-    for tool in plan.tools:
-        text = type_module(tool, flavour, "._support")
-        files.append(SourceFile(f"tools/_generated/{tool.stem}.py", text, "generated", tool.tool_id))
-        if tool.builtin:
-            files.append(SourceFile(f"tools/{tool.stem}.py", _builtin(tool), "generated", tool.tool_id))
-        else:
-            given = parameters(tool, plan.project)
-            files.append(SourceFile(f"tools/{tool.stem}.py", _function(tool, given), "yours", tool.tool_id))
-            files.append(SourceFile(f"tests/test_{tool.stem}.py", test_of(tool, given), "yours", tool.tool_id))
-    services = services_of(plan.project)
+def _registry(plan: Plan, tools: list[ToolPlan]) -> Iterator[str]:
+    """The module that Ferrule finds the functions by."""
+    given = {tool.stem: parameters(tool, plan.project) for tool in tools}
+    services = list(services_of(plan.project).values())
+    standard, own = imports_of([each for every in given.values() for each in every])
+    yield from docstring(
+        [
+            "The tools of this folder. Ferrule finds it by `[functions] modules`.",
+            "",
+            "Where a type checker objects to a line, its tool takes, gives or is given something else than its function says.",
+        ]
+    )
+    yield from _FUTURE
+    is_loose = any(tool.output is None for tool in tools) or any(
+        "Any" in each.kind for every in given.values() for each in every
+    )
+    calls = [line for line in standard if "collections" not in line]
+    names = ["Awaitable", "Callable", *(["Mapping"] if len(calls) < len(standard) else [])] if tools else []
+    yield from [*calls, *imported("collections.abc", names), *imported("typing", ["Any"] if is_loose else [])]
+    if tools:
+        yield from ["", "import ferrule"]
+    aliased = [(f"services.{each.module}", each.factory, f"_make_{each.module}") for each in services]
+    aliased += [("tools", tool.stem, f"_{tool.stem}") for tool in tools]
+    yield from import_lines([*own, *(each for tool in tools for each in _types(tool))], aliased)
     if services:
-        files.append(_shared("services/__init__.py", '"""Services that tools are given."""'))
-    files += [SourceFile(f"services/{each.module}.py", _service(each), "yours") for each in services.values()]
-    return files
-
-
-def _shared(path: str, text: str) -> SourceFile:
-    return SourceFile(path, f"{GENERATED}\n{text}\n", "generated")
-
-
-def _function(tool: ToolPlan, given: list[Parameter]) -> str:
-    """A person's file."""
-    standard, services, config = parameter_imports(given, "._generated.")
-    output = f"{tool.type_name}Output" if tool.output is not None else "Any"
-    names = [f"{tool.type_name}Contract", f"{tool.type_name}Input"]
-    names += [output] if tool.output is not None else []
-    names += ["decode_output"] if tool.output is not None and tool.placeholder is not None else []
-    needs_any = tool.output is None or any(each.module in ("any", "mapping") for each in given)
-    standard += ["from typing import Any"] if needs_any else []
-    about = plain_lines(tool.description)
-    arguments = ["context: ferrule.Context", f"input: {tool.type_name}Input"]
-    arguments += ["*", *(f"{each.name}: {each.annotation}" for each in given)] if given else []
-    tells = [line.format(stem=tool.stem) for line in _CONTRACT_TELLS]
-    return joined_lines(
-        [
-            *docstring([f"{name_of(tool)}. This file is yours: it is written once, and never again."]),
-            "",
-            "from __future__ import annotations",
-            *(["", *standard] if standard else []),
-            "",
-            "import ferrule",
-            *(["", *services] if services else []),
-            "",
-            *config,
-            *imported(f"._generated.{tool.stem}", names),
-            "",
-            *comment(tells, mark="#"),
-            kept(f"CONTRACT: {tool.type_name}Contract = {quoted(tool.contract)}"),
-            "",
-            "",
-            *definition(f"async def {tool.stem}(", arguments, f") -> {output}:"),
-            *docstring(about or [f"Run {name_of(tool)}."], _INDENT),
-            *_placeholder(tool),
-        ]
-    )
-
-
-def _placeholder(tool: ToolPlan) -> list[str]:
-    todo = f"{_INDENT}# TODO: write what it does."
-    if tool.output is None:
-        return [todo, f'{_INDENT}return {{"status": "not implemented"}}']
-    if tool.placeholder is None:
-        told = quoted(f"{tool.stem} is not written yet")
-        return [todo, *call("raise NotImplementedError(", [told], _INDENT)]
-    value = msgspec.json.format(bytes(tool.placeholder), indent=0).decode()
-    line = f"{_INDENT}return decode_output({quoted(value)})"
-    if fits(line):
-        return [f"{todo} Until then it gives a placeholder.", line]
-    first, *middle, last = json_literal(value)
-    return [f"{todo} Until then it gives a placeholder.", f"{_INDENT}return decode_output({first}", *middle, f"{last})"]
-
-
-def _config(plan: Plan) -> str:
-    declared, uses = config_types(plan.project)
-    if not declared[2].startswith("class "):  # an assignment needs one line after the imports, a class two
-        declared = declared[1:]
-    return joined_lines(
-        [
-            GENERATED,
-            '"""The settings of the agent."""',
-            "",
-            "from __future__ import annotations",
-            "",
-            *imported("typing", uses & {"Any", "NotRequired", "TypedDict"}),
-            *declared,
-        ]
-    )
+        factories = [f"_make_{each.module}" for each in services]
+        yield from ["", *call("SERVICES = [", factories, end="]")]
+    for tool in tools:
+        takes = ["ferrule.Context", f"{tool.type_name}Input", *(each.kind for each in given[tool.stem])]
+        handler = f"Callable[[{', '.join(takes)}], Awaitable[{_gives(tool)}]]"
+        yield ""
+        yield kept(f"{tool.stem}: {handler} = _{tool.stem}.{tool.stem}")
 
 
 def _service(text: ServiceText) -> str:
     """A person's file."""
     name = " ".join(plain_lines(text.service.name))
-    about = plain_lines(text.service.description)
     mark = [f"@ferrule.service({quoted(text.service.name)})"] if _ENTRY.fullmatch(text.service.name) else []
-    return joined_lines(
+    about = ["Make the service, when a tool first needs it.", ""]
+    about += ["It may also ask for `config`, for a section (`mail_config`) and for other services."]
+    return _joined(
         [
-            *docstring([f"The service {name}. This file is yours: it is written once, and never again."]),
-            "",
-            "from __future__ import annotations",
-            "",
+            *docstring([f"The service {name}. {_YOURS}"]),
+            *_FUTURE,
             "import logging",
             *(["", "import ferrule"] if mark else []),
             "",
             "",
             f"class {text.interface}:",
-            *docstring(about or [f"What tools know as {name}."], _INDENT),
+            *docstring(plain_lines(text.service.description) or [f"What tools know as {name}."], _INDENT),
             "",
             "",
             *mark,
-            *definition(f"def {text.factory}(", ["logger: logging.Logger"], f") -> {text.interface}:"),
-            *docstring(
-                [
-                    "Make the service, when a tool first needs it.",
-                    "",
-                    "It may also ask for `config`, for a section (`mail_config`) and for other services.",
-                ],
-                _INDENT,
-            ),
+            *call(f"def {text.factory}(", ["logger: logging.Logger"], end=f") -> {text.interface}:"),
+            *docstring(about, _INDENT),
             f"{_INDENT}# TODO: make it.",
             f"{_INDENT}return {text.interface}()",
-        ]
-    )
-
-
-def _builtin(tool: ToolPlan) -> str:
-    """A tool that comes along with Ferrule: nothing to fill in."""
-    config = msgspec.json.encode(tool.builtin_config, order="sorted")
-    first, *rest = json_literal(msgspec.json.format(config, indent=2).decode())
-    tags = ", ".join(quoted(tag) for tag in tool.tags)
-    arguments = [
-        "INPUT",
-        f"tool_id={quoted(tool.tool_id)}",
-        f"name={quoted(tool.builtin)}",
-        f"description={quoted(' '.join(plain_lines(tool.description)))}",
-        f"tags=({tags}{',' if len(tool.tags) == 1 else ''})",
-        "config=CONFIG",
-    ]
-    lines = [f"{tool.stem} = Builtin(", *(f"{_INDENT}{each}," for each in arguments), ")"]
-    return joined_lines(
-        [
-            header(tool),
-            *docstring(
-                [
-                    f"{name_of(tool)}, which comes along with Ferrule: `await {tool.stem}(context, input)`.",
-                    "",
-                    "Ferrule runs it by its definition; this is for calls from other code.",
-                ]
-            ),
-            "",
-            "from __future__ import annotations",
-            "",
-            *imported("._generated._support.builtin_tools", ["Builtin"]),
-            *imported(f"._generated.{tool.stem}", ["INPUT", f"{tool.type_name}Input"]),
-            "",
-            f"CONFIG = {first}",
-            *rest,
-            "",
-            *lines,
-            "",
-            f'__all__ = ["{tool.type_name}Input", "{tool.stem}"]',
         ]
     )

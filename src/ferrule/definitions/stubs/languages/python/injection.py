@@ -1,50 +1,50 @@
-"""Turns what tools are given beside their input (loggers, settings, services) into typed parameters.
-
-It also has the small texts that the modules of tools, their tests and their registry share.
-"""
+"""Turns what tools are given beside their input (loggers, settings, services) into typed parameters."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ferrule.contracts.language import Injected, Project, Section, Service, ToolPlan
-from ferrule.contracts.type_tree import (
-    Alias,
-    Anything,
-    Boolean,
-    Integer,
-    Member,
-    Named,
-    Null,
-    Number,
-    Record,
-    Text,
-    Type,
-    TypeTree,
-    Words,
-)
+from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPlan
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
-from ferrule.definitions.stubs.languages.python.annotations import Annotations
-from ferrule.definitions.stubs.languages.python.records import KEYWORDS, class_of, record_of
-from ferrule.definitions.stubs.languages.python.source_text import imported, plain_lines
+from ferrule.definitions.stubs.languages.python.records import KEYWORDS
+from ferrule.definitions.stubs.languages.python.source_text import (
+    docstring,
+    imported,
+    kept,
+    natural,
+    plain_lines,
+    quoted,
+)
 from ferrule.model.value import JsonValue
 
 _SNAKE = Style(snake, KEYWORDS, longest=60)
 _PASCAL = Style(pascal, KEYWORDS, longest=60)
-_TYPES = ("Input", "Output", "Contract")
+_TYPES = ("Input", "Output")
 """How the names of tools' own types end."""
 _TAKEN = frozenset({"context", "input", "logger", "config", "ferrule", "logging"})
+_HIDING = frozenset({"str", "int", "float", "bool", "Any", "TypedDict"})
+_INDENT = " " * 4
 
 
 class Parameter(NamedTuple):
     """One parameter of a tool's function."""
 
     name: str
-    annotation: str
+    kind: str
+    """Its type."""
     entry: str
     """What Ferrule calls it."""
     module: str
-    """Where its type is imported from; empty where it needs no import of its own."""
+    """Where its type is imported from; empty where that is plain."""
+
+    @property
+    def text(self) -> str:
+        """As a function declares it. A logger is known by its type."""
+        return (
+            f"{self.name}: {self.kind}"
+            if self.entry == "logger"
+            else f"{self.name}: Annotated[{self.kind}, ferrule.Inject({quoted(self.entry)})]"
+        )
 
 
 class ServiceText(NamedTuple):
@@ -62,29 +62,21 @@ def services_of(project: Project) -> dict[str, ServiceText]:
     taken = {"Any", "Annotated", "Config", "Mapping", *section_types(project).values()}
     found: dict[str, ServiceText] = {}
     for each in project.services:
-        interface = _interface(each, taken)
+        name = _PASCAL.made(each.interface or each.name)
+        ways = (name, f"{name}Service", _PASCAL.made(f"{each.name} {name}"), _PASCAL.marked(f"{each.name} {name}"))
+        fitting = (way for way in ways if way not in taken and not way.endswith(_TYPES))
+        interface = next(fitting, f"{ways[-1]}Service")
         factory = _SNAKE.made(each.factory or f"new_{each.name}")
         found[each.name] = ServiceText(each, modules[each.name], interface, factory)
         taken.add(interface)
     return found
 
 
-def _interface(service: Service, taken: set[str]) -> str:
-    """The class of a service: its interface, and where something else is called so, with more words."""
-    name = _PASCAL.made(service.interface or service.name)
-    ways = (name, f"{name}Service", _PASCAL.made(f"{service.name} {name}"), _PASCAL.marked(f"{service.name} {name}"))
-    return next((each for each in ways if each not in taken and not each.endswith(_TYPES)), f"{ways[-1]}Service")
-
-
 def section_types(project: Project) -> dict[str, str]:
     """The type of each section of the settings."""
-    return identifiers(
-        [section.name for section in project.sections], Style(_config_case, KEYWORDS, longest=60), {"Config"}
-    )
-
-
-def _config_case(parts: object, acronyms: frozenset[str]) -> str:
-    return f"{pascal(tuple(parts), acronyms)}Config"  # type: ignore[arg-type]  # words, as every case is given
+    words = {section.name: f"{section.name} config" for section in project.sections}
+    named = identifiers(list(words.values()), _PASCAL, {"Config"})
+    return {name: named[said] for name, said in words.items()}
 
 
 def parameters(tool: ToolPlan, project: Project) -> list[Parameter]:
@@ -96,107 +88,81 @@ def parameters(tool: ToolPlan, project: Project) -> list[Parameter]:
         name = names[_key(entry)]
         match entry.kind:
             case "logger":
-                found.append(Parameter(name, "logging.Logger", "logger", "logging"))
+                found.append(Parameter(name, "logging.Logger", "logger", ""))
             case "config":
-                found.append(Parameter(name, "Config", "config", "config"))
+                found.append(Parameter(name, "Config", "config", "tools._generated._config"))
             case "section":
-                kind = sections.get(entry.name, "Mapping[str, Any]")
-                module = "config" if entry.name in sections else "mapping"
+                known = entry.name in sections
+                kind = sections[entry.name] if known else "Mapping[str, Any]"
+                module = "tools._generated._config" if known else ""
                 found.append(Parameter(name, kind, f"config.{entry.name}", module))
             case "service":
-                known = services.get(entry.name)
-                kind = known.interface if known else "Any"
-                found.append(Parameter(name, kind, entry.name, f"services.{known.module}" if known else "any"))
+                service = services.get(entry.name)
+                module = f"services.{service.module}" if service else ""
+                found.append(Parameter(name, service.interface if service else "Any", entry.name, module))
     return found
 
 
 def _key(entry: Injected) -> str:
-    return {"logger": "logger", "config": "config", "section": f"{entry.name} config", "service": entry.name}[
-        entry.kind
-    ]
+    return f"{entry.name} config" if entry.kind == "section" else entry.name or entry.kind
 
 
 def _names(tool: ToolPlan) -> dict[str, str]:
-    plain = {word: word for word in ("logger", "config")}
     others = [_key(entry) for entry in tool.inject if entry.kind in ("section", "service")]
-    return identifiers(others, _SNAKE, _TAKEN) | plain
+    return identifiers(others, _SNAKE, _TAKEN) | {"logger": "logger", "config": "config"}
 
 
-def config_types(project: Project) -> tuple[list[str], set[str]]:
-    """The lines of the types of an agent's settings, and what they need."""
-    names = section_types(project)
-    records: dict[str, Record] = {}
-    members = [
-        Member(name=each.name, type=_of_section(each, names[each.name], records), is_required=True)
-        for each in project.sections
-    ]
-    records["Config"] = _record("Config", members, "All settings of the agent.")
-    annotations = Annotations(TypeTree(Named("Config"), tuple(records.values())), "typeddict")
+def import_lines(wanted: list[tuple[str, str]], aliased: list[tuple[str, str, str]] | None = None) -> list[str]:
+    """Imports of the project's own modules: of types, and of other things under another name."""
+    names: dict[str, list[str]] = {module: [] for module, *_ in (*wanted, *(aliased or ()))}
+    others: dict[str, list[str]] = {}
+    for module, name in wanted:
+        names[module].append(name)
+    for module, name, alias in sorted(aliased or (), key=lambda each: natural(each[1])):
+        others.setdefault(module, []).append(kept(f"from {module} import {name} as {alias}"))
     lines: list[str] = []
-    for each in records.values():
-        lines += ["", "", *class_of(record_of(each, annotations, None))]
-    return lines, annotations.uses
+    for module in sorted(names, key=natural):
+        lines += [*imported(module, names[module]), *others.get(module, ())]
+    return ["", *lines] if lines else []
 
 
-def _of_section(section: Section, name: str, records: dict[str, Record]) -> Type:
-    members = [
-        Member(name=key, type=_kind(value), is_required=True, words=Words()) for key, value in section.settings.items()
-    ]
-    records[name] = _record(name, members, f"The settings of `{section.name}`.")
-    return Named(name)
+def imports_of(given: list[Parameter]) -> tuple[list[str], list[tuple[str, str]]]:
+    """What the types of parameters need of the standard library, and of the project."""
+    kinds = {each.kind for each in given}
+    standard = ["import logging"] if "logging.Logger" in kinds else []
+    standard += ["from collections.abc import Mapping"] if "Mapping[str, Any]" in kinds else []
+    return standard, list(dict.fromkeys((each.module, each.kind) for each in given if each.module))
 
 
-def _kind(value: JsonValue) -> Type:
-    match value:
-        case bool():
-            return Boolean()
-        case int():
-            return Integer()
-        case float():
-            return Number()
-        case str():
-            return Text()
-        case _:
-            return Anything()
+def has_config(plan: Plan) -> bool:
+    """Whether there are types of settings to write."""
+    return bool(plan.project.sections) or any(each.kind == "config" for tool in plan.tools for each in tool.inject)
 
 
-def _record(name: str, members: list[Member], description: str) -> Record:
-    return Record(
-        name=name,
-        members=tuple(members),
-        openness="silent",
-        extra=Anything(),
-        pointer="#",
-        words=Words(description=description),
+def config_lines(project: Project) -> list[str]:
+    """The types of an agent's settings, with what they need."""
+    names = section_types(project)
+    body: list[str] = []
+    for each in project.sections:
+        said = {key: _kind(value) for key, value in each.settings.items()}
+        body += _settings(names[each.name], said, f"The settings of `{' '.join(plain_lines(each.name))}`.")
+    body += _settings(
+        "Config", {each.name: names[each.name] for each in project.sections}, "All settings of the agent."
     )
+    text = "\n".join(body)
+    used = [name for name in ("Any", "TypeAlias", "TypedDict") if f"{name}" in text.replace(":", " ")]
+    mapping = ["from collections.abc import Mapping"] if "Mapping[" in text else []
+    return [*mapping, *imported("typing", used), *body]
 
 
-def joined_lines(lines: list[str]) -> str:
-    """The text of a file."""
-    return "\n".join(lines) + "\n"
+def _settings(name: str, said: dict[str, str], about: str) -> list[str]:
+    """A dictionary of settings; any mapping where Python could not name one of them."""
+    if all(key.isascii() and key.isidentifier() and key not in KEYWORDS | _HIDING for key in said):
+        fields = [f"{_INDENT}{key}: {kind}" for key, kind in said.items()]
+        between = [""] if fields else []
+        return ["", "", f"class {name}(TypedDict):", *docstring([about], _INDENT), *between, *fields]
+    return ["", "", f"{name}: TypeAlias = Mapping[str, Any]", *docstring([about])]
 
 
-def name_of(tool: ToolPlan) -> str:
-    """What a tool is called, on one line."""
-    return " ".join(plain_lines(tool.name)) or tool.stem
-
-
-def parameter_imports(given: list[Parameter], root: str) -> tuple[list[str], list[str], list[str]]:
-    """What the types of parameters need: of the standard library, of services, and of the settings."""
-    modules = {each.module for each in given}
-    standard = ["import logging"] if "logging" in modules else []
-    standard += ["from collections.abc import Mapping"] if "mapping" in modules else []
-    own: list[str] = []
-    for module in sorted(module for module in modules if module.startswith("services.")):
-        own += imported(module, [each.annotation for each in given if each.module == module])
-    config = imported(f"{root}_config", [each.annotation for each in given if each.module == "config"])
-    return standard, own, config
-
-
-def gives_null(tool: ToolPlan) -> bool:
-    """Whether a tool gives null and nothing else: type checkers want nobody to take that for a value."""
-    tree = tool.output
-    made: Type | None = tree.root if tree is not None else None
-    while tree is not None and isinstance(made, Named) and isinstance(declared := tree.declared(made.name), Alias):
-        made = declared.type
-    return isinstance(made, Null)
+def _kind(value: JsonValue) -> str:
+    return {bool: "bool", int: "int", float: "float", str: "str"}.get(type(value), "Any")

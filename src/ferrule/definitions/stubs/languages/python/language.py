@@ -7,18 +7,15 @@ from msgspec.structs import replace
 from ferrule.contracts.language import Plan, Written
 from ferrule.definitions.stubs.languages.python.client import client_files
 from ferrule.definitions.stubs.languages.python.implementation import implementation_files
-from ferrule.definitions.stubs.languages.python.notes import notes_of
 from ferrule.definitions.stubs.languages.python.project import next_steps, project_files
 from ferrule.definitions.stubs.languages.python.records import KEYWORDS
 
 _IMPORTED = """
-    Any TYPE_CHECKING Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType
-    Codec Types INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA CONTRACT SERVICES Client SyncClient Progress Mapping Annotated Config
+    Annotated Any Awaitable BaseModel CallOptions Callable Caller Config ConfigDict Field Literal Mapping SERVICES TypeAlias
+    TypedDict UNSET UnsetType Unpack
 """
-_TAKEN = frozenset(
-    ["annotations", "calls", "close", "decode_output", "ferrule", "logging", "registry", "str", "written"]
-)
-"""What stands beside a tool's function, method or module, in words that a tool could be called by."""
+_TAKEN = frozenset(["annotations", "dataclasses", "ferrule", "input", "logging", "msgspec", "registry", "str"])
+"""What stands beside a tool's function or module, in words that a tool could be called by."""
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 """No files on Windows."""
 
@@ -28,18 +25,17 @@ class Python:
 
     name = "python"
     title = "Python"
-    flavours: tuple[str, ...] = ("msgspec", "pydantic", "dataclass", "typeddict")
+    flavours: tuple[str, ...] = ("msgspec", "pydantic", "dataclass")
     reserved_types = frozenset(_IMPORTED.split()) | KEYWORDS
-    reserved_endings: tuple[str, ...] = ("Contract",)
+    reserved_endings: tuple[str, ...] = ()
     reserved_stems = KEYWORDS | _TAKEN | _DEVICES
 
     def write(self, plan: Plan) -> Written:
         """All files of a plan."""
         plan = replace(plan, flavour=plan.flavour or self.flavours[0])
-        files = client_files(plan) if plan.kind == "client" else implementation_files(plan)
+        files, notes = client_files(plan) if plan.kind == "client" else implementation_files(plan)
         if plan.is_project:
             files += project_files(plan)
-        notes = [note for tool in plan.tools for note in notes_of(tool, plan.flavour)]
         return Written(tuple(files), tuple(notes), next_steps(plan))
 
 

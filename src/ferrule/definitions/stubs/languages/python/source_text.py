@@ -1,4 +1,4 @@
-"""Python source as ruff would leave it, with any text in it: literals, comments, docstrings, lines that fit.
+"""Python source with any text in it: literals, comments, docstrings, and calls that ruff leaves as they are.
 
 Nothing that stands in a definition can end a literal or a comment: what is no plain character is escaped. `told` gives what
 readers of generated code learn about types and members.
@@ -52,14 +52,9 @@ def _escaped(one: str, quote: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def width(line: str) -> int:
-    """How many columns a line takes."""
-    return len(line) if line.isascii() else sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in line)
-
-
 def fits(line: str) -> bool:
-    """Whether a line may stay as it is."""
-    return width(line) <= WIDTH
+    """Whether a line may stay as it is; letters that may be two columns wide count as such."""
+    return (len(line) if line.isascii() else 2 * len(line)) <= WIDTH
 
 
 def kept(line: str) -> str:
@@ -67,42 +62,23 @@ def kept(line: str) -> str:
     return line if fits(line) else line + SKIP
 
 
-def call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")") -> list[str]:
-    """A statement that ends in brackets, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`."""
+def call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")", opened: str = "") -> list[str]:
+    """What ends in brackets, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`. `opened`: a bracket
+    that only the long form has."""
     whole = f"{indent}{head}{', '.join(arguments)}{end}"
     if not arguments or fits(whole):
         return [kept(whole)]
-    lines = [f"{indent}{head}", *(f"{indent}    {argument}," for argument in arguments), f"{indent}{end}"]
+    last = ")" if opened else end
+    lines = [f"{indent}{head}{opened}", *(f"{indent}    {argument}," for argument in arguments), f"{indent}{last}"]
     if not all(fits(line) for line in lines):
         lines[-1] += SKIP
     return lines
 
 
-def definition(head: str, parameters: Sequence[str], end: str, indent: str = "") -> list[str]:
-    """The head of a function or a class."""
-    return call(head, parameters, indent, end)
-
-
 def imported(module: str, names: Iterable[str]) -> list[str]:
-    """`from module import …`."""
-    listed = sorted(set(names), key=_member_order)
-    if not listed:
-        return []
-    whole = f"from {module} import {', '.join(listed)}"
-    if fits(whole):
-        return [whole]
-    return [f"from {module} import (", *(f"    {name}," for name in listed), ")"]
-
-
-def aliased(module: str, name: str, alias: str) -> list[str]:
-    """`from module import name as alias`."""
-    whole = f"from {module} import {name} as {alias}"
-    return [whole] if fits(whole) else [f"from {module} import (", f"    {name} as {alias},", ")"]
-
-
-def _member_order(name: str) -> tuple[object, ...]:
-    """Constants, then classes, then what else there is."""
-    return not name.isupper(), not name[0].isupper(), natural(name.lower()), name
+    """`from module import …`; nothing where there are no names."""
+    listed = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
+    return call(f"from {module} import ", listed, end="", opened="(") if listed else []
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -164,23 +140,6 @@ def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
 
 def _documented(line: str) -> str:
     return line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-
-
-def json_literal(text: str) -> list[str]:
-    """A JSON text as a raw string of many lines. JSON never has three quotes in a row, and what is not ASCII is escaped."""
-    return [
-        'r"""',
-        *"".join(one if " " <= one <= "~" or one == "\n" else _json_escape(one) for one in text).split("\n"),
-        '"""',
-    ]
-
-
-def _json_escape(one: str) -> str:
-    code = ord(one)
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 _LONGEST_VALUE = 200

@@ -1,4 +1,4 @@
-"""What a call may end with instead of a result: an error for each class of errors."""
+"""What a call of a generated client may end with instead of a result: an error for each class of errors."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ class CallError(Exception):
         """Whether the same call may be made again without harm: nothing would be done
         twice. It may well fail again."""
         seconds = self.details.get("retry_after")
-        self.retry_after_seconds = (
-            float(seconds) if isinstance(seconds, int | float) else None
-        )
+        self.retry_after_seconds = float(seconds) if isinstance(seconds, int | float) else None
         self.recoverability = str(self.details.get("recoverability", ""))
         """What would help: `retry`, `change_arguments`, …"""
         self.is_retryable = self.is_retry_safe and self.recoverability in _RETRIES
@@ -63,7 +61,7 @@ class PendingError(CallError):
     """The call has not ended: it waits for a person, or goes on in the background.
 
     To wait for it, call with `wait_seconds`. To ask for it later, also in another
-    program: `client.calls.typed_result(error.invocation_id, get_weather.OUTPUT)`.
+    program: `caller.result(error.invocation_id, GetWeatherOutput)`.
     """
 
     def __init__(self, message: str, *, state: str, **known: Any) -> None:

@@ -1,0 +1,406 @@
+"""Calls tools for generated clients, over HTTP or on a surface of this process, and reads their results as the clients' types.
+
+`HttpCaller` talks to a running Ferrule, `SurfaceCaller` to an app that is open here. What a call ends with instead of a result
+is an error of `call_errors.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
+from urllib.parse import quote
+
+import msgspec
+
+from ferrule.adapters.call_errors import (
+    BY_CLASS,
+    CallError,
+    CallTimeoutError,
+    PendingError,
+    RequestRefusedError,
+    TransportError,
+)
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
+from ferrule.infra.network.client import BadRequest, BrokenAnswer, Client, Response, TooLong, Unreachable
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.urls import BadUrl, parse_url
+from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
+from ferrule.runtime.functions.records import reader_of, to_plain
+from ferrule.runtime.pipeline.call import CallOptions as PipelineOptions
+
+State = dict[str, Any]
+"""How a call stands, as the HTTP API tells it."""
+_CANCEL_SECONDS = 5.0
+_LOOK_SECONDS = 20
+"""How long one request may wait for a call to end."""
+_PAUSE_SECONDS = 0.2
+_MOST_BYTES = 64 * 1024**2
+_COME_BACK = (429, 503)
+
+
+@dataclass(frozen=True)
+class CallProgress:
+    """How far a call is."""
+
+    message: str
+    percent: float | None
+    current_step: str
+    total_steps: int | None
+    details: Mapping[str, Any]
+    """All that was told."""
+
+
+class CallOptions(TypedDict, total=False):
+    """What may be said about a call beside its input."""
+
+    timeout_seconds: float | None
+    """After that long it is canceled."""
+    wait_seconds: float | None
+    """How long to wait where a person has to allow it, or has to be asked. After that, and without it at once, there is a
+    PendingError; the call goes on waiting."""
+    idempotency_key: str | None
+    """Calls with one key are one call, however often they are sent."""
+    on_progress: Callable[[CallProgress], None] | None
+    """Told how far it is, as often as the tool tells."""
+
+
+class Caller(ABC):
+    """Calls tools. Generated functions take one."""
+
+    async def call(self, tool: str, arguments: object, gives: Any = Any, **options: Unpack[CallOptions]) -> Any:
+        """The result of a tool as the type `gives`, which may be any that stubs have. Raises CallError.
+
+        When the task is canceled, or the time is over, the call is canceled too.
+        """
+        return value_of(await self._state(tool, to_plain(arguments), options), gives)
+
+    async def result(self, invocation_id: str, gives: Any = Any, *, wait_seconds: float = 0.0) -> Any:
+        """The result of an earlier call. Raises PendingError if it has not ended after that time, and any other CallError that
+        the call has ended with."""
+        return value_of(await self._looked(invocation_id, wait_seconds), gives)
+
+    @abstractmethod
+    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+        """How a new call stands when it has ended, or nobody waits for it any more."""
+
+    @abstractmethod
+    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+        """How a call stands that is there already, after some time if it has not ended."""
+
+
+class SurfaceCaller(Caller):
+    """Calls tools on a surface of an app that is open in this process."""
+
+    def __init__(self, app: App, surface: SurfaceHandle) -> None:
+        self._app = app
+        self._surface = surface
+
+    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+        hear = options.get("on_progress")
+        said = PipelineOptions(
+            idempotency_key=options.get("idempotency_key"), timeout_seconds=options.get("timeout_seconds")
+        )
+        outcome = self._surface.start(
+            tool,
+            msgspec.json.encode(arguments),
+            said,
+            wait=options.get("wait_seconds"),
+            listener=None if hear is None else lambda told: hear(_progress_of(told.to_record())),
+        )
+        return _state_of(outcome if isinstance(outcome, Result) else await outcome)
+
+    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+        outcome = await self._app.result(invocation_id, wait=wait_seconds or None)
+        if outcome is None:
+            raise RequestRefusedError(f"there is no call {invocation_id!r}")
+        return _state_of(outcome)
+
+
+def _state_of(outcome: Result | Pending) -> State:
+    if isinstance(outcome, Result):
+        return {"invocation_id": outcome.invocation_id, "result": outcome.to_record()}
+    ends = iso(outcome.expires_at) if outcome.expires_at is not None else ""
+    said = {"invocation_id": outcome.invocation_id, "state": outcome.state, "message": outcome.message}
+    return {**said, "expires_at": ends}
+
+
+class HttpCaller(Caller):
+    """Calls tools of a running Ferrule: `async with HttpCaller(url, token) as caller`."""
+
+    def __init__(self, base_url: str | None = None, token: str | None = None, *, run_id: str = "") -> None:
+        """Without an address and a token, those of FERRULE_URL and FERRULE_TOKEN. `run_id`: the run that its calls belong to."""
+        address = base_url or os.environ.get("FERRULE_URL", "")
+        if not address:
+            raise ValueError("there is no server: give base_url, or set FERRULE_URL")
+        try:
+            self._target = parse_url(address.rstrip("/").removesuffix("/v1"))
+        except BadUrl as error:
+            raise ValueError(f"{address!r} is no address of a server: {error}") from None
+        self._client = Client(Guard([self._target.host]))
+        token = token or os.environ.get("FERRULE_TOKEN", "")
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        self._run = {"Ferrule-Run": run_id} if run_id else {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def cancel(self, invocation_id: str, reason: str = "") -> bool:
+        """Cancel a call; whether it took notice. Raises CallError."""
+        body = msgspec.json.encode({"reason": reason} if reason else {})
+        async with self._exchange("POST", _place(invocation_id, "/cancel"), {}, body) as answer:
+            return bool((await _told(answer)).get("is_acknowledged"))
+
+    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+        timeout_seconds = options.get("timeout_seconds")
+        body = msgspec.json.encode({"tool": tool, "arguments": arguments})
+        begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        work = asyncio.ensure_future(self._followed(body, options, begun))
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await asyncio.shield(work)
+        except TimeoutError:
+            identity = await self._give_up(work, begun, "the caller's time is over")
+            message = f"{tool} did not end within {timeout_seconds} seconds"
+            raise CallTimeoutError(message, invocation_id=identity) from None
+        except asyncio.CancelledError:
+            await self._give_up(work, begun, "the caller gave up")
+            raise
+
+    async def _followed(self, body: bytes, options: CallOptions, begun: asyncio.Future[str]) -> State:
+        """How a call ends. Where it waits for a person, it is waited for as long as the caller wants to."""
+        loop = asyncio.get_running_loop()
+        wait_seconds = options.get("wait_seconds") or 0.0
+        until, identity, patience = 0.0, "", asyncio.timeout(None)
+        try:
+            async with patience, aclosing(self._states(body, options, begun)) as states:
+                async for state in states:
+                    if _has_ended(state) or not wait_seconds:
+                        return state
+                    if not identity:
+                        until = loop.time() + wait_seconds
+                        patience.reschedule(until)
+                    identity = str(state.get("invocation_id", ""))
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        if not identity:
+            raise TransportError("the connection ended before the call did")
+        return await self._looked(identity, until - loop.time())
+
+    async def _states(
+        self, body: bytes, options: CallOptions, begun: asyncio.Future[str]
+    ) -> AsyncGenerator[State, None]:
+        """How a call stands, as often as it ends or begins to wait for a person."""
+        hear, key = options.get("on_progress"), options.get("idempotency_key")
+        headers = {**self._run, "Accept": "text/event-stream, application/json;q=0.9", "Accept-Encoding": "identity"}
+        headers |= {"Idempotency-Key": key} if key is not None else {}
+        async with self._exchange("POST", "/v1/calls", headers, body) as answer:
+            if not answer.headers.get("content-type", "").startswith("text/event"):
+                yield await _told(answer)
+                return
+            async with aclosing(_events(answer)) as stream:
+                async for event in stream:
+                    data = _object_of(event.data)
+                    match event.name:
+                        case "call" if not begun.done():
+                            begun.set_result(str(data.get("invocation_id", "")))
+                        case "progress" if hear is not None:
+                            hear(_progress_of(data))
+                        case "waiting" | "result":
+                            yield data
+
+    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_seconds
+        while True:
+            seconds = min(_LOOK_SECONDS, math.ceil(until - loop.time()))
+            prefer = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
+            async with self._exchange("GET", _place(invocation_id), prefer) as answer:
+                state = await _told(answer)
+            left = until - loop.time()
+            if _has_ended(state) or left <= 0:
+                return state
+            await asyncio.sleep(min(_PAUSE_SECONDS, left))
+
+    async def _give_up(self, work: asyncio.Future[State], begun: asyncio.Future[str], reason: str) -> str:
+        """Cancel a call at the server, which first has to say what it is called."""
+        identity = ""
+        with contextlib.suppress(CallError, TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                both: set[asyncio.Future[Any]] = {work, begun}
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if begun.done():
+                    identity = begun.result()
+                    await self.cancel(identity, reason)
+        work.cancel()
+        with contextlib.suppress(CallError, asyncio.CancelledError):
+            await work
+        return identity
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> AsyncIterator[Response]:
+        """One request and the head of its answer. Raises TransportError."""
+        target = self._target._replace(path=self._target.path.rstrip("/") + path)
+        try:
+            async with await self._client.send(
+                method, target, list({**self._headers, **headers}.items()), body, is_single=method != "GET"
+            ) as answer:
+                yield answer
+        except BadRequest as error:
+            raise ValueError(str(error)) from error
+        except (Unreachable, BrokenAnswer, TooLong) as error:
+            raise TransportError(f"the server at {self._target.host} cannot be reached: {error}") from error
+
+
+def _place(invocation_id: str, path: str = "") -> str:
+    return f"/v1/calls/{quote(invocation_id, safe='')}{path}"
+
+
+class _Event(NamedTuple):
+    name: str
+    data: str
+
+
+async def _events(answer: Response) -> AsyncGenerator[_Event, None]:
+    """The events of a stream, as they arrive."""
+    name, data, rest = "message", list[str](), b""
+    async for piece in answer.pieces():
+        *lines, rest = (rest + piece).split(b"\n")
+        for raw in lines:
+            line = raw.removesuffix(b"\r").decode(errors="replace")
+            if not line:
+                if data:
+                    yield _Event(name, "\n".join(data))
+                name, data = "message", []
+                continue
+            field, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            name, data = (value, data) if field == "event" else (name, [*data, value] if field == "data" else data)
+
+
+async def _told(answer: Response) -> State:
+    """What the server says. Raises CallError for a request that it refused."""
+    said = _object_of(await answer.read(_MOST_BYTES))
+    if answer.status >= 400 and "result" not in said:
+        raise _refusal(answer, said)
+    return {**said, "http_status": answer.status}
+
+
+def _refusal(answer: Response, said: State) -> CallError:
+    message = str(said.get("detail") or said.get("title") or answer.status)
+    after = answer.headers.get("retry-after", "")
+    details = {
+        **said,
+        **({"retry_after": float(after)} if after.isdigit() else {}),
+        "retry": {"retry_safe": answer.status in _COME_BACK},
+        "recoverability": "retry_later" if answer.status in _COME_BACK else "",
+    }
+    return RequestRefusedError(message, code=str(said.get("code", "")), status=answer.status, details=details)
+
+
+def _object_of(data: bytes | str) -> State:
+    """An object of JSON. Raises TransportError."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TransportError(f"the server did not answer in JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise TransportError("the server did not answer with an object")
+    return value
+
+
+def _progress_of(data: State) -> CallProgress:
+    """What an event says about how far a call is."""
+    percent, steps = data.get("percent"), data.get("total_steps")
+    return CallProgress(
+        message=str(data.get("message") or ""),
+        percent=float(percent) if isinstance(percent, int | float) else None,
+        current_step=str(data.get("current_step") or ""),
+        total_steps=steps if isinstance(steps, int) else None,
+        details=data,
+    )
+
+
+def _has_ended(state: State) -> bool:
+    """Whether there is a result, good or bad."""
+    return isinstance(state.get("result"), dict)
+
+
+def value_of(state: State, gives: Any) -> Any:
+    """The value of a call, read as a type. Raises CallError for a call that did not end well."""
+    identity = str(state.get("invocation_id", ""))
+    result = state.get("result")
+    if not isinstance(result, dict):
+        message = str(state.get("message") or "the call has not ended")
+        raise PendingError(message, state=str(state.get("state", "")), invocation_id=identity, details=state)
+    if result.get("is_error"):
+        raise _error(result, identity, state)
+    value = _value(result, gives)
+    try:
+        return reader_of(gives)(value)
+    except msgspec.ValidationError as error:
+        told = f"the result does not fit what the tool says it gives: {error}"
+        raise TransportError(told, details={"result": value}) from error
+
+
+def _value(result: State, gives: Any) -> Any:
+    """A value that was neither text nor null is there as such. A text stays a text, unless only what it says as JSON fits."""
+    if result.get("structured_content") is not None:
+        return result["structured_content"]
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    known: list[State] = [block for block in blocks if isinstance(block, dict)]
+    if len(known) == 1 and known[0].get("empty") is True:
+        return None
+    texts = [block["text"] for block in known if isinstance(block.get("text"), str)]
+    if blocks and not texts:
+        return blocks
+    text = "\n".join(texts)
+    if _fits(text, gives):
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return value if _fits(value, gives) else text
+
+
+def _fits(value: Any, gives: Any) -> bool:
+    try:
+        reader_of(gives)(value)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _error(result: State, identity: str, state: State) -> CallError:
+    said = result.get("error")
+    error: State = said if isinstance(said, dict) else {}
+    kind = BY_CLASS.get(str(error.get("error_class", "")), CallError)
+    status = state.get("http_status", 200)
+    return kind(
+        str(error.get("message") or "the call failed"),
+        code=str(error.get("error_code", "")),
+        invocation_id=identity or str(result.get("invocation_id", "")),
+        status=status if isinstance(status, int) else 0,
+        details=error,
+    )
