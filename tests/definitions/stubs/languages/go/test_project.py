@@ -28,6 +28,7 @@ def test_services_and_settings_with_any_names_compile_and_are_formatted(project:
 @pytest.fixture(scope="module")
 def tested(project: Path) -> str:
     """What `go test` says of the tools and of the settings."""
+    (project / "tools" / "builtin_test.go").write_text((PROGRAMS / "builtin_test.go.txt").read_text())
     (project / "config" / "settings_test.go").write_text((PROGRAMS / "settings_test.go.txt").read_text())
     return go().run("test", "-v", "./tools/", "./config/", cwd=project)
 
@@ -38,6 +39,11 @@ def test_the_generated_tests_run(tested: str) -> None:
     for name in ("Greet", "Loose", "Say"):
         assert f"--- SKIP: Test{name}Handler" in tested
     assert "nobody has written the tool greet yet; when you have, take this line away" in tested
+
+
+def test_a_built_in_tool_is_run_by_ferrule(tested: str) -> None:
+    """ADL-48"""
+    assert "--- PASS: TestBuiltIn" in tested
 
 
 def test_settings_are_what_the_agent_file_and_the_environment_say(tested: str) -> None:

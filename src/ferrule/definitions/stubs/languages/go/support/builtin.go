@@ -20,11 +20,10 @@ func viaFerrule(name string) func(context.Context, []byte) ([]byte, error) {
 			return nil, errors.New("set FERRULE_URL to the address of Ferrule: https, or http on this machine")
 		}
 		body, _ := json.Marshal(map[string]any{"tool": name, "arguments": json.RawMessage(input)})
-		request, err := http.NewRequestWithContext(ctx, "POST", base.JoinPath("v1/calls").String(), bytes.NewReader(body))
-		if err != nil {
-			return nil, err
+		request, _ := http.NewRequestWithContext(ctx, "POST", base.JoinPath("v1/calls").String(), bytes.NewReader(body))
+		if token := os.Getenv("FERRULE_TOKEN"); token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
 		}
-		request.Header.Set("Authorization", "Bearer "+os.Getenv("FERRULE_TOKEN"))
 		response, err := http.DefaultTransport.RoundTrip(request)
 		if err != nil {
 			return nil, err
@@ -36,16 +35,15 @@ func viaFerrule(name string) func(context.Context, []byte) ([]byte, error) {
 				IsError           bool            `json:"is_error"`
 				StructuredContent json.RawMessage `json:"structured_content"`
 				Content           []struct{ Text string }
+				Error             struct{ Message string }
 			}
 		}
 		err = json.NewDecoder(response.Body).Decode(&state)
-		result := state.Result
-		if len(result.Content) == 0 || result.IsError {
-			return nil, errors.Join(errors.New(response.Status+" "+state.Message+state.Detail), err)
+		if result := state.Result; len(result.Content) == 0 || result.IsError {
+			return nil, errors.Join(errors.New(response.Status+" "+state.Message+state.Detail+result.Error.Message), err)
+		} else if string(result.StructuredContent) == "null" {
+			return json.Marshal(result.Content[0].Text)
 		}
-		if string(result.StructuredContent) != "null" {
-			return result.StructuredContent, nil
-		}
-		return json.Marshal(result.Content[0].Text)
+		return state.Result.StructuredContent, nil
 	}
 }
