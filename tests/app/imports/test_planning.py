@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.imports.planning import HINDERED, Plan, Wishes, carried_out, planned
+from ferrule.app.imports.planning import Plan, Wishes, carried_out, planned
 from ferrule.app.imports.store import ImportRecord, Kept, imports_of, kept_import
 from ferrule.errors import WorkspaceError
 
@@ -59,10 +59,10 @@ def test_a_conflict_leaves_its_file_alone_and_is_there_again_until_it_is_decided
     for _ in range(2):
         plan = imported(tmp_path, {ONE: text(2), OTHER: text(2)})
         assert states(plan)[ONE] == "conflict"
-        assert plan.of(*HINDERED)
+        assert plan.of("conflict", "taken")
         assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
         assert (tmp_path / OTHER).read_text() == text(2)
-    assert not imported(tmp_path, {ONE: text(2), OTHER: text(2)}, Wishes("mine")).of(*HINDERED)
+    assert not imported(tmp_path, {ONE: text(2), OTHER: text(2)}, Wishes("mine")).of("conflict", "taken")
     assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
     assert states(imported(tmp_path, {ONE: text(2), OTHER: text(2)}))[ONE] == "unchanged"
 
@@ -152,5 +152,5 @@ def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(
     files = {f"tools/t{one}.tool.md": text(1) for one in range(count)}
     plan = planned(tmp_path, record(), kept, files, Wishes("theirs"))
     carried_out(tmp_path, plan)
-    assert not plan.of(*HINDERED)
+    assert not plan.of("conflict", "taken")
     assert {(tmp_path / file).read_text() for file in files} == {text(1)}

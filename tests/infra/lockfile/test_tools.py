@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import write_lock
-from ferrule.infra.lockfile.tools import emitted, imported_tools, tool_of, unusable
+from ferrule.infra.lockfile.tools import imported, imported_tools, unusable
 from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.upstreams import McpServer, McpUpstreams
@@ -26,7 +26,7 @@ def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Pa
     assert (tool.tool_id, tool.namespace, tool.name) == ("far.drop/table", "far", "drop/table")
     assert (tool.tool_kind, tool.dialect, tool.lifecycle) == ("mcp_tool", "mcp", "available")
     assert json.loads(bytes(tool.input_schema)) == NATIVE["inputSchema"]
-    assert emitted(tool) == NATIVE
+    assert imported(tool).definition == NATIVE
     assert tool.facts.is_read_only is False
     assert tool.facts.is_concurrency_safe is False
     assert tool.facts.is_destructive is True
@@ -63,12 +63,3 @@ def test_a_server_that_is_not_pinned_gives_nothing_and_says_so(
 def test_a_server_is_a_command_or_an_address(tmp_path: Path, server: McpServer) -> None:
     with pytest.raises(SettingsError, match="either a command or a url"):
         imported_tools(tmp_path, McpUpstreams(servers={"far": server}))
-
-
-def test_tools_of_other_dialects_can_be_written_as_mcp_has_them() -> None:
-    tool = tool_of("far", SERVER, NATIVE)
-    written = emitted(
-        type(tool)(**{field: getattr(tool, field) for field in tool.__struct_fields__} | {"dialect": "aml"})
-    )
-    assert written["inputSchema"] == NATIVE["inputSchema"]
-    assert "annotations" not in written

@@ -68,7 +68,6 @@ State = Literal[
 """`deleted`: by the user, and it stays so. `gone`: upstream has it no more; the file stays. `taken`: no import made the file that
 is there, so it is not written over."""
 WRITTEN: tuple[State, ...] = ("new", "updated", "pruned")
-HINDERED: tuple[State, ...] = ("conflict", "taken")
 
 
 class Wishes(NamedTuple):

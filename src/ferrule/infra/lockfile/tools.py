@@ -123,19 +123,6 @@ def tool_of(server_id: str, server: McpServer, definition: Native) -> Tool:
     )
 
 
-def emitted(tool: Tool) -> Native:
-    """An imported tool as its server wrote it; any other as an entry of `tools/list` with what MCP has words for."""
-    if tool.dialect == DIALECT:
-        return imported(tool).definition
-    written: Native = {"name": tool.name, "description": tool.description}
-    if tool.title:
-        written["title"] = tool.title
-    written["inputSchema"] = msgspec.json.decode(tool.input_schema)
-    if tool.output_schema is not None:
-        written["outputSchema"] = msgspec.json.decode(tool.output_schema)
-    return written
-
-
 def imported(tool: Tool) -> Imported:
     """The payload of an imported tool."""
     return msgspec.json.decode(tool.payload, type=Imported)
