@@ -12,7 +12,9 @@ from threading import Thread
 from typing import Any
 
 from ferrule.contracts.language import Plan
+from ferrule.definitions.stubs.identifiers import pascal
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
+from ferrule.model.failure import ERROR_CLASSES
 from tests.definitions.stubs.languages.live import TOOLS, live
 from tests.definitions.stubs.languages.rust.crates import Given, built, library, planned, talked, well_formed
 from tests.infra.network.authority import Authority
@@ -248,3 +250,12 @@ def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     ):
         places = {"TRUSTED_URL": trusted, "STRANGE_URL": other, "SSL_CERT_FILE": str(known.file)}
         assert talked(program, [], **server.env, **places) == [True]
+
+
+def test_every_error_class_has_a_variant() -> None:
+    text = next(
+        each.text for each in LANGUAGE.write(planned([], "client")).files if each.path.endswith("support/mod.rs")
+    )
+    listed = text.partition("pub enum ErrorClass {")[2].partition("///")[0].replace("\n", " ").split(",")
+    variants = [name.strip() for name in listed if name.strip()]
+    assert variants == [pascal(each.split("_"), frozenset()) for each in ERROR_CLASSES]
