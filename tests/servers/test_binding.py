@@ -17,9 +17,10 @@ import pytest
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
+from ferrule.infra.network.urls import is_loopback
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, OxpSettings, ServeSettings
-from ferrule.servers.binding import bind_problem, bind_warnings, is_loopback
+from ferrule.servers.binding import bind_problem, bind_warnings
 from tests.driven import driven
 from tests.runtime.executors.rest.tools import ALLOW, definition
 from tests.servers.issuer import issuing

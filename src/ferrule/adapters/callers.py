@@ -31,7 +31,7 @@ from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.network.client import BadRequest, BrokenAnswer, Client, Response, TooLong, Unreachable
 from ferrule.infra.network.guard import Guard
-from ferrule.infra.network.urls import BadUrl, parse_url
+from ferrule.infra.network.urls import BadUrl, is_loopback, parse_url
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.runtime.functions.records import reader_of, to_plain
@@ -136,8 +136,16 @@ def _state_of(outcome: Result | Pending) -> State:
 class HttpCaller(Caller):
     """Calls tools of a running Ferrule: `async with HttpCaller(url, token) as caller`."""
 
-    def __init__(self, base_url: str | None = None, token: str | None = None, *, run_id: str = "") -> None:
-        """Without an address and a token, those of FERRULE_URL and FERRULE_TOKEN. `run_id`: the run that its calls belong to."""
+    def __init__(
+        self,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        run_id: str = "",
+        allows_plain_http: bool = False,
+    ) -> None:
+        """Without an address and a token, those of FERRULE_URL and FERRULE_TOKEN. `run_id`: the run that its calls belong to.
+        `allows_plain_http`: the token may go to another machine unencrypted. Raises ValueError."""
         address = base_url or os.environ.get("FERRULE_URL", "")
         if not address:
             raise ValueError("there is no server: give base_url, or set FERRULE_URL")
@@ -147,6 +155,10 @@ class HttpCaller(Caller):
             raise ValueError(f"{address!r} is no address of a server: {error}") from None
         self._client = Client(Guard([self._target.host]))
         token = token or os.environ.get("FERRULE_TOKEN", "")
+        if token and not allows_plain_http and self._target.scheme == "http" and not is_loopback(self._target.host):
+            raise ValueError(
+                f"the token would go to {self._target.host} unencrypted; use https, or say allows_plain_http=True"
+            )
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._headers |= {"Authorization": f"Bearer {token}"} if token else {}
         self._run = {"Ferrule-Run": run_id} if run_id else {}

@@ -290,7 +290,7 @@ def _open_console(place: Place) -> None:
 def _who(place: Place, settings: ServeSettings) -> str:
     """Who may call."""
     if place.is_open:
-        from ferrule.servers.binding import is_loopback
+        from ferrule.infra.network.urls import is_loopback
 
         return f"{'Every program on this machine' if is_loopback(settings.host) else 'Whoever reaches this address'} may call."
     try:

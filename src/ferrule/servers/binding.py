@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from ferrule.access.tokens import FOREIGN
-from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.infra.network.urls import BadUrl, Target, is_loopback, parse_url
 from ferrule.model.approval import SCOPES
 from ferrule.model.hints import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.auth.callers import LOCAL, SIGNED
-from ferrule.servers.auth.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem
+from ferrule.servers.auth.hosts import host_problem, origin_problem
 
 _CURE = "leave auth on (and none out of auth of [serve.oxp])"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Those where whoever verifies cannot sign."""
-
-
-def is_loopback(host: str) -> bool:
-    """True for an address that only this machine reaches."""
-    if host in EVERYWHERE:
-        return False
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower().rstrip(".") in LOOPBACK
 
 
 def bind_problem(settings: ServeSettings, *, is_danger_accepted: bool = False) -> str | None:

@@ -133,3 +133,11 @@ def _ipv6(text: str) -> str:
         return str(ipaddress.IPv6Address(text))
     except ValueError:
         raise BadUrl("its host in brackets is no IPv6 address") from None
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"

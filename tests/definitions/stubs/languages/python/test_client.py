@@ -295,6 +295,9 @@ def test_what_never_was_a_call_has_errors_too(stubs: Stubs) -> None:
     _error(stubs, elsewhere(), "TransportError")
     with pytest.raises(ValueError, match="no address of a server"):
         HttpCaller("ftp://x")
+    with pytest.raises(ValueError, match="unencrypted; use https"):
+        HttpCaller("http://tools.example.com", token="t")
+    assert HttpCaller("http://tools.example.com", token="t", allows_plain_http=True)
     with pytest.raises(ValueError, match="header"):
         asyncio.run(stubs.call("Busy", idempotency_key="a\r\nb"))
 
