@@ -505,7 +505,10 @@ async def test_at_176_states_of_the_queue_are_states_of_the_call() -> None:
         calling = asyncio.create_task(many(on, of("act", "a", "b")))
         await until(lambda: bench.has_begun("a"))
         await until(lambda: len(in_flight(on.app)) == 2)
-        states = {live.call.arguments["city"]: live.call.state for live in on.app.services.live.calls.values()}
+        states = {
+            live.call.inputs.require_arguments()["city"]: live.call.state
+            for live in on.app.services.live.calls.values()
+        }
         assert states == {"a": "running", "b": "queued"}
         bench.let_go()
         first, second = await calling

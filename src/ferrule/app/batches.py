@@ -22,6 +22,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay, place_of
+from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
@@ -78,16 +79,6 @@ class Batch(Sequence[Result | Pending]):
     def is_error(self) -> bool:
         """True when any call failed."""
         return any(result.is_error for result in self.results)
-
-
-class Membership(msgspec.Struct):
-    """What a call knows of its batch."""
-
-    batch_id: str
-    policy: SchedulerPolicy
-    deferred: dict[str, tuple[dict[str, Any], ...]]
-    is_over: bool = False
-    """True once nothing can be deferred any more: its calls that go on are by themselves."""
 
 
 _NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
@@ -155,7 +146,7 @@ class BatchRun:
         """Whoever waits for all of them to end."""
         self._room: asyncio.Semaphore | None = None
         """How many of the batch may be under way, where that is fewer than its lane lets run."""
-        self._membership = Membership(batch_id, policy, {})
+        self._membership = BatchMembership(batch_id, policy, {})
 
     def begin(self, session: Session, plan: Plan, wait: float | None) -> None:
         """Plan every call, take their places, and let them go."""
@@ -168,7 +159,7 @@ class BatchRun:
             if isinstance(written, Stop):
                 refused[number], written = written, b"null"
             call = plan(session, request.name, written, _options(request))
-            call.batch = self._membership
+            call.flight.batch = self._membership
             if self.batch_id:
                 call.notes = {**call.notes, "batch": self._note(number)}
             self._planned.append(call)
@@ -190,8 +181,8 @@ class BatchRun:
             return
         for number, call in enumerate(calls):
             if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":
-                parent = place_of(call.parent) if call.parent is not None else None
-                call.place = session.lane.announce(parent=parent)
+                parent = place_of(call.flight.parent) if call.flight.parent is not None else None
+                call.flight.place = session.lane.announce(parent=parent)
 
     def _heard(self, number: int, said: Progress) -> None:
         self._tell(Update(number, said.invocation_id, progress=said))
@@ -265,9 +256,9 @@ class BatchRun:
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
-        if call.place is not None:
-            call.place.lane.leave(call.place)
-            call.place = None
+        if call.flight.place is not None:
+            call.flight.place.lane.leave(call.flight.place)
+            call.flight.place = None
         call.prepared = call.session.find(call.tool_name)
         try:
             return await uncancelled(resolve(stop_call(call, self._services, stop)))

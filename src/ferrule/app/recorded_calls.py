@@ -244,12 +244,12 @@ class Calls:
         if abort_reason is not None:
             call.notes = {**call.notes, "abort_reason": abort_reason}
         if answer is not None:
-            call.answer = answer
+            call.judgement = msgspec.structs.replace(call.judgement, answer=answer)
             asked = call.recorded.request if call.recorded is not None else None
             if asked is None or asked.purpose == "approval":  # who settles an outcome approves nothing
-                call.decisions += (self._decision(answer),)
+                call.judge(self._decision(answer))
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
-            call.has_run = answer is None or answer.verdict == "approve"
+            call.ending.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
         outcome = await resolve(stop_call(call, self._services, stop))
         return outcome if isinstance(outcome, Result) else None
@@ -305,7 +305,7 @@ class Calls:
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
             await resolve(stop_call(call, self._services, stop))
             return
-        call.has_run = True
+        call.ending.has_run = True
         if call.prepared.traits.is_read_only:
             message = f"{why}; it only read, so it can be called again"
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")

@@ -19,6 +19,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.call_parts import Inputs
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.session import Session
@@ -167,10 +168,10 @@ class SurfaceHandle:
         services = self._app.services
         now, tick = services.now(), services.tick
         call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
-        call = Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
+        call = Call(call_id, name, session, Inputs(written), now, tick(), tick, options, "planned", [0], [])
         parent = RUNNING.get()
         if parent is not None:
-            call.parent = parent
+            call.flight.parent = parent
             call.notes = {"parent": parent.invocation_id}
         if options is not NO_OPTIONS and options.handed:
             call.secrets = options.handed.secrets
@@ -259,7 +260,7 @@ class SurfaceHandle:
         for live in self._app.services.live.on(lane):
             if not self._is_own(live):
                 continue
-            batch = live.call.batch
+            batch = live.call.flight.batch
             policy = lane.policy if batch is None else batch.policy
             if (policy.interrupt_behavior or live.call.interrupt_behavior) == "cancel":
                 live.ask_to_stop(Cancel(reason=reason, by=self._request.principal))

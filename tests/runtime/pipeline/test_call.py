@@ -10,6 +10,7 @@ import pytest
 from ferrule.model.journal import Mutation
 from ferrule.model.lifecycle import IllegalTransition
 from ferrule.runtime.pipeline.call import Call, CallOptions, Recorded, place_of
+from ferrule.runtime.pipeline.call_parts import Flight, Inputs
 from tests.runtime.pipeline.overtime import ended, overtime
 from tests.spec.scene import played
 
@@ -30,7 +31,7 @@ async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
 def planned(**said: Any) -> Call:
     """A call that was planned just now, by a clock that goes on by one with each look at it."""
     session: Any = None
-    return Call("inv_1", "look", session, b"{}", 0, 0, count(1).__next__, states=[], phases=[], **said)
+    return Call("inv_1", "look", session, Inputs(b"{}"), 0, 0, count(1).__next__, states=[], phases=[], **said)
 
 
 def test_a_call_goes_only_where_its_state_leads_and_leaves_a_trace() -> None:
@@ -45,12 +46,12 @@ def test_a_call_goes_only_where_its_state_leads_and_leaves_a_trace() -> None:
 
 def test_what_comes_after_a_row_belongs_to_the_next_one() -> None:
     call = planned(state="running")
-    call.mutate(Mutation("hook", "guard", ("city",), 1), {"city": "Bern"}, b'{"city":"Bern"}')
-    assert (call.input, call.new_mutations) == (b'{"city":"Bern"}', 1)
+    call.inputs.mutate(Mutation("hook", "guard", ("city",), 1), {"city": "Bern"}, b'{"city":"Bern"}')
+    assert (call.inputs.current, call.inputs.new_mutations) == (b'{"city":"Bern"}', 1)
     call.has_rows(7, "running")
     assert call.recorded == Recorded(7, "running")
-    assert (call.states, call.phases, call.new_mutations) == ([], [], 0)
-    assert len(call.mutations) == 1, "all of them stay known"
+    assert (call.states, call.phases, call.inputs.new_mutations) == ([], [], 0)
+    assert len(call.inputs.mutations) == 1, "all of them stay known"
 
 
 def test_a_call_that_waited_goes_on_where_its_tool_left_off() -> None:
@@ -61,9 +62,9 @@ def test_a_call_that_waited_goes_on_where_its_tool_left_off() -> None:
 
 
 def test_a_call_that_has_ended_has_no_place_for_others() -> None:
-    place = object()
-    assert place_of(planned(state="running", place=place)) is place
-    assert place_of(planned(state="succeeded", place=place)) is None
+    place: Any = object()
+    assert place_of(planned(state="running", flight=Flight(place=place))) is place
+    assert place_of(planned(state="succeeded", flight=Flight(place=place))) is None
 
 
 @pytest.mark.parametrize(("limit", "is_hurried"), [(None, False), (0.5, True), (float("nan"), True)])

@@ -26,7 +26,7 @@ def scoped_key(call: Call) -> tuple[bytes, bytes]:
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
         text = part.encode("utf-8", "surrogatepass")
         state.update(len(text).to_bytes(8, "big") + text)
-    return state.digest(), hashlib.sha256(_canonical(call.model_input)).digest()
+    return state.digest(), hashlib.sha256(_canonical(call.inputs.model_input)).digest()
 
 
 def _canonical(written: bytes) -> bytes:
@@ -55,8 +55,7 @@ def key_conflict(holder: str) -> Stop:
 
 def take(call: Call) -> Stop | None:
     """Count a call in its session's run that neither ran nor waited for a person; gives the stop when that is used up."""
-    entry, surface = call.prepared.entry, call.session.surface
-    assert entry is not None  # resolve_tool stopped the call otherwise
+    entry, surface = call.prepared.require_entry(), call.session.surface
     is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
     if is_counted or surface.request.is_shared_run:
         return None
@@ -69,8 +68,7 @@ def take(call: Call) -> Stop | None:
 
 def shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
     """The limits of a run that several surfaces share: (tool id or `*`, calls allowed)."""
-    entry, surface = call.prepared.entry, call.session.surface
-    assert entry is not None
+    entry, surface = call.prepared.require_entry(), call.session.surface
     if not surface.request.is_shared_run:
         return ()
     limits = ((call.prepared.tool_id, entry.max_calls_per_run), ("*", surface.max_tool_calls))
@@ -79,8 +77,7 @@ def shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
 
 def limit_reached(call: Call, what: str) -> Stop:
     """The stop of a call whose run has used up a tool's calls, or (`*`) all of its own."""
-    entry = call.prepared.entry
-    assert entry is not None
+    entry = call.prepared.require_entry()
     if what == "*":
         most = call.session.surface.max_tool_calls
         message = f"this run may make at most {most} calls, and they are used up; end the run or raise max_tool_calls"

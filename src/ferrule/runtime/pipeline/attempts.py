@@ -51,14 +51,16 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
             status=_status(failed),
             waited_seconds=waited,
             now=asyncio.get_running_loop().time(),
-            deadline=call.deadline,
+            deadline=call.flight.deadline,
         )
         if following.wait_seconds is None or _is_told_to_stop(call, context):
             raise failed
         code, native = without_secrets(call, services, (failed.code or "", failed.native_error_ref))
         _note(call, Attempt(number, started, call.offset(), failed.error_class, code,
                             round(following.wait_seconds, 3), native))  # fmt: skip
-        services.breakers.ended(call.prepared.upstream, failed.error_class, call.ticket, retry_after=failed.retry_after)
+        services.breakers.ended(
+            call.prepared.upstream, failed.error_class, call.flight.ticket, retry_after=failed.retry_after
+        )
         await asyncio.sleep(following.wait_seconds)
         if _is_told_to_stop(call, context):
             raise failed
@@ -76,20 +78,20 @@ def _admit(call: Call, services: Services) -> None:
     ticket = services.breakers.admit(call.prepared.upstream)
     if isinstance(ticket, Stop):
         raise ExecutionFailed(ticket.error_class, ticket.message, code=ticket.code, retry_after=ticket.retry_after)
-    call.ticket = ticket
+    call.flight.ticket = ticket
 
 
 async def _once(call: Call, run: Run, context: Context, number: int) -> Any:
     """One more attempt, with arguments of its own."""
     if context.invocation_id:  # not the shared one of runners that look at none
         context.attempt = number
-    output = run(msgspec.json.decode(call.input), context)
+    output = run(msgspec.json.decode(call.inputs.current), context)
     return await output if isawaitable(output) else output
 
 
 def _is_told_to_stop(call: Call, context: Context) -> bool:
     """True when nobody wants another attempt, also of a tool that looks at no context, or whose call has ended."""
-    live = call.live
+    live = call.flight.live
     return context.aborted or live is None or live.cancel is not None or live.given_up is not None
 
 

@@ -1,6 +1,30 @@
 """One call on its way through the phases, and which call is running here.
 
 A call is mutable, owned by the runner alone, and gone when it has ended or waits: what lasts are the ledger's rows.
+What it always has stands on `Call`; the rest stands in four parts (`call_parts.py`), each with its owners:
+
+    part       field                                     filled by
+    inputs     model_input                               whoever plans the call
+               arguments                                 parse_schema
+               observable_input                          prepare_observable_input
+               permission_input                          permission
+               call_input, mutations, new_mutations      parse_schema, pre_hooks; an approver who edits
+    judgement  decisions                                 permission
+               hooks, hook_context, hook_stop            every phase that runs hooks
+               hook_permission, hook_allows              pre_hooks
+               answer                                    whoever ends a call that waited
+    flight     parent, batch                             whoever plans the call
+               place, slipped, deadline                  schedule; a batch takes places early
+               live                                      the first phase that has to wait
+               ticket                                    execute
+               is_detached                               the driver, when the caller goes away
+               surfacing                                 pulse
+               sequence                                  live, when it ends; waiting, when the call goes on
+    ending     has_run, output, is_bare                  execute
+               stop                                      the driver; closing phases that fail the call
+               result, is_plain_result                   map_result; changed by post_hooks, persist_result
+               payload, clean_notes                      persist_result
+
 Inputs are JSON bytes, so no hook, check or tool can change what was recorded; `arguments` is a copy to work with.
 `RUNNING` is the one context variable of the pipeline: a tool that calls other tools, in threads and tasks of its own, is
 their parent and never waits for itself (docs/decisions/0014-scheduling.md).
@@ -8,27 +32,26 @@ their parent and never waits for itself (docs/decisions/0014-scheduling.md).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
-from ferrule.contracts.executor import Output, Waiting
+from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
-from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
-from ferrule.model.result import Result
+from ferrule.model.value import JsonValue
+from ferrule.runtime.pipeline.call_parts import UNJUDGED, Ending, Flight, Inputs, Judgement
 from ferrule.runtime.pipeline.session import UNRESOLVED, Prepared, Session
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from ferrule.runtime.pipeline.live import Live
-    from ferrule.runtime.scheduler.scheduler import Lane, Place
+    from ferrule.runtime.pipeline.services import Services
+    from ferrule.runtime.scheduler.scheduler import Place
 
 _CODES = {state: number for number, state in enumerate(STATES)}
 _MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
@@ -79,7 +102,7 @@ class Recorded(msgspec.Struct, gc=False):
     answers: tuple[Answer, ...] = ()
     waiting: bytes = b""
     """What an executor that waits left behind."""
-    received: Any = None
+    received: JsonValue = None
     """What it waited for."""
     asked_about: bytes | None = None
     """The input the question was about, before anybody edited it; None when it was the model's."""
@@ -105,7 +128,7 @@ class Again(msgspec.Struct, frozen=True, gc=False):
 class Detached(msgspec.Struct, frozen=True, gc=False):
     """A phase's word that the call goes on without whoever waited for it."""
 
-    going_on: Any
+    going_on: Coroutine[Any, Any, Step]
     """A coroutine that gives the phase's step in the end."""
     message: str
 
@@ -117,7 +140,7 @@ class Call(msgspec.Struct, gc=False):
     tool_name: str
     """As the caller wrote it."""
     session: Session
-    model_input: bytes
+    inputs: Inputs
     created_at: int
     """Microseconds since 1970."""
     origin: int
@@ -131,68 +154,17 @@ class Call(msgspec.Struct, gc=False):
     """`offset << 4 | phase`, since the last row."""
     prepared: Prepared = UNRESOLVED
     """The tool, ready to be called; filled by `resolve_tool`."""
-    arguments: Any = None
-    """The current input, decoded; filled by `parse_schema`."""
-    observable_input: bytes | None = None
-    """Set when it differs from the input at that time: something in it is masked, or it was changed since."""
-    permission_input: bytes | None = None
-    """Set when the decision was not on `model_input`."""
-    call_input: bytes | None = None
-    """Set when it differs from `model_input`."""
-    mutations: tuple[Mutation, ...] = ()
-    """All of them, from the first row on."""
-    new_mutations: int = 0
-    """How many are in no row yet."""
-    decisions: tuple[Decision, ...] = ()
-    """Those in no row yet."""
-    hooks: tuple[HookRun, ...] = ()
-    hook_permission: str = ""
-    """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
-    hook_allows: tuple[str, ...] = ()
-    """Hooks that said `allow`: it counts where the policy makes one of them authoritative (AT-153)."""
-    hook_context: tuple[dict[str, Any], ...] = ()
-    """What hooks added for the model so far, each block with its hook as `origin` (AT-156)."""
-    hook_stop: dict[str, Any] | None = None
-    """What a hook said that ended the call."""
-    request: ApprovalRequest | None = None
-    answer: Answer | None = None
     notes: dict[str, Any] = {}
-    clean_notes: dict[str, Any] | None = None
-    """The notes, once they were looked through with the result and have nothing to hide."""
+    """What else goes on record, by name."""
     recorded: Recorded | None = None
+    """What the ledger has of it already; None while that is nothing."""
     key: tuple[bytes, bytes] | None = None
     """The idempotency key, scoped, and the input's digest."""
-    deadline: float | None = None
-    has_run: bool = False
-    """True once the executor was reached."""
-    output: Output | None = None
-    stop: Stop | None = None
-    result: Result | None = None
-    is_bare: bool = False
-    """True when its tool gave a value and nothing beside it."""
-    is_plain_result: bool = False
-    """True when the result has nothing but its content."""
-    payload: Payload | None = None
-    place: Place | None = None
-    """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
-    slipped: Lane | None = None
-    """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
-    parent: Call | None = None
-    """The call whose tool makes this one, while that runs."""
-    live: Live | None = None
-    """What is in flight of it (`live.py:Live`), while something is."""
-    batch: Any = None
-    """What the batch it belongs to wants on record."""
-    sequence: int = 0
-    """The number of the last progress record of rows before."""
     secrets: frozenset[str] = frozenset()
     """Values its tool asked to keep out of everything."""
-    ticket: int = 0
-    """What its breaker gave it (`breaker.py`)."""
-    is_detached: bool = False
-    """True once it goes on without whoever waited for it."""
-    surfacing: asyncio.Future[None] | None = None
-    """A row that is being written because the call takes long; whatever comes next waits for it."""
+    judgement: Judgement = UNJUDGED
+    flight: Flight = msgspec.field(default_factory=Flight)
+    ending: Ending = msgspec.field(default_factory=Ending)
 
     def enter(self, state: State) -> None:
         """Go on to a state. Raises IllegalTransition."""
@@ -204,17 +176,9 @@ class Call(msgspec.Struct, gc=False):
         self.state = state
         self.states.append((self.tick() - self.origin) << 5 | code)
 
-    @property
-    def input(self) -> bytes:
-        """The input as it stands now: what would run."""
-        return self.model_input if self.call_input is None else self.call_input
-
-    def mutate(self, mutation: Mutation, arguments: Any, changed: bytes) -> None:
-        """Take a changed input, and note where it came from (AT-79)."""
-        self.arguments = arguments
-        self.call_input = changed
-        self.mutations += (mutation,)
-        self.new_mutations += 1
+    def judge(self, decision: Decision) -> None:
+        """Take one more decision."""
+        self.judgement = replace(self.judgement, decisions=(*self.judgement.decisions, decision))
 
     def has_rows(self, seq: int, mark_state: str) -> None:
         """A row of the call is on disk: what comes next belongs to the next one."""
@@ -223,7 +187,9 @@ class Call(msgspec.Struct, gc=False):
         if before is not None and before.waiting:  # it goes on where its tool left off
             self.recorded.waiting, self.recorded.received = before.waiting, before.received
         self.states, self.phases = [], []
-        self.decisions, self.hooks, self.new_mutations = (), (), 0
+        self.inputs.new_mutations = 0
+        if self.judgement is not UNJUDGED:
+            self.judgement = replace(self.judgement, decisions=(), hooks=())
 
     @property
     def interrupt_behavior(self) -> str:
@@ -244,8 +210,8 @@ class Call(msgspec.Struct, gc=False):
 
 Step: TypeAlias = Stop | Park | Replay | Detached | Again | None
 """What a phase says: nothing (go on), or where the call goes instead."""
-Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
-Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]
+Opening: TypeAlias = "Callable[[Call, Services], Step | Awaitable[Step]]"
+Closing: TypeAlias = "Callable[[Call, Services], Awaitable[None] | None]"
 
 
 RUNNING: ContextVar[Call | None] = ContextVar("ferrule_running_call", default=None)
@@ -257,8 +223,7 @@ def place_of(call: Call) -> Place | None:
     gets one now."""
     if call.state not in ("running", "partial_result"):
         return None
-    if call.slipped is not None:
-        claim = call.prepared.claim
-        assert claim is not None  # only calls whose claim is fixed do without a place
-        call.place, call.slipped = call.slipped.settle(claim), None
-    return call.place
+    flight = call.flight
+    if flight.slipped is not None:  # only calls whose claim is fixed do without a place
+        flight.place, flight.slipped = flight.slipped.settle(call.prepared.require_claim()), None
+    return flight.place

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Coroutine, Iterable
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
 from ferrule.infra.tasks import own_task, resolve, uncancelled
@@ -117,7 +119,7 @@ def drive(call: Call, services: Services, plan: Plan | None = None) -> Outcome |
     Returns the outcome where no phase has to wait, else what to await for it, in a task. Without a plan the call takes the
     phases that its tool needs, and all of them when it says more than its arguments; its record has all thirteen.
     """
-    if call.live is not None and (stop := _take_up(call, call.live)) is not None:
+    if call.flight.live is not None and (stop := _take_up(call, call.flight.live)) is not None:
         return _take_step(call, services, stop)
     if plan is None:
         prepared = call.session.prepared.get(call.tool_name)
@@ -140,7 +142,7 @@ def _advance(
     call: Call, services: Services, plan: Plan, opening: tuple[tuple[int, Opening, bool], ...]
 ) -> Outcome | Awaitable[Outcome]:
     """Runs these opening phases of a plan, then ends the call."""
-    phases = call.phases
+    phases, tick, origin = call.phases, call.tick, call.origin
     for number, phase, is_noted in opening:
         try:
             step = phase(call, services)
@@ -149,12 +151,12 @@ def _advance(
         if step is not None:
             if not isinstance(step, _STEPS):
                 return _drive_on(call, services, plan, number, step)
-            phases.append((call.tick() - call.origin) << 4 | number)
+            phases.append((tick() - origin) << 4 | number)
             return _take_step(call, services, step)
         if is_noted:
-            phases.append((call.tick() - call.origin) << 4 | number)
+            phases.append((tick() - origin) << 4 | number)
     if services.breakers.failing:
-        services.breakers.ended(call.prepared.upstream, None, call.ticket)
+        services.breakers.ended(call.prepared.upstream, None, call.flight.ticket)
     return _close(call, services, plan.closing)
 
 
@@ -175,7 +177,8 @@ async def _drive_on(call: Call, services: Services, plan: Plan, number: int, wai
 
 async def _wait_for_phase(call: Call, services: Services, number: int, waiting: Awaitable[Step]) -> Step:
     """Awaits a phase. From here on the call can be canceled, from its own task and from elsewhere."""
-    live, is_executing = call.live, number == _EXECUTE
+    flight = call.flight
+    live, is_executing = flight.live, number == _EXECUTE
     if live is None and not is_executing:
         live = services.live.add(call, services)
     if live is not None and live.task is None:
@@ -188,12 +191,12 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
                 return stopped_by(call, live.cancel)
     try:
         step = await waiting
-        if call.live is not None and call.live.cancel is not None and not is_executing:
-            step = await _stop_meanwhile(call, call.live, call.live.cancel, step)
+        if flight.live is not None and flight.live.cancel is not None and not is_executing:
+            step = await _stop_meanwhile(call, flight.live, flight.live.cancel, step)
         return step
     except asyncio.CancelledError as error:
-        if call.live is not None and call.live.absorbed():
-            return stopped_by(call, call.live.cancel or BY_ITSELF)
+        if flight.live is not None and flight.live.absorbed():
+            return stopped_by(call, flight.live.cancel or BY_ITSELF)
         if _is_cancelled():
             await _leave_behind(call, services)
             raise
@@ -235,30 +238,32 @@ def _is_cancelled() -> bool:
 
 
 def _leave(call: Call) -> None:
-    if call.place is not None:
-        call.place.lane.leave(call.place)
-        call.place = None
+    flight = call.flight
+    if flight.place is not None:
+        flight.place.lane.leave(flight.place)
+        flight.place = None
 
 
 def let_go(call: Call, services: Services) -> None:
     """Gives others their turn, whatever became of the call; one that goes on by itself keeps its own. Twice is once."""
-    if call.is_detached:
+    flight = call.flight
+    if flight.is_detached:
         return
-    if call.slipped is not None:
-        call.slipped.slip_out()
-        call.slipped = None
-    if call.place is not None:
+    if flight.slipped is not None:
+        flight.slipped.slip_out()
+        flight.slipped = None
+    if flight.place is not None:
         _leave(call)
-    if call.live is not None:
-        services.live.remove(call.live)
+    if flight.live is not None:
+        services.live.remove(flight.live)
 
 
 async def _leave_behind(call: Call, services: Services) -> None:
     """Lets a call go on by itself whose caller went away, if its tool still runs; else closes it as canceled."""
-    live = call.live
+    live = call.flight.live
     if live is not None and live.detached is not None:
         place_of(call)
-        call.is_detached = True
+        call.flight.is_detached = True
         services.live.spawn(_carry_on(call, services, live.detached))
     else:
         await uncancelled(_cancel(call, services))
@@ -273,23 +278,23 @@ async def _carry_on(call: Call, services: Services, running: Awaitable[Step]) ->
             step = _crash(call, services, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
-            services.breakers.ended(call.prepared.upstream, None, call.ticket)
+            services.breakers.ended(call.prepared.upstream, None, call.flight.ticket)
             await resolve(_close(call, services, WHOLE.closing))
         else:
             await resolve(_take_step(call, services, step))
     finally:
-        call.is_detached = False
+        call.flight.is_detached = False
         let_go(call, services)
 
 
 async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
     """Tells the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
-    live = call.live
+    live = call.flight.live
     call.phases.pop()  # it has not ended
     call.enter("yielded")
     call.enter("running")
     place_of(call)
-    call.is_detached = True
+    call.flight.is_detached = True
     services.live.spawn(_carry_on(call, services, detached.going_on))
     if call.recorded is None and live is not None:
         with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
@@ -301,9 +306,9 @@ async def _in_background(call: Call, services: Services, detached: Detached) -> 
 def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awaitable[Outcome]:
     """Goes where a phase sends the call instead of on."""
     if isinstance(step, Stop):
-        if call.has_run:
+        if call.ending.has_run:
             kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
-            services.breakers.ended(call.prepared.upstream, kind, call.ticket, retry_after=step.retry_after)
+            services.breakers.ended(call.prepared.upstream, kind, call.flight.ticket, retry_after=step.retry_after)
         return stop_call(call, services, step)
     if isinstance(step, Replay):
         let_go(call, services)
@@ -317,13 +322,14 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
 async def _wait_for_surfacing(call: Call) -> None:
     """Waits for the row that says the call runs: the one that parks it comes after it, and knows of it. A cancellation that
     came meanwhile goes on its way, unless it was a request to stop the call."""
-    while call.surfacing is not None:
-        await uncancelled(asyncio.wait({call.surfacing}))
+    flight = call.flight
+    while flight.surfacing is not None:
+        await uncancelled(asyncio.wait({flight.surfacing}))
         try:
             await asyncio.sleep(0)  # where it arrives
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            is_ours = call.live is not None and call.live.absorbed()
+            is_ours = flight.live is not None and flight.live.absorbed()
             if not is_ours and task is not None:
                 task.uncancel()
                 task.cancel()
@@ -331,13 +337,14 @@ async def _wait_for_surfacing(call: Call) -> None:
 
 def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay | Awaitable[Result | Replay]:
     """Ends a call that goes no further, with as full a record as one that succeeded (AT-104)."""
-    call.stop = stop
+    ending = call.ending
+    ending.stop = stop
     if stop.code == KEY_CONFLICT:
         call.key = None  # it belongs to another call, whose answer is none for this one
     closing = WHOLE.closing
-    if call.output is None:
-        call.result = stopped_result(call, services)
-        closing = _FAILED if call.has_run else _NEVER_RAN
+    if ending.output is None:
+        ending.result = stopped_result(call, services)
+        closing = _FAILED if ending.has_run else _NEVER_RAN
     return _close(call, services, closing)
 
 
@@ -345,8 +352,8 @@ def _close(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
 ) -> Result | Replay | Awaitable[Result | Replay]:
     """Runs the closing phases and lets go of the call; as long as none of them has to wait, nothing is awaited."""
-    if call.live is not None:
-        call.live.close()
+    if call.flight.live is not None:
+        call.flight.live.close()
     for number, phase in closing:
         try:
             waiting = phase(call, services)
@@ -361,8 +368,7 @@ def _close(
     let_go(call, services)
     if call.notes and call.notes.get("committed", "written") != "written":
         return Replay(call.notes["holder"] or call.invocation_id)
-    assert call.result is not None
-    return call.result
+    return call.ending.require_result()
 
 
 async def _close_on(
@@ -396,9 +402,9 @@ async def _park(call: Call, services: Services, park: Park) -> Outcome:
 
 
 async def _save(call: Call, services: Services, park: Park) -> Outcome:
-    if call.surfacing is not None:
+    if call.flight.surfacing is not None:
         await _wait_for_surfacing(call)
-    live = call.live
+    live = call.flight.live
     if live is not None and live.cancel is not None:  # whatever it would wait for, nobody wants it any more
         return await resolve(_take_step(call, services, stopped_by(call, live.cancel)))
     if live is not None:
@@ -448,8 +454,8 @@ async def _cancel(call: Call, services: Services) -> None:
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
     cancel = Cancel(reason="its caller stopped waiting")
-    if call.live is not None and call.live.cancel is not None:
-        cancel = call.live.cancel
+    if call.flight.live is not None and call.flight.live.cancel is not None:
+        cancel = call.flight.live.cancel
     await resolve(stop_call(call, services, stopped_by(call, cancel)))
 
 
@@ -476,13 +482,15 @@ def _crash(call: Call, services: Services, number: int, error: BaseException) ->
 
 def _mend(call: Call, services: Services, number: int, error: Exception) -> None:
     """Ends a call all the same, once, whose closing phase failed, and says what was lost."""
+    ending = call.ending
     stop = _crash(call, services, number, error)
     if PHASES[number] == "map_result":
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")
-    call.stop = call.stop or stop
-    call.is_plain_result = False
-    call.result = stopped_result(call, services)
+    ending.stop = ending.stop or stop
+    ending.is_plain_result = False
+    ending.result = stopped_result(call, services)
     if PHASES[number] == "persist_result":  # nobody looked it through, so that nothing of it is told
-        call.options, call.mutations, call.new_mutations = NO_OPTIONS, (), 0
-        call.hook_context, call.hook_stop, call.stop = (), None, stop
-        call.result = stopped_result(call, services)
+        call.options, call.inputs.mutations, call.inputs.new_mutations = NO_OPTIONS, (), 0
+        call.judgement = replace(call.judgement, hook_context=(), hook_stop=None)
+        ending.stop = stop
+        ending.result = stopped_result(call, services)

@@ -29,22 +29,25 @@ _REPEATED = 8
 
 def inputs_of(call: Call, services: Services) -> Payload:
     """The inputs since the last row, without what must not be stored. None stands for "as the one before"."""
-    recorded, prepared = call.recorded, call.prepared
+    recorded, prepared, inputs = call.recorded, call.prepared, call.inputs
     if recorded is not None and (recorded.mark_state in ("queued", "running") or prepared.entry is None):
         return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
-    if len(call.model_input) > MAX_BYTES:
-        return Payload(left_out(call.model_input))
+    if len(inputs.model_input) > MAX_BYTES:
+        return Payload(left_out(inputs.model_input))
     mask, redactor = prepared.mask, services.redactor
     if redactor is not None and redactor.is_idle:
         redactor = None
     if prepared.entry is None:  # no schema says what in it is sensitive
-        return Payload(storable(names_alone(call.model_input), None, redactor))
-    if mask is None and call.call_input is None and recorded is None and not call.secrets:  # nothing changed on the way
-        return Payload(call.model_input if redactor is None else storable(call.model_input, None, redactor))
+        return Payload(storable(names_alone(inputs.model_input), None, redactor))
+    is_unchanged = inputs.call_input is None and recorded is None
+    if mask is None and is_unchanged and not call.secrets:
+        return Payload(inputs.model_input if redactor is None else storable(inputs.model_input, None, redactor))
     hidden = call.secrets
-    model, final = (storable(text, mask, redactor, hidden) for text in (call.model_input, call.input))
-    observable = model if call.observable_input is None else storable(call.observable_input, mask, redactor, hidden)
-    judged = observable if call.permission_input is None else storable(call.permission_input, mask, redactor, hidden)
+    model, final = (storable(text, mask, redactor, hidden) for text in (inputs.model_input, inputs.current))
+    observable = model if inputs.observable_input is None else storable(inputs.observable_input, mask, redactor, hidden)
+    judged = (
+        observable if inputs.permission_input is None else storable(inputs.permission_input, mask, redactor, hidden)
+    )
     payload = Payload(model)
     payload.observable_input = observable if observable != model else None
     payload.permission_input = judged if judged != observable else None
@@ -92,7 +95,7 @@ def with_sealed_input(call: Call, services: Services, payload: Payload) -> Paylo
     """The inputs of a call that waits: what is hidden in them is kept beside, encrypted, so that it can still run."""
     if call.prepared.mask is None and not _is_hidden(call, services.redactor):
         return payload
-    kept = msgspec.msgpack.encode((call.model_input, call.input))
+    kept = msgspec.msgpack.encode((call.inputs.model_input, call.inputs.current))
     payload.sealed_input = services.sealing.seal(call.invocation_id, kept)
     return payload
 
@@ -100,7 +103,7 @@ def with_sealed_input(call: Call, services: Services, payload: Payload) -> Paylo
 def _is_hidden(call: Call, redactor: Redactor | None) -> bool:
     if redactor is None or redactor.is_idle:
         return False
-    inputs = (call.model_input, call.input)
+    inputs = (call.inputs.model_input, call.inputs.current)
     return any(storable(text, None, redactor) != text for text in inputs)
 
 
@@ -110,7 +113,9 @@ def sensitive_values(call: Call) -> frozenset[str]:
     if mask is None:
         return frozenset()
     try:
-        return mask.values(msgspec.json.decode(call.model_input)) | mask.values(msgspec.json.decode(call.input))
+        return mask.values(msgspec.json.decode(call.inputs.model_input)) | mask.values(
+            msgspec.json.decode(call.inputs.current)
+        )
     except msgspec.MsgspecError:  # what is no JSON has no members
         return frozenset()
 
@@ -122,8 +127,8 @@ def change_input(
     if call.prepared.traits.is_input_fixed:
         message = f"the contract of {call.prepared.tool_id!r} forbids that {source_ref!r} replaces its input"
         return Stop("invalid_arguments", message, "input_mutation_failed")
-    assert call.prepared.arguments is not None
-    before, mask = msgspec.json.decode(call.input), call.prepared.mask
+    schema = call.prepared.require_arguments()
+    before, mask = msgspec.json.decode(call.inputs.current), call.prepared.mask
     try:
         after = msgspec.json.decode(msgspec.json.encode(updated))
         if mask is not None:
@@ -137,14 +142,14 @@ def change_input(
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         message = f"the input as {source_ref!r} changed it cannot be written as JSON ({type(error).__name__})"
         return Stop("invalid_arguments", message, "input_mutation_failed")
-    parsed = call.prepared.arguments.parse_runtime(changed)
+    parsed = schema.parse_runtime(changed)
     if isinstance(parsed, Problem):
         message = f"the input as {source_ref!r} changed it does not fit: {parsed.message}"
         return Stop("schema_validation_failed", message, "updated_input_invalid", state="validation_failed")
-    came_from = "model_input" if call.call_input is None else "call_input"
+    came_from = "model_input" if call.inputs.call_input is None else "call_input"
     mutation = Mutation(source, source_ref, changed_fields(before, after), call.offset(), "", came_from)
-    call.mutate(mutation, parsed.arguments, changed)
-    call.observable_input = changed if mask is None else mask.masked(changed)
+    call.inputs.mutate(mutation, parsed.arguments, changed)
+    call.inputs.observable_input = changed if mask is None else mask.masked(changed)
     return None
 
 

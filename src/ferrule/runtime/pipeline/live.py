@@ -26,6 +26,7 @@ from ferrule.model.news import progress_row
 from ferrule.model.progress import Progress, progress_of
 from ferrule.model.scheduling import AbortReason
 from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.call_parts import ReadTooEarly
 from ferrule.runtime.pipeline.inputs import sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
@@ -121,8 +122,14 @@ class Live:
         self.loop = asyncio.get_running_loop()
         self.unwritten: list[Progress] = []
         self.watchers: list[asyncio.Future[None]] = []
-        self.sequence = call.sequence
+        self.sequence = call.flight.sequence
         self.secrets = call.secrets
+
+    def require_runner(self) -> asyncio.Future[Any]:
+        """The tool itself."""
+        if self.runner is None:
+            raise ReadTooEarly("runner", "execute")
+        return self.runner
 
     # What a tool says
 
@@ -200,7 +207,7 @@ class Live:
             self.tell("cancel_failed", {"why": "too_late"})
             return
         self.cancel = cancel
-        place = self.call.place
+        place = self.call.flight.place
         if self.stage == "planned":
             self.wake()
         elif self.stage == "queued" and place is not None:
@@ -284,7 +291,7 @@ class Live:
         if not self.is_hushed or self.unwritten or self._timer is not None:
             self.hush()
         self.has_ended = True
-        self.call.sequence = self.sequence
+        self.call.flight.sequence = self.sequence
         for writer in self.outputs:
             writer.discard()
         if self.watchers:
@@ -429,7 +436,7 @@ class InFlight:
 
     def add(self, call: Call, services: Services) -> Live:
         """Take a call in."""
-        live = call.live = Live(call, services)
+        live = call.flight.live = Live(call, services)
         if self.is_closing:
             live.cancel = Cancel("runtime_shutdown")
         self.calls[call.invocation_id] = live
@@ -445,7 +452,9 @@ class InFlight:
         # among its arguments.
         if live.context is not None:
             live.context.abort_callbacks = []
-        live.call.live = live.call.arguments = live.context = live.task = live.runner = live.detached = None
+        live.call.flight.live = live.call.inputs.arguments = live.context = live.task = live.runner = live.detached = (
+            None
+        )
 
     def spawn(self, going_on: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Go on with a call that nobody has to wait for."""

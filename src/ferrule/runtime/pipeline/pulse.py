@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from msgspec.structs import replace
+
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
 from ferrule.infra.tasks import uncancelled
-from ferrule.model.decision import Decision
-from ferrule.model.journal import HookRun, StoredEntry
+from ferrule.model.journal import StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
+from ferrule.runtime.pipeline.call_parts import Judgement
 from ferrule.runtime.pipeline.live import Cancel, InFlight, Live
 from ferrule.runtime.pipeline.rows import surfaced_row
 from ferrule.runtime.pipeline.services import Services
@@ -85,7 +87,7 @@ class Pulse:
         age = now - call.created_at
         if live.stage != "running" or call.state not in _RUNS or age < _FIRST_SECONDS * 1e6:
             return
-        if call.recorded is None and call.surfacing is None:
+        if call.recorded is None and call.flight.surfacing is None:
             await surface_call(live)
         quiet = now - live.said_at if live.said_at else age
         if quiet > (_QUIET if live.said_at else _FIRST_QUIET):
@@ -109,15 +111,16 @@ async def surface_call(live: Live) -> None:
     Nothing is written of one that takes the short way when its turn comes, nor of one with an idempotency key: that is taken
     by what runs, and not by what only waited. Raises LedgerError."""
     call, services = live.call, live.services
-    if call.surfacing is not None:
-        await uncancelled(asyncio.wait({call.surfacing}))
+    flight = call.flight
+    if flight.surfacing is not None:
+        await uncancelled(asyncio.wait({flight.surfacing}))
     is_queued = live.stage == call.state == "queued" and call.options is not NO_OPTIONS and call.key is None
-    if call.recorded is not None or call.surfacing is not None or not (is_queued or live.stage == "running"):
+    if call.recorded is not None or flight.surfacing is not None or not (is_queued or live.stage == "running"):
         return
     if call.state == "partial_result":
         call.enter("running")
-    done = call.surfacing = live.loop.create_future()
-    states, phases, told = call.states, call.phases, (call.decisions, call.hooks, call.new_mutations)
+    done = flight.surfacing = live.loop.create_future()
+    states, phases, told = call.states, call.phases, (call.judgement, call.inputs.new_mutations)
     is_written = False
     try:
         committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
@@ -127,20 +130,22 @@ async def surface_call(live: Live) -> None:
     finally:
         if not is_written:
             call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
-        call.surfacing = None
+        flight.surfacing = None
         done.set_result(None)
 
 
-def _go_on_after(
-    call: Call, seq: int, mark_state: str, told: tuple[tuple[Decision, ...], tuple[HookRun, ...], int]
-) -> None:
+def _go_on_after(call: Call, seq: int, mark_state: str, told: tuple[Judgement, int]) -> None:
     """What happened while the row was on its way belongs to the next one."""
     states, phases = call.states, call.phases
-    decisions, hooks = call.decisions[len(told[0]) :], call.hooks[len(told[1]) :]
-    mutations = call.new_mutations - told[2]
+    before, mutations = told[0], call.inputs.new_mutations - told[1]
+    judgement = replace(
+        call.judgement,
+        decisions=call.judgement.decisions[len(before.decisions) :],
+        hooks=call.judgement.hooks[len(before.hooks) :],
+    )
     call.has_rows(seq, mark_state)
     call.states, call.phases = states, phases
-    call.decisions, call.hooks, call.new_mutations = decisions, hooks, mutations
+    call.judgement, call.inputs.new_mutations = judgement, mutations
 
 
 def _cancel_of(row: StoredEntry) -> Cancel:

@@ -25,6 +25,7 @@ from ferrule.model.journal import (
 from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
 from ferrule.runtime.pipeline.call import NO_STATE, Call, CallOptions, Recorded
+from ferrule.runtime.pipeline.call_parts import Inputs, Judgement
 from ferrule.runtime.pipeline.inputs import changed_fields
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Prepared, Session
@@ -101,12 +102,13 @@ def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, ser
     is_input = (
         past.request is not None and past.request.purpose == "input"
     )  # then it answers the tool, and edits nothing
-    for edit in () if is_input else [answer for answer in past.answers if answer.edited_input is not None]:
-        assert edit.edited_input is not None
-        before, after = msgspec.json.decode(call.input), msgspec.json.decode(edit.edited_input)
+    for edit in () if is_input else past.answers:
+        if edit.edited_input is None:
+            continue
+        before, after = msgspec.json.decode(call.inputs.current), msgspec.json.decode(edit.edited_input)
         fields = changed_fields(before, after)
         mutation = Mutation("permission_prompt", edit.by, fields, call.offset(), edit.reason or "", "permission_input")
-        call.mutate(mutation, after, edit.edited_input)
+        call.inputs.mutate(mutation, after, edit.edited_input)
     return call
 
 
@@ -134,7 +136,12 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         invocation_id=call_id,
         tool_name=past.header.tool_name,
         session=session,
-        model_input=past.model_input,
+        inputs=Inputs(
+            past.model_input,
+            observable_input=past.observable_input,
+            call_input=past.call_input,
+            mutations=past.mutations,
+        ),
         created_at=past.created_at,
         origin=services.tick() - since,
         tick=services.tick,
@@ -146,11 +153,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         state=past.state,
         states=[],
         phases=[],
-        observable_input=past.observable_input,
-        call_input=past.call_input,
-        mutations=past.mutations,
-        hook_permission=past.hook_permission,
-        hook_context=past.hook_context,
+        judgement=Judgement(hook_permission=past.hook_permission, hook_context=past.hook_context),
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(
             open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input

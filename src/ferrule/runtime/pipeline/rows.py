@@ -183,27 +183,27 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
 def last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
-    result, notes, recorded = call.result, call.notes, call.recorded
-    assert result is not None
+    ending, notes, recorded = call.ending, call.notes, call.recorded
+    result = ending.require_result()
     if (
-        call.is_plain_result
+        ending.is_plain_result
         and recorded is None
         and call.key is None
-        and not call.decisions
-        and (not notes or notes is call.clean_notes or notes.keys() <= OWN_NOTES)
+        and not call.judgement.decisions
+        and (not notes or notes is ending.clean_notes or notes.keys() <= OWN_NOTES)
     ):  # nothing to say beyond its times, its hooks, its inputs and its result
         header, tool_id = call.prepared.header, call.prepared.tool_id
-        plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.hooks, result.status)
+        plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.judgement.hooks, result.status)
         if notes:
             plain.notes = notes
-        return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
+        return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, ending.payload)
     segment = _segment(call, services)
     segment.status = result.status
     segment.error = result.error
     if recorded is None:
         mark = _mark(call, "") if call.key is not None else None
-        return _entry("call", call, result.created_at, segment, mark, call.payload)
-    return _entry("ended", call, result.created_at, segment, _mark(call, ""), call.payload)
+        return _entry("call", call, result.created_at, segment, mark, ending.payload)
+    return _entry("ended", call, result.created_at, segment, _mark(call, ""), ending.payload)
 
 
 def unknown_row(call: Call, services: Services, park: Park) -> Entry:
@@ -215,20 +215,22 @@ def unknown_row(call: Call, services: Services, park: Park) -> Entry:
 
 
 def _segment(call: Call, services: Services) -> Segment:
+    inputs = call.inputs
+    judgement = call.judgement
     if call.recorded is None:  # rows after the first tell of what happened since, and nothing was left out then
         _fill_in_skipped(call.phases)
-    segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, call.decisions)
-    if call.mutations and call.new_mutations:
-        segment.mutations = call.mutations[-call.new_mutations :]
-    if call.hooks:
-        segment.hooks = call.hooks
-    if call.answer is not None:
-        segment.answer = call.answer
+    segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, judgement.decisions)
+    if inputs.mutations and inputs.new_mutations:
+        segment.mutations = inputs.mutations[-inputs.new_mutations :]
+    if judgement.hooks:
+        segment.hooks = judgement.hooks
+    if judgement.answer is not None:
+        segment.answer = judgement.answer
     if call.options is NO_OPTIONS:
         segment.notes = call.notes
     elif call.notes or call.recorded is None:
         segment.notes = _notes(call)
-    if segment.decisions or segment.mutations or (segment.notes and segment.notes is not call.clean_notes):
+    if segment.decisions or segment.mutations or (segment.notes and segment.notes is not call.ending.clean_notes):
         clean_segment(call, services, segment)
     return segment
 

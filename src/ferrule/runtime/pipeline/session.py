@@ -27,6 +27,7 @@ from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stri
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
 from ferrule.runtime.pipeline.arguments.validation import Arguments, Unusable
+from ferrule.runtime.pipeline.call_parts import ReadTooEarly
 from ferrule.runtime.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
 from ferrule.runtime.pipeline.retries import retry_policy_of
 from ferrule.runtime.pipeline.tool_facts import ToolTraits, traits_of
@@ -105,6 +106,30 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     route: Route = Route()
     hooks: Mapping[str, tuple[Hook, ...]] | None = None
     """The hooks that want to see its calls, by their events, in order; None when they have to be asked for every call."""
+
+    def require_entry(self) -> SurfaceEntry:
+        """The tool as the surface has it: `resolve_tool` stops a call of a name that leads nowhere."""
+        if self.entry is None:
+            raise ReadTooEarly("tool", "resolve_tool")
+        return self.entry
+
+    def require_arguments(self) -> Arguments:
+        """What judges its arguments: `resolve_tool` stops a call of a tool that is refused."""
+        if self.arguments is None:
+            raise ReadTooEarly("schema of the arguments", "resolve_tool")
+        return self.arguments
+
+    def require_program(self) -> Program:
+        """What decides on its calls; the same."""
+        if self.program is None:
+            raise ReadTooEarly("policy program", "resolve_tool")
+        return self.program
+
+    def require_claim(self) -> Claim:
+        """What the scheduler wants to know of a tool whose calls all want the same."""
+        if self.claim is None:
+            raise ReadTooEarly("claim", "schedule")
+        return self.claim
 
 
 UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")

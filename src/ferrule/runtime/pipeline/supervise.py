@@ -70,7 +70,7 @@ async def whole_output(call: Call, services: Services, running: Awaitable[Any]) 
 
 def _counted(call: Call) -> Callable[[int], None] | None:
     """Tells how much of a stream is stored, now and then."""
-    live, told = call.live, 0
+    live, told = call.flight.live, 0
     if live is None:
         return None
 
@@ -86,12 +86,11 @@ def _counted(call: Call) -> Callable[[int], None] | None:
 async def _watched(
     call: Call, services: Services, live: Live, *, is_detached: bool = False
 ) -> Stop | Park | Detached | None:
-    runner = live.runner
-    assert runner is not None
+    runner = live.require_runner()
     runner.add_done_callback(lambda _: live.wake())
     while not runner.done():
         waiter = live.waiter = live.loop.create_future()
-        timer = None if call.deadline is None else live.loop.call_at(call.deadline, live.wake)
+        timer = None if call.flight.deadline is None else live.loop.call_at(call.flight.deadline, live.wake)
         try:
             await waiter
         except asyncio.CancelledError:
@@ -104,7 +103,7 @@ async def _watched(
                 timer.cancel()
         if live.given_up is not None or runner.done():
             break
-        if call.deadline is not None and live.loop.time() >= call.deadline:
+        if call.flight.deadline is not None and live.loop.time() >= call.flight.deadline:
             return await _timed_out(call, services, live)
         if live.backgrounded is not None and not is_detached:
             return Detached(_watched(call, services, live, is_detached=True), live.backgrounded[1])
@@ -113,16 +112,14 @@ async def _watched(
 
 async def _let_go(call: Call, services: Services, live: Live) -> None:
     """Whoever waited went away. A tool that stops when told is canceled; any other runs on, and its outcome is recorded."""
-    runner = live.runner
-    assert runner is not None
+    runner = live.require_runner()
     await _told_to_stop(live, "user_interruption")
     if not runner.cancelled():
         live.detached = _watched(call, services, live, is_detached=True)
 
 
 async def _told_to_stop(live: Live, reason: str) -> None:
-    runner = live.runner
-    assert runner is not None
+    runner = live.require_runner()
     if live.context is not None:
         live.context.abort(reason)
     if live.support.cancel:
@@ -135,8 +132,7 @@ async def _told_to_stop(live: Live, reason: str) -> None:
 
 async def _timed_out(call: Call, services: Services, live: Live) -> Stop:
     await _told_to_stop(live, "timeout")
-    runner = live.runner
-    assert runner is not None
+    runner = live.require_runner()
     what = "it was told to stop"
     if not runner.done():
         what = "it was told to stop and may still run; what it gives then is recorded"
@@ -184,16 +180,17 @@ def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
             )
             return Stop("execution_failed", message, "result_mapping_failed")
         return Park(waiting_request(call, services, output), output)
-    call.is_bare = type(output) is not Output
-    call.output = Output(output) if call.is_bare else output
-    if not call.is_bare and output.cache is not None:
+    ending = call.ending
+    ending.is_bare = type(output) is not Output
+    ending.output = Output(output) if ending.is_bare else output
+    if not ending.is_bare and output.cache is not None:
         call.notes = {**call.notes, "cache": output.cache}
     return None
 
 
 def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
     """The stop of a call whose tool failed."""
-    call.output = failed.output
+    call.ending.output = failed.output
     return Stop(
         failed.error_class,
         describe_failure(failed, f"tool {call.prepared.tool_id!r}"),
@@ -206,8 +203,7 @@ def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
 
 def _later(call: Call, services: Services, live: Live) -> None:
     """Record what a tool gives that nobody waits for any more."""
-    assert live.runner is not None
-    services.live.spawn(_recorded_late(live, live.runner))
+    services.live.spawn(_recorded_late(live, live.require_runner()))
 
 
 async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:

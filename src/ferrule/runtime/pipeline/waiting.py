@@ -74,7 +74,7 @@ and elsewhere, counts on from there (AT-198)."""
 
 def number_waiting(call: Call) -> None:
     """Take a number for the progress that will tell that the call waits; it stands in the row that parks the call."""
-    sequence = (call.sequence if call.live is None else call.live.sequence) + 1
+    sequence = (call.flight.sequence if call.flight.live is None else call.flight.live.sequence) + 1
     call.notes = {**call.notes, PROGRESSED: sequence}
 
 
@@ -96,7 +96,7 @@ def count_on(
     if waiting > told and request is not None:
         with suppress(LedgerError):  # it goes on all the same, and what it says next is told later
             services.store.record(_row(call, services, request, waiting))
-    call.sequence = max(waiting, told)
+    call.flight.sequence = max(waiting, told)
 
 
 def _row(call: Call, services: Services, request: ApprovalRequest, sequence: int) -> Entry:

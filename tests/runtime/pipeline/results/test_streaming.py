@@ -20,6 +20,7 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
+from ferrule.runtime.pipeline.call_parts import Inputs
 from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
 from ferrule.runtime.pipeline.results.streaming import Beginning, OutputTooLarge, drained, store_stream
@@ -156,12 +157,12 @@ def test_a_preview_never_cuts_a_character(text: str, chars: int, size: int) -> N
 
 async def ended(on: Kitchen, output: Output) -> Any:
     """A call whose tool gave a stream, from there to the end."""
-    call = Call("inv_0123456789abcdef01234567", "search", on.surface.session, b'{"city":"Bern"}', 0, 0, lambda: 1,
+    call = Call("inv_0123456789abcdef01234567", "search", on.surface.session, Inputs(b'{"city":"Bern"}'), 0, 0, lambda: 1,
                 NO_OPTIONS, "planned", [0], [])  # fmt: skip
     call.prepared = on.surface.session.find("search")
-    call.has_run = True
+    call.ending.has_run = True
     services = on.app.services
-    call.output = await store_stream(call, services, output)
+    call.ending.output = await store_stream(call, services, output)
     map_result(call, services)
     waiting = persist_result(call, services)
     if waiting is not None:
@@ -176,7 +177,7 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
     tool = made(output_schema={"type": "object"})
     async with kitchen(None, tool) as on:
         call = await ended(on, Output(stream=iter([data]), media_type="text/plain; charset=utf-8", file_name="out.txt"))
-        result = call.result
+        result = call.ending.result
         assert (result.status, (await on.stored(result))[1]) == ("succeeded", data)
         assert result.text.startswith("line\n" * 400)
         (record,) = call.notes["persistence"]
@@ -185,7 +186,7 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
         assert "stored" not in call.notes
         call = await ended(on, Output(stream=iter([b"\x00\x01"]), file_name="a.bin"))
         assert call.notes["persistence"][0]["strategy"] == "ref_only"
-        assert "2 bytes" in call.result.text
+        assert "2 bytes" in call.ending.result.text
 
 
 @KINDS
@@ -212,7 +213,7 @@ async def test_private_streams_are_protected_and_not_shown() -> None:
     """AT-234: no preview."""
     async with kitchen(None) as on:
         call = await ended(on, Output(stream=iter([b"marker"]), media_type="text/plain", is_private=True))
-        assert "marker" not in str(call.result)
+        assert "marker" not in str(call.ending.result)
         assert call.notes["persistence"][0]["persisted_ref"]["access"] == "protected"
 
 
@@ -233,7 +234,7 @@ async def test_a_lost_stream_is_an_error_and_not_an_empty_result(kind: str) -> N
 async def test_at_226_streams_that_cannot_be_stored() -> None:
     """AT-226: shown where that is possible, else too large; a full store leaves nothing."""
     async with kitchen(None, payloads=None) as on:
-        assert (await ended(on, Output(stream=iter([b"short"]), media_type="text/plain"))).result.text == "short"
+        assert (await ended(on, Output(stream=iter([b"short"]), media_type="text/plain"))).ending.result.text == "short"
         for stream in ([b"x" * 300_000], [b"\x00"]):
             with pytest.raises(ExecutionFailed) as told:
                 await ended(on, Output(stream=iter(stream), media_type="application/zip"))
@@ -254,7 +255,7 @@ async def test_at_231_a_stream_of_a_tool_that_opts_out_is_cut_off() -> None:
     """AT-231: shown up to its limit, with a note."""
     tool = made(output_contract={"persistence_policy": "never_persist", "max_inline_chars": 10})
     async with kitchen(None, tool) as on:
-        result = (await ended(on, Output(stream=iter([b"x" * 100]), media_type="text/plain"))).result
+        result = (await ended(on, Output(stream=iter([b"x" * 100]), media_type="text/plain"))).ending.result
         assert result.text.startswith("x" * 10 + "\n")
         assert "missing" in result.text
         assert result.native_output_ref is None
@@ -272,11 +273,11 @@ def test_a_secret_split_between_chunks_is_taken_out(around: bytes, size: int) ->
         async with kitchen(None, redactor=secrets(KEY=secret.decode())) as on:
             chunks = [data[start : start + size] for start in range(0, len(data), size)]
             call = await ended(on, Output(stream=iter(chunks), media_type="text/plain"))
-            kept, stored = await on.stored(call.result)
+            kept, stored = await on.stored(call.ending.result)
             assert secret not in stored
             assert kept.digest == f"sha256:{hashlib.sha256(stored).hexdigest()}"
-            assert secret.decode() not in str(call.result)
-            assert call.result.redaction_state == "partial"
+            assert secret.decode() not in str(call.ending.result)
+            assert call.ending.result.redaction_state == "partial"
             assert call.notes["redactions"] == ["secret:KEY"]
 
     main()

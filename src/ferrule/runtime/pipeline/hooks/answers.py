@@ -23,7 +23,7 @@ _decode = msgspec.json.decode
 def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
     """What a hook learns about the call; `about` is what its event is about. The input is a copy of its own (AT-77)."""
     request = call.session.surface.request
-    seen = call.observable_input if call.observable_input is not None else call.input
+    seen = call.inputs.observable_input if call.inputs.observable_input is not None else call.inputs.current
     takes_json = getattr(hook, "takes_json", False)
     given = HookInput(
         hook.event,
@@ -38,8 +38,8 @@ def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | Non
         call.session.surface.surface_id,
     )
     result = None
-    if call.result is not None:
-        result = without_secrets(call, services, call.result.to_record())
+    if call.ending.result is not None:
+        result = without_secrets(call, services, call.ending.result.to_record())
         if not takes_json:  # what is passed on as JSON is copied by that
             result = _copy_record(result)
     return given if result is None and about is None else msgspec.structs.replace(given, result=result, **(about or {}))

@@ -26,16 +26,16 @@ OUTPUT_UPDATES = "output_updates"
 
 def spoiled(call: Call, hook: Hook, how: str) -> None:
     """A hook failed after the tool ran: the output is kept, and the result says so. A failure stays the failure it is."""
-    if call.stop is not None:
+    if call.ending.stop is not None:
         return
     message = f"the tool did its work, but the hook {hook.hook_id!r} after it failed ({how})"
-    call.result = _ended(call, Stop("partial_failure", message, "post_hook_failed"), "partial_succeeded")
+    call.ending.result = _ended(call, Stop("partial_failure", message, "post_hook_failed"), "partial_succeeded")
 
 
 def withheld(call: Call, stop: Stop) -> Stop:
     """A hook stopped the call after the tool ran: the model gets the reason, the output stays on record (AT-155)."""
     result = _ended(call, stop, "failed")
-    call.result = replace(
+    call.ending.result = replace(
         result,
         structured_content=None,
         native_output=_native(result),
@@ -48,17 +48,18 @@ def withheld(call: Call, stop: Stop) -> Stop:
 
 def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> Stop | None:
     """Show the model another output; the mapper runs once more for it, and the original is kept (AT-116, AT-157)."""
-    result = call.result
+    ending = call.ending
+    result = ending.result
     if updated is msgspec.UNSET or result is None:
         return None
-    call.is_plain_result = False
+    ending.is_plain_result = False
     call.notes = {**call.notes, OUTPUT_UPDATES: [*call.notes.get(OUTPUT_UPDATES, ()), hook.hook_id]}
     try:
         content, structured = _mapped_again(call, services, updated)
     except Unmappable as error:
         message = f"the output of {call.prepared.tool_id!r} as the hook {hook.hook_id!r} changed it {error}"
         return withheld(call, Stop("execution_failed", message, "result_mapping_failed"))
-    call.result = replace(
+    ending.result = replace(
         result,
         structured_content=structured,
         native_output=_native(result),
@@ -82,7 +83,7 @@ def _native(result: Result) -> Any:
 
 def _output(call: Call, updated: Any) -> Output:
     """In the form in which the tool gave it: content blocks for content blocks, a value for a value."""
-    gave_blocks = call.output is not None and call.output.content is not None
+    gave_blocks = call.ending.output is not None and call.ending.output.content is not None
     if gave_blocks and isinstance(updated, list) and all(isinstance(one, dict) and "type" in one for one in updated):
         return Output(content=tuple(updated))
     return Output(updated)
@@ -90,8 +91,8 @@ def _output(call: Call, updated: Any) -> Output:
 
 def _ended(call: Call, stop: Stop, status: ResultStatus) -> Result:
     """The result of a call that ran and ends with an error all the same."""
-    assert call.result is not None
-    call.stop = stop
-    call.is_plain_result = False
-    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
-    return replace(call.result, status=status, error=error, policy_refs=stop.policy_refs)
+    result = call.ending.require_result()
+    call.ending.stop = stop
+    call.ending.is_plain_result = False
+    error = tool_error(stop, has_run=call.ending.has_run, is_repeatable=call.prepared.is_repeatable)
+    return replace(result, status=status, error=error, policy_refs=stop.policy_refs)

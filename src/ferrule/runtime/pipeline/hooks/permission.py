@@ -26,23 +26,23 @@ from ferrule.runtime.pipeline.services import Services
 
 def denied(call: Call, ruling: Ruling, services: Services) -> Stop:
     """The stop of a ruling that says no."""
-    call.decisions += (Decision(ruling, services.now()),)
-    if call.permission_input is None:
-        call.permission_input = call.input
+    call.judge(Decision(ruling, services.now()))
+    if call.inputs.permission_input is None:
+        call.inputs.permission_input = call.inputs.current
     kind: Any = "policy_blocked" if ruling.is_policy_block else "permission_denied"
     return Stop(kind, ruling.message, policy_refs=ruling.policy_refs)
 
 
 def with_hook_words(call: Call, ruling: Ruling) -> Ruling:
     """The ruling after what hooks said before it: the strictest word counts."""
-    word, _, message = call.hook_permission.partition(":")
+    word, _, message = call.judgement.hook_permission.partition(":")
     if word == "deny" and ruling.behavior != "deny":
         return _by_hook(ruling, "deny", message)
     if word == "ask" and ruling.behavior == "allow":
         if call.session.surface.request.is_interactive:
             return _by_hook(ruling, "ask", message)
         return _by_hook(ruling, "deny", f"{message}; nobody can be asked here, so it is refused")
-    if call.hook_allows and not word and ruling.authoritative_hooks:
+    if call.judgement.hook_allows and not word and ruling.authoritative_hooks:
         return _allowed(call, ruling)
     return ruling
 
@@ -62,7 +62,7 @@ def _by_hook(ruling: Ruling, behavior: Any, message: str) -> Ruling:
 
 
 def _allowed(call: Call, ruling: Ruling) -> Ruling:
-    hook = next((hook for hook in call.hook_allows if hook in ruling.authoritative_hooks), None)
+    hook = next((hook for hook in call.judgement.hook_allows if hook in ruling.authoritative_hooks), None)
     if hook is None:
         return ruling
     ref = ruling.authoritative_hooks[hook]
@@ -85,7 +85,7 @@ def decision_hooks(call: Call, services: Services, step: Stop | Park | None) -> 
     hooks = chosen(call, services, "permission_decision")
     if not hooks:
         return None
-    about = {"decision": _decision(call.decisions[-1])}
+    about = {"decision": _decision(call.judgement.require_decision())}
     if isinstance(step, Stop):  # the answer is no already, whatever hooks make of it
         return run_hooks(Moment(call, services, lambda hook, output: None, lambda hook, how: None, about), hooks)
     return run_hooks(Moment(call, services, partial(_objected, call, services), blocked, about), hooks)
@@ -111,7 +111,7 @@ def _objected(call: Call, services: Services, hook: Hook, output: HookOutput) ->
         return stop
     reason = without_secrets(call, services, output.permission_reason)
     why = f": {reason}" if reason else ""
-    refs = call.decisions[-1].ruling.policy_refs
+    refs = call.judgement.require_decision().ruling.policy_refs
     return denied(call, Ruling("deny", f"the hook {hook.hook_id!r} says deny{why}", "hook", policy_refs=refs), services)
 
 

@@ -13,6 +13,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.infra.tasks import own_task, resolve
 from ferrule.model.failure import Stop
@@ -168,7 +170,8 @@ def _settled(moment: Moment, hook: Hook, started: int, said: Any) -> Stop | None
     if output.additional_context:
         origin = {"hook_id": hook.hook_id}
         blocks = without_secrets(call, services, output.additional_context)
-        call.hook_context += tuple({**block, "origin": origin} for block in blocks)
+        context = call.judgement.hook_context + tuple({**block, "origin": origin} for block in blocks)
+        call.judgement = replace(call.judgement, hook_context=context)
     return moment.taken(hook, output)
 
 
@@ -180,16 +183,17 @@ def _failed(moment: Moment, hook: Hook, started: int, how: str) -> Stop | None:
 
 def _note(call: Call, hook: Hook, started: int, outputs: tuple[dict[str, Any], ...]) -> None:
     matcher = getattr(hook, "matcher", None) or {}
-    call.hooks += (HookRun(hook.hook_id, hook.event, started, call.offset(), outputs, matcher),)
+    run = HookRun(hook.hook_id, hook.event, started, call.offset(), outputs, matcher)
+    call.judgement = replace(call.judgement, hooks=(*call.judgement.hooks, run))
 
 
 def hook_progress(call: Call, services: Services, hook_id: str, facts: dict[str, Any]) -> None:
     """Tell progress that a hook reported, like any other of the call. Raises BadProgress."""
-    live = call.live
+    live = call.flight.live
     if live is None:
         live = services.live.add(call, services)  # the runner lets go of it when the call has ended or waits
         live.task = own_task()
-        live.stage = "closing" if call.has_run else "opening"
+        live.stage = "closing" if call.ending.has_run else "opening"
     live.progress({**facts, "hook_id": hook_id})
 
 
@@ -198,9 +202,10 @@ def stopped_by(call: Call, services: Services, hook: Hook, output: HookOutput) -
     if output.stop is None:
         return None
     reason, code = without_secrets(call, services, (output.stop, output.stop_code))
-    call.hook_stop = {"reason": reason, "hook_id": hook.hook_id, "continue": False}
+    hook_stop = {"reason": reason, "hook_id": hook.hook_id, "continue": False}
+    call.judgement = replace(call.judgement, hook_stop=hook_stop)
     did = "stopped the call"
-    if call.has_run:  # whoever reads that it was stopped would make it once more
+    if call.ending.has_run:  # whoever reads that it was stopped would make it once more
         did = "withheld what the tool gave; the tool did its work"
     return Stop("hook_blocked", f"the hook {hook.hook_id!r} {did}: {reason}", code)
 
@@ -214,7 +219,7 @@ def blocked(hook: Hook, how: str) -> Stop:
 async def persistence_hooks(call: Call, services: Services, persistence: dict[str, Any]) -> Stop | None:
     """Run the hooks of `result_persistence`; `persistence` is the record of the decision about the result's bytes.
 
-    Gives a stop when a hook withholds the result: `call.result` is then what may be told, and its bytes should not be
+    Gives a stop when a hook withholds the result: `call.ending.result` is then what may be told, and its bytes should not be
     stored where the model can fetch them.
     """
     hooks = chosen(call, services, "result_persistence")

@@ -20,16 +20,17 @@ from ferrule.runtime.pipeline.services import Services
 
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
-    if call.surfacing is not None:
-        return _after_surfacing(call, services, call.surfacing)
-    stop, output, prepared = call.stop, call.output, call.prepared
-    if call.live is not None:
-        call.live.hush()
+    flight, ending, prepared = call.flight, call.ending, call.prepared
+    if flight.surfacing is not None:
+        return _after_surfacing(call, services, flight.surfacing)
+    stop, output = ending.stop, ending.output
+    if flight.live is not None:
+        flight.live.hush()
     if output is not None and output.context_modifiers:
         settle_modifiers(call)
-    if call.batch is not None and call.has_run:
+    if flight.batch is not None and ending.has_run:
         call.enter("yielded")
-    call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
+    call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=ending.has_run))
     # Of a call of a known tool that does more than read, the refusal is on disk too before anybody is told.
     is_action = not prepared.traits.is_read_only and prepared.entry is not None
     if is_action or call.recorded is not None or call.key is not None or not services.records_behind:
@@ -75,10 +76,10 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
     opened = await services.store.find_open(call.invocation_id)
     if opened is None or opened.state != "running":
         return None
-    assert call.stop is not None  # whatever is in doubt does not run
     call.has_rows(opened.seq, opened.state)
     call.state = "running"
-    call.enter(last_state(call.stop, now=call.state, has_run=call.has_run))
+    stop = call.ending.require_stop()  # whatever is in doubt does not run
+    call.enter(last_state(stop, now=call.state, has_run=call.ending.has_run))
     condition = Condition(states=frozenset({opened.state}), seq=opened.seq)
     return await services.store.commit(last_row(call, services), condition)
 
@@ -86,12 +87,13 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
 def untold(call: Call, services: Services, error: LedgerError) -> None:
     """The call ended, but its end is not on record: nobody may take it for a success (promise 2). Once it can be written, a
     person is asked how it ended."""
+    ending = call.ending
     if call.recorded is not None:
         services.live.unrecorded.add(call.invocation_id)
-    call.stop = Stop(
-        "dependency_unavailable" if not call.has_run else "execution_failed",
+    ending.stop = Stop(
+        "dependency_unavailable" if not ending.has_run else "execution_failed",
         f"how the call ended could not be recorded, so it is not told; look at 'ferrule pending' later: {error}",
         "outcome_not_recorded",
-        recoverability="not_recoverable" if call.has_run else "retry_later",
+        recoverability="not_recoverable" if ending.has_run else "retry_later",
     )
-    call.result = stopped_result(call, services)
+    ending.result = stopped_result(call, services)

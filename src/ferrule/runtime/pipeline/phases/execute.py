@@ -43,10 +43,10 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         ticket = services.breakers.admit(prepared.upstream)
         if isinstance(ticket, Stop):
             return ticket
-        call.ticket = ticket
+        call.flight.ticket = ticket
     if call.state != "running":
         call.enter("running")
-    call.has_run = True
+    call.ending.has_run = True
     run = prepared.run
     if run is None:
         return prepared.unready
@@ -60,20 +60,20 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         services.budgets.of(prepared.tool_id).earn()
     try:
         is_plain = prepared.mask is None and context is NO_CONTEXT
-        output = run(call.arguments, context) if is_plain else _known_to_run(call, run, context)
+        output = run(call.inputs.require_arguments(), context) if is_plain else _known_to_run(call, run, context)
     except ExecutionFailed as failed:
         if prepared.retry is NO_RETRIES:
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     kind = type(output)
     if kind is CoroutineType or (kind not in _VALUES and isawaitable(output)):
-        in_place = prepared.route.in_place
-        if in_place == "from_first_step" and call.deadline is None and kind is CoroutineType:
+        in_place, deadline = prepared.route.in_place, call.flight.deadline
+        if in_place == "from_first_step" and deadline is None and kind is CoroutineType:
             if own_task() is None:
                 return _begun_later(call, services, context, output)
             return _begun(call, services, context, output)
         live = _live(call, services, context)
-        if in_place == "always" or (in_place != "never" and call.deadline is None):
+        if in_place == "always" or (in_place != "never" and deadline is None):
             return _in_place(call, services, live, output)
         running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
         return supervised(call, services, live, running, output)
@@ -86,7 +86,7 @@ def _begun(
     call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
 ) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Make the first step of a tool that only reads. One that has its answer then need not be in flight for it."""
-    live = None if call.live is None else _live(call, services, context)
+    live = None if call.flight.live is None else _live(call, services, context)
     before = RUNNING.set(call)
     try:
         waited = running.send(None)
@@ -109,8 +109,8 @@ async def _begun_later(
     call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
 ) -> Stop | Park | Detached | None:
     """The same for a call that has no task yet: a tool may need one from its first step on."""
-    if call.live is not None and call.live.is_stopped_early:
-        return throw_away(call, call.live, running)
+    if call.flight.live is not None and call.flight.live.is_stopped_early:
+        return throw_away(call, call.flight.live, running)
     said = _begun(call, services, context, running)
     return await said if isinstance(said, Awaitable) else said
 
@@ -119,7 +119,7 @@ def _known_to_run(call: Call, run: Run, context: Context) -> Any:
     """Run a tool that has secrets of its own, or may have, so that what it logs can be looked through for them."""
     before = RUNNING.set(call)
     try:
-        return run(call.arguments, context)
+        return run(call.inputs.require_arguments(), context)
     finally:
         RUNNING.reset(before)
 
@@ -137,7 +137,7 @@ async def _in_place(
         except ExecutionFailed as failed:
             output = await again(call, services, live.context or NO_CONTEXT, failed)
         if type(output) is Output and output.stream is not None:
-            async with asyncio.timeout_at(call.deadline):
+            async with asyncio.timeout_at(call.flight.deadline):
                 output = await whole_output(call, services, _given(output))
     except TimeoutError:
         return stopped_by(call, Cancel("timeout", "its output did not come in time"))
@@ -160,7 +160,7 @@ async def _given(output: Output) -> Output:
 
 
 def _live(call: Call, services: Services, context: Context) -> Live:
-    live = call.live
+    live = call.flight.live
     if live is None:
         live = services.live.add(call, services)
         live.task = own_task()
@@ -176,13 +176,14 @@ NO_CONTEXT = Context("", "", None, "")
 
 
 def _context(call: Call, services: Services) -> Context:
+    flight = call.flight
     request, options = call.session.surface.request, call.options
     context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)
     context.values = call.session.values
     context.run_id, context.is_confined = request.run_id, call.session.surface.is_confined
-    context.wire = call.live if call.live is not None else services.live.add(call, services)
-    if options is not NO_OPTIONS or call.deadline is not None:
-        context.deadline = call.deadline
+    context.wire = flight.live if flight.live is not None else services.live.add(call, services)
+    if options is not NO_OPTIONS or flight.deadline is not None:
+        context.deadline = flight.deadline
         context.idempotency_key = options.idempotency_key
         context.native_call_id = options.native_call_id
         context.client = options.client

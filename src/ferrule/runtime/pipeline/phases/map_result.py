@@ -29,11 +29,11 @@ _NOTHING = {"status": "empty"}
 
 def map_result(call: Call, services: Services) -> None:
     """Adds the result. Output that does not fit its schema is a failure of mapping, not passed on in silence (AT-87)."""
-    output = call.output
-    if call.stop is not None:
+    ending = call.ending
+    if ending.stop is not None:
         _map_stopped(call, services)
         return
-    assert output is not None  # `execute` adds it, or stops the call
+    output = ending.require_output()
     try:
         content, structured = mapped(output)
         validator = call.prepared.validates_output
@@ -51,14 +51,14 @@ def map_result(call: Call, services: Services) -> None:
         if (
             call.prepared.traits.keeping is None
             and call.options is NO_OPTIONS
-            and not call.mutations
+            and not call.inputs.mutations
             and (not call.notes or call.notes.keys() <= _BESIDE)
-            and (call.is_bare or _is_plain(output))
+            and (ending.is_bare or _is_plain(output))
         ):
-            call.is_plain_result = True
-            call.result = result
+            ending.is_plain_result = True
+            ending.result = result
             return
-        call.result = _mapped_fully(call, services, result)
+        ending.result = _mapped_fully(call, services, result)
     except Unmappable as problem:
         _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must mend it")
 
@@ -88,17 +88,17 @@ def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
         native_call_id=call.options.native_call_id,
         summary=_MISFIT if "output_mismatch" in call.notes else None,
     )
-    assert call.output is not None
-    return with_references(result, call, call.output)
+    return with_references(result, call, call.ending.require_output())
 
 
 def _map_stopped(call: Call, services: Services) -> None:
     """A call that failed keeps what it achieved, and what that refers to (AT-274)."""
-    output = call.output
-    call.result = stopped_result(call, services, output)
+    ending = call.ending
+    output = ending.output
+    ending.result = stopped_result(call, services, output)
     if output is not None:
         try:
-            call.result = with_references(call.result, call, output)
+            ending.result = with_references(ending.result, call, output)
         except Unmappable:
             return
 
@@ -116,6 +116,7 @@ def _misfit(call: Call, services: Services, validator: Any, value: Any) -> None:
 
 
 def _fail(call: Call, services: Services, message: str) -> None:
-    call.stop = Stop("execution_failed", message, "result_mapping_failed")
-    call.output = None  # whatever it was, it cannot be told
-    call.result = stopped_result(call, services)
+    ending = call.ending
+    ending.stop = Stop("execution_failed", message, "result_mapping_failed")
+    ending.output = None  # whatever it was, it cannot be told
+    ending.result = stopped_result(call, services)

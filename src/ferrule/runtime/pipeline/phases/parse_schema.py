@@ -17,21 +17,22 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
         return None
     if call.recorded is not None:
         return _again(call, prepared.arguments)
-    arguments, given = prepared.arguments, call.model_input
+    arguments, inputs = prepared.arguments, call.inputs
+    given = inputs.model_input
     parsed = arguments.parse_exact(given) if call.options.is_exact else arguments.parse(given)
     if isinstance(parsed, Problem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
-    call.arguments = parsed.arguments
+    inputs.arguments = parsed.arguments
     for change in parsed.changes:  # what was mended is on record
         mutation = Mutation(change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason)
-        call.mutate(mutation, parsed.arguments, parsed.encoded)
+        inputs.mutate(mutation, parsed.arguments, parsed.encoded)
     return None
 
 
 def _again(call: Call, arguments: Arguments) -> Stop | None:
     """A call that waited: what would run must still fit, as the schema is now and as an approver may have edited it."""
-    parsed = arguments.parse_runtime(call.input)
+    parsed = arguments.parse_runtime(call.inputs.current)
     if isinstance(parsed, Problem):
         return Stop("schema_validation_failed", parsed.message, parsed.code, state="validation_failed")
-    call.arguments = parsed.arguments
+    call.inputs.arguments = parsed.arguments
     return None

@@ -17,7 +17,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ApprovalRequest, binding_of, sealed
 from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
-from ferrule.runtime.pipeline.call import Call, Park
+from ferrule.runtime.pipeline.call import Call, Park, Recorded
 from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
 from ferrule.runtime.pipeline.hooks.runs import chosen, wants
 from ferrule.runtime.pipeline.rows import clean_ruling
@@ -27,26 +27,27 @@ from ferrule.runtime.pipeline.session import Prepared
 
 def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
     """Adds the decision and the permission input. Stops with `permission_denied`, `policy_blocked`; parks on `ask`."""
+    inputs = call.inputs
     prepared = call.prepared
-    if prepared.told_by_header is not None and not call.hook_permission:
-        call.permission_input = call.call_input
+    if prepared.told_by_header is not None and not call.judgement.hook_permission:
+        inputs.permission_input = inputs.call_input
         if not services.hooks or not chosen(call, services, "permission_decision"):
             return None
         return _settle(call, prepared.told_by_header, services)
-    call.permission_input = call.input
+    inputs.permission_input = inputs.current
     if prepared.fixed is not None:
         return _settle(call, prepared.fixed, services)
     return _decided(call, services, prepared)
 
 
 async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop | Park | None:
-    assert prepared.entry is not None and prepared.program is not None  # resolve_tool saw to it
-    arguments = msgspec.json.decode(call.input)
-    facts, failures = services.call_facts(prepared.entry.tool, arguments, services.classifiers)
+    program = prepared.require_program()
+    arguments = msgspec.json.decode(call.inputs.current)
+    facts, failures = services.call_facts(prepared.require_entry().tool, arguments, services.classifiers)
     if failures:
         call.notes = {**call.notes, "facts_unknown": failures}
     try:
-        said: Any = prepared.program.decide(Judged(arguments, facts, services.now()))
+        said: Any = program.decide(Judged(arguments, facts, services.now()))
         ruling: Ruling = await said if isawaitable(said) else said
     except Exception as error:
         kind = type(error).__name__
@@ -78,19 +79,19 @@ def _gone_on(call: Call, step: Stop | Park | None) -> Stop | Park | None:
 
 def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
     if ruling.behavior == "allow":
-        call.decisions += (Decision(ruling, services.now()),)
+        call.judge(Decision(ruling, services.now()))
         return None
     if ruling.behavior == "deny":
         return denied(call, ruling, services)
-    if call.recorded is not None and call.recorded.request is not None:
-        return _answered(call, ruling, services)
+    recorded = call.recorded
+    if recorded is not None and recorded.request is not None:
+        return _answered(call, recorded, recorded.request, ruling, services)
     return _asked(call, ruling, services)
 
 
 def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
     """The question to a person. Its binding is what an answer will hold for."""
-    entry = call.prepared.entry
-    assert entry is not None
+    entry = call.prepared.require_entry()
     ruling = clean_ruling(call, services, ruling)
     now = services.wall()
     expires_at = expiry(ruling.requirement, now)
@@ -115,15 +116,14 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
         rule_refs=ruling.rule_refs,
         suggested_updates=ruling.suggested_updates,
     )
-    call.decisions += (Decision(ruling, now, expires_at=expires_at),)
+    call.judge(Decision(ruling, now, expires_at=expires_at))
     return Park(sealed(services.sealing.secret, asked))
 
 
-def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
+def _answered(
+    call: Call, recorded: Recorded, asked: ApprovalRequest, ruling: Ruling, services: Services
+) -> Park | None:
     """Whether the answers that were given settle the ask of this moment; if not, it is asked anew."""
-    recorded = call.recorded
-    assert recorded is not None and recorded.request is not None
-    asked = recorded.request
     binding = _binding(call, services, asked.expires_at)
     why_not = None if ruling.requirement == asked.requirement else "other people must be asked now"
     why_not = why_not or services.unsatisfied(
@@ -136,8 +136,8 @@ def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
     given = Ruling("allow", f"approved by {last.by}", "permission_prompt_tool", rule_refs=asked.rule_refs)
     is_edited = any(answer.edited_input is not None for answer in recorded.answers)
     if is_edited:  # what was asked about and what runs stay apart (AT-75)
-        call.permission_input = recorded.asked_about or call.model_input
-    call.decisions += (Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason),)
+        call.inputs.permission_input = recorded.asked_about or call.inputs.model_input
+    call.judge(Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason))
     return None
 
 
@@ -148,7 +148,7 @@ def _binding(call: Call, services: Services, expires_at: int) -> bytes:
         services.sealing.secret,
         invocation_id=call.invocation_id,
         tool_digest=entry.digest if entry is not None else "",
-        call_input=call.input,
+        call_input=call.inputs.current,
         principal=request.principal,
         agent=request.agent,
         expires_at=expires_at,

@@ -24,18 +24,19 @@ _APART = b"\xff\xfe\xff\xfe"
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
-    result = call.result
+    ending = call.ending
+    result = ending.result
     if (
-        call.is_plain_result
+        ending.is_plain_result
         and result is not None
         and call.prepared.mask is None
         and len(result.content[0]["text"]) <= services.inline_chars
         and not call.secrets
     ):
-        plain = call.payload = _plain(call, services, result)
+        plain = ending.payload = _plain(call, services, result)
         if plain is not None:
             return None
-    payload = call.payload = inputs_of(call, services)
+    payload = ending.payload = inputs_of(call, services)
     if result is None:
         return None
     redact(call, services)
@@ -48,14 +49,15 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
 
 def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
-    notes, redactor, given = call.notes, services.redactor, call.model_input
+    inputs = call.inputs
+    notes, redactor, given = call.notes, services.redactor, inputs.model_input
     try:
         packed = packed_plain(result.content, result.structured_content)
         refs = _encode(notes["native_refs"]) if "native_refs" in notes else b""
     except (TypeError, ValueError, OverflowError):
         return None
     is_idle = redactor is None or redactor.is_idle
-    is_same = call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given)
+    is_same = call.recorded is None and inputs.call_input is None and (is_idle or b"\\" not in given)
     if redactor is not None and not is_idle:
         # Where nothing changed on the way, and without escapes, texts stand in the input as they are: one look is enough.
         told = given + _APART + packed if is_same else packed
@@ -66,7 +68,7 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     else:
         payload = inputs_of(call, services)
         payload.result = packed
-    call.clean_notes = notes
+    call.ending.clean_notes = notes
     return payload
 
 
@@ -78,13 +80,12 @@ async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) 
 
 
 def _pack(call: Call, payload: Payload) -> None:
-    result = call.result
-    assert result is not None
+    result = call.ending.require_result()
     try:
         payload.result = packed(result)
     except UnicodeEncodeError:
         shown = result.model_facing_content
-        call.result = result = replace(
+        call.ending.result = result = replace(
             result, content=repaired(result.content), model_facing_content=None if shown is None else repaired(shown)
         )
         payload.result = packed(result)

@@ -24,7 +24,7 @@ def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds hook notes and perhaps another view of the result. A hook that fails marks it as a partial failure (AT-158)."""
     if not services.hooks:
         return None
-    event: HookEvent = "post_tool_use" if call.stop is None else "post_tool_use_failure"
+    event: HookEvent = "post_tool_use" if call.ending.stop is None else "post_tool_use_failure"
     hooks = chosen(call, services, event)
     if not hooks:
         attach_context(call)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from functools import partial
 
+from msgspec.structs import replace
+
 from ferrule.contracts.hook import Hook, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
@@ -33,12 +35,13 @@ def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> St
     if stop is not None:
         return stop
     if output.permission == "allow":
-        call.hook_allows += (hook.hook_id,)
-    elif output.permission is not None and not call.hook_permission.startswith("deny"):
+        call.judgement = replace(call.judgement, hook_allows=(*call.judgement.hook_allows, hook.hook_id))
+    elif output.permission is not None and not call.judgement.hook_permission.startswith("deny"):
         reason = without_secrets(call, services, output.permission_reason)
         why = f": {reason}" if reason else ""
-        if output.permission == "deny" or not call.hook_permission:
-            call.hook_permission = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
+        if output.permission == "deny" or not call.judgement.hook_permission:
+            word = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
+            call.judgement = replace(call.judgement, hook_permission=word)
     if output.updated_input is None:
         return None
     return change_input(call, output.updated_input, "hook", hook.hook_id)

@@ -9,9 +9,10 @@ from ferrule.runtime.pipeline.services import Services
 
 def prepare_observable_input(call: Call, services: Services) -> Stop | None:
     """Adds the observable input, where it is another one than the input itself. `model_input` stays as it is."""
+    inputs = call.inputs
     mask = call.prepared.mask
     if mask is not None:
-        call.observable_input = mask.masked(call.input)
-    elif call.call_input is not None:
-        call.observable_input = call.call_input
+        inputs.observable_input = mask.masked(inputs.current)
+    elif inputs.call_input is not None:
+        inputs.observable_input = inputs.call_input
     return None

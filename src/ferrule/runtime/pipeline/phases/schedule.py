@@ -27,31 +27,31 @@ from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, Queu
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
     """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
-    lane, turn, options = call.session.lane, call.prepared.route.turn, call.options
+    lane, turn, options, flight = call.session.lane, call.prepared.route.turn, call.options, call.flight
     if (
         turn != "in_line"
         and options is NO_OPTIONS
-        and call.place is None
-        and call.parent is None
+        and flight.place is None
+        and flight.parent is None
         and call.recorded is None
         and services.records_behind
         and (lane.slip_in() if turn == "beside" else lane.slip_in_alone())
     ):  # it runs right now, needs no place for it, and nothing has to be arranged
-        call.slipped = lane
+        flight.slipped = lane
         if call.prepared.traits.timeout_seconds is not None:
             limit_time(call)
         return None
     given = options.timeout_seconds
     if given is not None:
         spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a call's deadline
-        call.deadline = asyncio.get_running_loop().time() + given - spent
+        flight.deadline = asyncio.get_running_loop().time() + given - spent
     try:
         place = _entered(call, services)
     except QueueFull as full:
         return Stop("rate_limited", str(full), "queue_full", retry_after=1.0)
     except Deadlock as locked:
         return Stop("execution_failed", str(locked), "deadlock")
-    call.place = place
+    flight.place = place
     if place.state == "waiting":
         return _in_turn(call, services, place)
     return _started(call, services)
@@ -59,10 +59,10 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
 
 def limit_time(call: Call) -> None:
     """Have the tool's own time begin. It counts from the call's turn: waiting is not the tool's doing."""
-    own = call.prepared.traits.timeout_seconds
+    own, flight = call.prepared.traits.timeout_seconds, call.flight
     if own is not None:
         end = asyncio.get_running_loop().time() + own
-        call.deadline = end if call.deadline is None else min(end, call.deadline)
+        flight.deadline = end if flight.deadline is None else min(end, flight.deadline)
 
 
 def _entered(call: Call, services: Services) -> Place:
@@ -72,16 +72,15 @@ def _entered(call: Call, services: Services) -> Place:
         claim = _claim(call, services)
     if call.options.priority:
         claim = msgspec.structs.replace(claim, priority=call.options.priority)
-    parent = call.parent
-    return call.session.lane.enter(claim, call.place, parent=None if parent is None else place_of(parent))
+    parent = call.flight.parent
+    return call.session.lane.enter(claim, call.flight.place, parent=None if parent is None else place_of(parent))
 
 
 def _claim(call: Call, services: Services) -> Claim:
     """What the scheduler wants to know, worked out for this very input and recorded with the call (AT-159)."""
     prepared, policy = call.prepared, call.session.lane.policy
-    assert prepared.entry is not None  # resolve_tool stopped the call otherwise
-    arguments = msgspec.json.decode(call.input)
-    facts, failures = services.call_facts(prepared.entry.tool, arguments, services.classifiers)
+    arguments = msgspec.json.decode(call.inputs.current)
+    facts, failures = services.call_facts(prepared.require_entry().tool, arguments, services.classifiers)
     claim = claim_of(
         prepared.tool_id,
         facts,
@@ -93,7 +92,7 @@ def _claim(call: Call, services: Services) -> Claim:
     noted = {"facts_unknown": failures} if failures else {}
     shown = None
     if claim.locks:  # their keys hold members of the input
-        seen = msgspec.json.decode(storable(call.input, prepared.mask, services.redactor))
+        seen = msgspec.json.decode(storable(call.inputs.current, prepared.mask, services.redactor))
         shown = prepared.locks.keys(seen)
     call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy, shown_locks=shown)}
     return claim
@@ -101,7 +100,8 @@ def _claim(call: Call, services: Services) -> Claim:
 
 async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | Again | None:
     """Wait for the call's turn, no longer than its caller does."""
-    live = call.live or services.live.add(call, services)
+    flight = call.flight
+    live = flight.live or services.live.add(call, services)
     if live.task is None:
         live.task = asyncio.current_task()
     if live.cancel is not None:
@@ -111,18 +111,18 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
         call.enter("queued")
     since = call.offset()
     try:
-        if call.deadline is None:
+        if flight.deadline is None:
             await place.turn()
         else:
-            async with asyncio.timeout_at(call.deadline):
+            async with asyncio.timeout_at(flight.deadline):
                 await place.turn()
     except QueueLeft:
         return stopped_by(call, live.cancel or Cancel())
     except TimeoutError:
         return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
-    if call.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after it
-        await uncancelled(asyncio.wait({call.surfacing}))
+    if flight.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after
+        await uncancelled(asyncio.wait({flight.surfacing}))
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
     asked = call.recorded.request if call.recorded is not None else None
@@ -146,7 +146,7 @@ def _refused_key(call: Call, services: Services) -> Stop | None:
 def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     prepared = call.prepared
     limit_time(call)
-    if call.deadline is not None and asyncio.get_running_loop().time() >= call.deadline:
+    if call.flight.deadline is not None and asyncio.get_running_loop().time() >= call.flight.deadline:
         return stopped_by(call, Cancel("timeout", "its time was over before it could begin"))
     stop = take(call)
     if stop is not None:

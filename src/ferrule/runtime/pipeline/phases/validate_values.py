@@ -44,7 +44,9 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
     if prepared.preflight is None:
         return None
     if prepared.traits.denies_before_io and prepared.program is not None:
-        facts, _ = services.call_facts(_tool(call), call.arguments, services.classifiers)
+        facts, _ = services.call_facts(
+            prepared.require_entry().tool, call.inputs.require_arguments(), services.classifiers
+        )
         ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
         if ruling is not None:
             stop = denied(call, ruling, services)
@@ -65,10 +67,4 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
 
 def _copy(call: Call) -> Any:
     """A copy of the arguments: a check that edits what it was handed changes nothing."""
-    return msgspec.json.decode(call.input)
-
-
-def _tool(call: Call) -> Any:
-    entry = call.prepared.entry
-    assert entry is not None  # resolve_tool stopped the call otherwise
-    return entry.tool
+    return msgspec.json.decode(call.inputs.current)

@@ -33,22 +33,26 @@ from ferrule.runtime.pipeline.services import Services
 
 def attach_context(call: Call) -> None:
     """Put what hooks said so far into the result: context after the tool's own content, and a stop beside it."""
-    result = call.result
-    if result is None or (not call.hook_context and call.hook_stop is None):
+    judgement = call.judgement
+    result = call.ending.result
+    if result is None or (not judgement.hook_context and judgement.hook_stop is None):
         return
-    call.is_plain_result = False
-    call.result = with_hooks(result, call)
+    call.ending.is_plain_result = False
+    call.ending.result = with_hooks(result, call)
 
 
 def with_hooks(result: Result, call: Call) -> Result:
     """The result with the context and the stop of its call's hooks. Done again, it stays the same."""
-    context = call.hook_context
+    judgement = call.judgement
+    context = judgement.hook_context
     if not context:
-        return result if call.hook_stop is None else replace(result, hook_stop=call.hook_stop)
+        return result if judgement.hook_stop is None else replace(result, hook_stop=judgement.hook_stop)
     seen = result.content if result.model_facing_content is None else result.model_facing_content
     known = len(result.additional_context)
     own = seen[:-known] if known and seen[-known:] == result.additional_context else seen
-    return replace(result, model_facing_content=own + context, additional_context=context, hook_stop=call.hook_stop)
+    return replace(
+        result, model_facing_content=own + context, additional_context=context, hook_stop=judgement.hook_stop
+    )
 
 
 _encode = msgspec.json.encode
@@ -62,14 +66,13 @@ EMPTY_CONTENT: Blocks = ({"type": "text", "text": _EMPTY_TEXT, "empty": True},)
 
 def stopped_result(call: Call, services: Services, output: Output | None = None) -> Result:
     """The result of a call that was stopped, with whatever it achieved before."""
-    stop = call.stop
-    assert stop is not None
+    stop = call.ending.require_stop()
     if call.prepared.mask is not None or len(stop.message) > _LONGEST_MESSAGE:
         # A tool's own words may repeat what it was given; and what is cut off would be half a secret, which nobody finds.
-        stop = call.stop = replace(stop, message=without_secrets(call, services, stop.message))
+        stop = call.ending.stop = replace(stop, message=without_secrets(call, services, stop.message))
     if len(stop.message) > _LONGEST_MESSAGE:
-        stop = call.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
-    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
+        stop = call.ending.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
+    error = tool_error(stop, has_run=call.ending.has_run, is_repeatable=call.prepared.is_repeatable)
     content, structured = _achieved(output) if output is not None else ((), None)
     result = Result(
         invocation_id=call.invocation_id,
@@ -78,7 +81,7 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
         content=content or ({"type": "text", "text": stop.message},),
         structured_content=structured,
         error=error,
-        input_mutations=mutation_notes(call) if call.mutations else (),
+        input_mutations=mutation_notes(call) if call.inputs.mutations else (),
         native_call_id=call.options.native_call_id,
         policy_refs=stop.policy_refs,
         abort_reason=call.notes.get("abort_reason"),
@@ -123,13 +126,13 @@ def mutation_notes(call: Call) -> tuple[MutationNote, ...]:
     stem = call.invocation_id.replace("inv_", "mut_", 1)
     return tuple(
         MutationNote(f"{stem}.{number}", mutation.source_type, mutation.source_ref, mutation.changed_fields)
-        for number, mutation in enumerate(call.mutations)
+        for number, mutation in enumerate(call.inputs.mutations)
     )
 
 
 def _status(stop: Stop, call: Call) -> ResultStatus:
     from_table = MEANINGS[stop.error_class].status
-    return "failed" if from_table == "denied" and call.has_run else from_table
+    return "failed" if from_table == "denied" and call.ending.has_run else from_table
 
 
 def mapped(output: Output) -> tuple[Blocks, Any]:

@@ -41,7 +41,8 @@ def redacting(call: Call, services: Services) -> RedactingStream | None:
 
 def redact(call: Call, services: Services) -> None:
     """Replace the call's result by one without secrets, and note what was taken out, by name."""
-    result = call.result
+    ending = call.ending
+    result = ending.result
     secrets, redactor = secrets_of(call), services.redactor
     rules = (call.prepared.traits.keeping or NO_KEEPING).rules
     if result is None or not (secrets or rules is not None or (redactor is not None and not redactor.is_idle)):
@@ -69,14 +70,14 @@ def redact(call: Call, services: Services) -> None:
     if error is not None:
         message, code, native = words
         changed["error"] = replace(error, message=message, error_code=code, native_error_ref=native)
-        if call.stop is not None:  # what is made of it later has no secret either
-            stop = call.stop
-            call.stop = replace(stop, message=message, code=stop.code and code, native_error_ref=native)
+        if ending.stop is not None:  # what is made of it later has no secret either
+            stop = ending.stop
+            ending.stop = replace(stop, message=message, code=stop.code and code, native_error_ref=native)
     changed["input_mutations"] = tuple(
         replace(note, changed_fields=tuple(each)) for note, each in zip(notes, fields_of_notes, strict=True)
     )
-    call.is_plain_result = False
-    call.result = replace(result, redaction_state="partial", **changed)
+    ending.is_plain_result = False
+    ending.result = replace(result, redaction_state="partial", **changed)
     call.notes = {**call.notes, "redaction_state": "partial", "redactions": sorted(set(found))}
     if natives is not None:
         call.notes["native_refs"] = natives
@@ -113,7 +114,7 @@ def _ruled(result: Result, rules: OutputRules, call: Call, found: list[str]) -> 
     structured = rules.texts(structured)
     content = result.content
     if masked or structured != result.structured_content:
-        gave_blocks = call.output is not None and call.output.content is not None
+        gave_blocks = call.ending.output is not None and call.ending.output.content is not None
         text = {"type": "text", "text": msgspec.json.encode(structured).decode()}
         content = scrub(content, masked) if gave_blocks else (text,)
     content = rules.texts(content)
