@@ -19,7 +19,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
-from ferrule.runtime.pipeline.call_parts import Inputs
+from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.session import Session
@@ -168,7 +168,7 @@ class SurfaceHandle:
         services = self._app.services
         now, tick = services.now(), services.tick
         call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
-        call = Call(call_id, name, session, Inputs(written), now, tick(), tick, options, "planned", [0], [])
+        call = Call(call_id, name, session, CallInputs(written), now, tick(), tick, options, "planned", [0], [])
         parent = RUNNING.get()
         if parent is not None:
             call.flight.parent = parent

@@ -10,7 +10,7 @@ import pytest
 from ferrule.model.journal import Mutation
 from ferrule.model.lifecycle import IllegalTransition
 from ferrule.runtime.pipeline.call import Call, CallOptions, Recorded, place_of
-from ferrule.runtime.pipeline.call_parts import Flight, Inputs
+from ferrule.runtime.pipeline.call_parts import CallFlight, CallInputs
 from tests.runtime.pipeline.overtime import ended, overtime
 from tests.spec.scene import played
 
@@ -31,7 +31,7 @@ async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
 def planned(**said: Any) -> Call:
     """A call that was planned just now, by a clock that goes on by one with each look at it."""
     session: Any = None
-    return Call("inv_1", "look", session, Inputs(b"{}"), 0, 0, count(1).__next__, states=[], phases=[], **said)
+    return Call("inv_1", "look", session, CallInputs(b"{}"), 0, 0, count(1).__next__, states=[], phases=[], **said)
 
 
 def test_a_call_goes_only_where_its_state_leads_and_leaves_a_trace() -> None:
@@ -63,8 +63,8 @@ def test_a_call_that_waited_goes_on_where_its_tool_left_off() -> None:
 
 def test_a_call_that_has_ended_has_no_place_for_others() -> None:
     place: Any = object()
-    assert place_of(planned(state="running", flight=Flight(place=place))) is place
-    assert place_of(planned(state="succeeded", flight=Flight(place=place))) is None
+    assert place_of(planned(state="running", flight=CallFlight(place=place))) is place
+    assert place_of(planned(state="succeeded", flight=CallFlight(place=place))) is None
 
 
 @pytest.mark.parametrize(("limit", "is_hurried"), [(None, False), (0.5, True), (float("nan"), True)])

@@ -103,4 +103,4 @@ def test_denials_before_anything_is_probed_are_asked_for_in_either_place() -> No
 def test_a_tool_without_an_output_schema_has_no_validator() -> None:
     assert ToolTraits().output_validator(made()) is None
     validator = ToolTraits().output_validator(made(output_schema={"type": "integer"}))
-    assert validator.is_valid(7) and not validator.is_valid("7")
+    assert validator is not None and validator.is_valid(7) and not validator.is_valid("7")

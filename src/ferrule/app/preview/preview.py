@@ -20,8 +20,9 @@ from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.runtime.pipeline.arguments.validation import Parsed
 from ferrule.runtime.pipeline.phases.check_schema_loaded import not_loaded
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import Prepared, Session
+from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.policy.program import RuleProgram
@@ -96,8 +97,7 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
     changed = tuple(dict.fromkeys(field for change in parsed.changes for field in change.changed_fields))
     if prepared.unready is not None:
         return _stopped(prepared.unready, changed_fields=changed)
-    entry, program = prepared.entry, prepared.program
-    assert entry is not None and program is not None  # it was found
+    entry, program = prepared.require_entry(), prepared.require_program()
     copy = msgspec.json.decode(msgspec.json.encode(parsed.arguments))
     found = await _preview_call(entry, lambda: program, copy, services.now(), services.classifiers)
     return msgspec.structs.replace(_without_secrets(found, prepared, services, copy), changed_fields=changed)

@@ -46,8 +46,9 @@ from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.value import JsonValue
-from ferrule.runtime.pipeline.call_parts import UNJUDGED, Ending, Flight, Inputs, Judgement
-from ferrule.runtime.pipeline.session import UNRESOLVED, Prepared, Session
+from ferrule.runtime.pipeline.call_parts import UNJUDGED, CallEnding, CallFlight, CallInputs, CallJudgement
+from ferrule.runtime.pipeline.prepared import UNRESOLVED, Prepared
+from ferrule.runtime.pipeline.session import Session
 
 if TYPE_CHECKING:
     from ferrule.runtime.pipeline.services import Services
@@ -140,7 +141,7 @@ class Call(msgspec.Struct, gc=False):
     tool_name: str
     """As the caller wrote it."""
     session: Session
-    inputs: Inputs
+    inputs: CallInputs
     created_at: int
     """Microseconds since 1970."""
     origin: int
@@ -162,9 +163,9 @@ class Call(msgspec.Struct, gc=False):
     """The idempotency key, scoped, and the input's digest."""
     secrets: frozenset[str] = frozenset()
     """Values its tool asked to keep out of everything."""
-    judgement: Judgement = UNJUDGED
-    flight: Flight = msgspec.field(default_factory=Flight)
-    ending: Ending = msgspec.field(default_factory=Ending)
+    judgement: CallJudgement = UNJUDGED
+    flight: CallFlight = msgspec.field(default_factory=CallFlight)
+    ending: CallEnding = msgspec.field(default_factory=CallEnding)
 
     def enter(self, state: State) -> None:
         """Go on to a state. Raises IllegalTransition."""

@@ -35,7 +35,7 @@ class ReadTooEarly(AssertionError):
         super().__init__(f"the {part} of the call was read before `{filled_by}` filled it")
 
 
-class Inputs(msgspec.Struct, gc=False):
+class CallInputs(msgspec.Struct, gc=False):
     """The four inputs of a call, as JSON: each is set only where it differs from the one before it."""
 
     model_input: bytes
@@ -72,7 +72,7 @@ class Inputs(msgspec.Struct, gc=False):
         return self.arguments
 
 
-class Judgement(msgspec.Struct, frozen=True, gc=False):
+class CallJudgement(msgspec.Struct, frozen=True, gc=False):
     """What the policy, hooks and people said of a call. Frozen: most calls share the empty one (`UNJUDGED`)."""
 
     decisions: tuple[Decision, ...] = ()
@@ -97,7 +97,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
         return self.decisions[-1]
 
 
-UNJUDGED = Judgement()
+UNJUDGED = CallJudgement()
 
 
 class BatchMembership(msgspec.Struct):
@@ -110,7 +110,7 @@ class BatchMembership(msgspec.Struct):
     """True once nothing can be deferred any more: its calls that go on are by themselves."""
 
 
-class Flight(msgspec.Struct, gc=False):
+class CallFlight(msgspec.Struct, gc=False):
     """What a call has to do with others, and what is under way of it, in this process."""
 
     place: Place | None = None
@@ -134,7 +134,7 @@ class Flight(msgspec.Struct, gc=False):
     """The number of the last progress record of rows before."""
 
 
-class Ending(msgspec.Struct, gc=False):
+class CallEnding(msgspec.Struct, gc=False):
     """What a tool gave, or what stopped its call, and the result that is made of it."""
 
     has_run: bool = False

@@ -50,12 +50,12 @@ from ferrule.runtime.pipeline.phases.prepare_observable_input import prepare_obs
 from ferrule.runtime.pipeline.phases.resolve_tool import resolve_tool
 from ferrule.runtime.pipeline.phases.schedule import schedule
 from ferrule.runtime.pipeline.phases.validate_values import validate_values
+from ferrule.runtime.pipeline.prepared import UNRESOLVED
 from ferrule.runtime.pipeline.pulse import surface_call
 from ferrule.runtime.pipeline.redaction import without_secrets
 from ferrule.runtime.pipeline.results.outcome import stopped_result
 from ferrule.runtime.pipeline.rows import parked_row
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import UNRESOLVED
 from ferrule.runtime.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.runtime.pipeline.waiting import number_waiting, tell_waiting
 
@@ -452,7 +452,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
 async def _cancel(call: Call, services: Services) -> None:
     """Closes a call whose caller went away, like any other."""
     if call.prepared is UNRESOLVED:
-        call.prepared = call.session.nowhere(call.tool_name)
+        call.prepared = call.session.refuse_name(call.tool_name)
     cancel = Cancel(reason="its caller stopped waiting")
     if call.flight.live is not None and call.flight.live.cancel is not None:
         cancel = call.flight.live.cancel
@@ -468,7 +468,7 @@ def _crash(call: Call, services: Services, number: int, error: BaseException) ->
         let_go(call, services)
         raise error
     if call.prepared is UNRESOLVED:
-        call.prepared = call.session.nowhere(call.tool_name)
+        call.prepared = call.session.refuse_name(call.tool_name)
     name = PHASES[number]
     before = RUNNING.set(call)  # so that the line has none of its secrets
     _log.error("call %s failed in phase %s", call.invocation_id, name, exc_info=error)

@@ -15,7 +15,7 @@ from ferrule.errors import LedgerError
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.journal import StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
-from ferrule.runtime.pipeline.call_parts import Judgement
+from ferrule.runtime.pipeline.call_parts import CallJudgement
 from ferrule.runtime.pipeline.live import Cancel, InFlight, Live
 from ferrule.runtime.pipeline.rows import surfaced_row
 from ferrule.runtime.pipeline.services import Services
@@ -134,7 +134,7 @@ async def surface_call(live: Live) -> None:
         done.set_result(None)
 
 
-def _go_on_after(call: Call, seq: int, mark_state: str, told: tuple[Judgement, int]) -> None:
+def _go_on_after(call: Call, seq: int, mark_state: str, told: tuple[CallJudgement, int]) -> None:
     """What happened while the row was on its way belongs to the next one."""
     states, phases = call.states, call.phases
     before, mutations = told[0], call.inputs.new_mutations - told[1]

@@ -25,10 +25,11 @@ from ferrule.model.journal import (
 from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
 from ferrule.runtime.pipeline.call import NO_STATE, Call, CallOptions, Recorded
-from ferrule.runtime.pipeline.call_parts import Inputs, Judgement
+from ferrule.runtime.pipeline.call_parts import CallInputs, CallJudgement
 from ferrule.runtime.pipeline.inputs import changed_fields
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import Prepared, Session
+from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.tool_facts import ToolTraits
 from ferrule.runtime.redaction.sensitive_input import Mask
 
@@ -136,7 +137,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         invocation_id=call_id,
         tool_name=past.header.tool_name,
         session=session,
-        inputs=Inputs(
+        inputs=CallInputs(
             past.model_input,
             observable_input=past.observable_input,
             call_input=past.call_input,
@@ -153,7 +154,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         state=past.state,
         states=[],
         phases=[],
-        judgement=Judgement(hook_permission=past.hook_permission, hook_context=past.hook_context),
+        judgement=CallJudgement(hook_permission=past.hook_permission, hook_context=past.hook_context),
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(
             open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input

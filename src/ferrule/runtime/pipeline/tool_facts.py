@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from jsonschema_rs import Validator
 
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
@@ -37,7 +38,7 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     keeping: Keeping | None = None
     """What it says about its results; None when it says nothing."""
 
-    def output_validator(self, tool: Tool) -> Any:
+    def output_validator(self, tool: Tool) -> Validator | None:
         """The validator of the tool's output schema; None without one."""
         return compiled_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
 

@@ -20,7 +20,7 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
-from ferrule.runtime.pipeline.call_parts import Inputs
+from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
 from ferrule.runtime.pipeline.results.streaming import Beginning, OutputTooLarge, drained, store_stream
@@ -157,7 +157,7 @@ def test_a_preview_never_cuts_a_character(text: str, chars: int, size: int) -> N
 
 async def ended(on: Kitchen, output: Output) -> Any:
     """A call whose tool gave a stream, from there to the end."""
-    call = Call("inv_0123456789abcdef01234567", "search", on.surface.session, Inputs(b'{"city":"Bern"}'), 0, 0, lambda: 1,
+    call = Call("inv_0123456789abcdef01234567", "search", on.surface.session, CallInputs(b'{"city":"Bern"}'), 0, 0, lambda: 1,
                 NO_OPTIONS, "planned", [0], [])  # fmt: skip
     call.prepared = on.surface.session.find("search")
     call.ending.has_run = True

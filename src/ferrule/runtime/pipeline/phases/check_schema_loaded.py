@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import Prepared
 
 
 def check_schema_loaded(call: Call, services: Services) -> Stop | None:

@@ -38,19 +38,20 @@ _VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output}
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
-    prepared = call.prepared
+    prepared, flight = call.prepared, call.flight
+    route = prepared.route
     if services.breakers.failing:
         ticket = services.breakers.admit(prepared.upstream)
         if isinstance(ticket, Stop):
             return ticket
-        call.flight.ticket = ticket
+        flight.ticket = ticket
     if call.state != "running":
         call.enter("running")
     call.ending.has_run = True
     run = prepared.run
     if run is None:
         return prepared.unready
-    context = _context(call, services) if prepared.wants_context else NO_CONTEXT
+    context = _context(call, services) if route.wants_context else NO_CONTEXT
     recorded = call.recorded
     if recorded is not None and recorded.waiting:
         state = b"" if recorded.waiting == NO_STATE else recorded.waiting
@@ -67,13 +68,13 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     kind = type(output)
     if kind is CoroutineType or (kind not in _VALUES and isawaitable(output)):
-        in_place, deadline = prepared.route.in_place, call.flight.deadline
-        if in_place == "from_first_step" and deadline is None and kind is CoroutineType:
+        in_place = route.in_place
+        if in_place == "from_first_step" and flight.deadline is None and kind is CoroutineType:
             if own_task() is None:
                 return _begun_later(call, services, context, output)
             return _begun(call, services, context, output)
         live = _live(call, services, context)
-        if in_place == "always" or (in_place != "never" and deadline is None):
+        if in_place == "always" or (in_place != "never" and flight.deadline is None):
             return _in_place(call, services, live, output)
         running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
         return supervised(call, services, live, running, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jsonschema_rs import Validator
 from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, Output
@@ -106,7 +107,7 @@ def _map_stopped(call: Call, services: Services) -> None:
 _MISFIT = "The output does not fit the tool's output schema."
 
 
-def _misfit(call: Call, services: Services, validator: Any, value: Any) -> None:
+def _misfit(call: Call, services: Services, validator: Validator, value: Any) -> None:
     """Output that its schema does not allow: a failure, or a success that says so, as the workspace wants. Raises Unmappable."""
     if services.results.mismatch == "fail":
         raise Unmappable("gave something else than its output schema promises")

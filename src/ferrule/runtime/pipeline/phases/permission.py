@@ -20,9 +20,9 @@ from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park, Recorded
 from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
 from ferrule.runtime.pipeline.hooks.runs import chosen, wants
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.rows import clean_ruling
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import Prepared
 
 
 def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:

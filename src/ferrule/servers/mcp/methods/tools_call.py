@@ -17,7 +17,7 @@ from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.call import CallOptions
-from ferrule.runtime.pipeline.session import Prepared
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.schema.mirrored_headers import Mirrored, mirrored
 from ferrule.servers.edge import Leave
 from ferrule.servers.mcp.methods import client_input
@@ -111,8 +111,7 @@ async def _find_and_call(server: McpServer, exchange: Exchange, asked: CallParam
 
 
 def _describe_callee(target: Target, prepared: Prepared) -> Callee:
-    entry = prepared.entry
-    assert entry is not None
+    entry = prepared.require_entry()
     try:
         headers = mirrored(msgspec.json.decode(entry.tool.input_schema))
     except ValueError:  # a client does not follow annotations that break the rules
@@ -166,7 +165,12 @@ def _begin(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | Call
     exchange, callee = call.exchange, call.callee
     start, hear = exchange.surface.start, None if teller is None else teller.hear
     meta, is_task = exchange.meta, use != "never"
-    if is_task or callee.prepared.wants_context or meta.idempotency_key is not None or meta.traceparent is not None:
+    if (
+        is_task
+        or callee.prepared.route.wants_context
+        or meta.idempotency_key is not None
+        or meta.traceparent is not None
+    ):
         # Of what may become a task its client's features are on record while it only waits for its turn.
         options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
         with begin_elsewhere() if is_task else nullcontext():

@@ -14,7 +14,7 @@ import msgspec
 from ferrule.model.client_requests import MISSING
 from ferrule.model.failure import Recoverability, ToolError
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.session import Prepared
+from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.blocks import OLDEST, STORED, Block, is_plain, projected
 from ferrule.servers.mcp.wire.messages import (

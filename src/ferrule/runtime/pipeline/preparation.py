@@ -1,0 +1,335 @@
+"""Prepares the tools of a surface for calling: validator, runner, policy program, row header, and the route of their calls.
+
+It happens once per surface and tool. A name that leads nowhere is prepared too: as its refusal. `session` stands above and
+keeps what was prepared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import msgspec
+from jsonschema_rs import Validator
+
+from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
+from ferrule.contracts.hook import Hook
+from ferrule.contracts.policy import PolicyEngine
+from ferrule.errors import FerruleError
+from ferrule.infra.drivers import describe_failure
+from ferrule.model.decision import Ruling
+from ferrule.model.failure import BLOCK_CLASSES, Stop
+from ferrule.model.hints import nearest
+from ferrule.model.journal import Header, encode
+from ferrule.model.lifecycle import PHASES, State
+from ferrule.model.native_definition import native_refs
+from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
+from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
+from ferrule.model.surface import Surface, SurfaceEntry, principal_key
+from ferrule.model.tool import Tool
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Unusable
+from ferrule.runtime.pipeline.locks import LockPlan, claim_of, lock_plan
+from ferrule.runtime.pipeline.prepared import InPlace, Prepared, Route, Turn
+from ferrule.runtime.pipeline.retries import retry_policy_of
+from ferrule.runtime.pipeline.tool_facts import ToolTraits, traits_of
+from ferrule.runtime.redaction.sensitive_input import Mask
+from ferrule.runtime.scheduler.scheduler import Lane
+
+_LONGEST_NAME = 200
+_FEW = 500
+"""Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
+
+DEFAULT_RETRIES = RetrySettings()
+_AFTER = frozenset({"post_tool_use", "post_tool_use_failure"})
+"""Events that come after the tool."""
+
+FindExecutor = Callable[[Tool], Executor | None]
+"""The executor that can run a tool in this process."""
+
+
+class Preparation:
+    """What the tools of one surface are prepared with."""
+
+    __slots__ = ("_engine", "_executor_of", "_hooks", "_is_known", "_lane", "_retries", "_surface", "_told")
+
+    def __init__(
+        self,
+        surface: Surface,
+        engine: PolicyEngine | None,
+        executor_of: FindExecutor,
+        is_known: Callable[[str], bool],
+        *,
+        hooks: tuple[Hook, ...],
+        lane: Lane,
+        retries: RetrySettings,
+        told: Callable[[str], str],
+    ) -> None:
+        self._surface = surface
+        self._engine = engine
+        self._executor_of = executor_of
+        self._is_known = is_known
+        self._hooks = hooks
+        self._lane = lane
+        self._retries = retries
+        self._told = told
+
+    def prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
+        """Works out everything about a tool that does not depend on a call."""
+        tool = entry.tool
+        traits = traits_of(entry)
+        refusal = _refusal(entry) or self._unchosen(entry)
+        if refusal is not None:
+            header = self._header(tool.tool_id, name, entry, traits)
+            mask = Mask.of(tool)
+            return Prepared(
+                entry=entry,
+                header=header,
+                tool_id=tool.tool_id,
+                refusal=refusal,
+                traits=traits,
+                is_repeatable=traits.is_repeatable,
+                mask=mask,
+            )
+        assert self._engine is not None  # only sessions that end calls have none
+        program = self._engine.program(entry, self._surface.request)
+        fixed = program.fixed if not traits.has_expressions else None
+        in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
+        run, unready, support = self._runner(tool)
+        said = _payload(tool)
+        locks = lock_plan(said, tool.tool_id, self._lane.policy)
+        is_exclusive = _says(said, "requires_exclusive_context") is True
+        claim = self._claim(tool, traits, locks, is_exclusive=is_exclusive)
+        mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
+        hooks = _chosen(self._hooks, tool)
+        retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
+        is_checked, is_decided = preflight is not None or unready is not None, in_header is not None
+        wants_context = getattr(run, "wants_context", True)
+        is_stoppable_read = traits.is_read_only and support.cancel
+        route = Route(
+            idle=_idle_phases(hooks, is_checked=is_checked, is_decided=is_decided),
+            turn="in_line" if not traits.is_read_only or self._is_limited(entry) else self._turn_of(claim),
+            wants_context=wants_context,
+            in_place=_in_place(run, retry, wants_context=wants_context) if is_stoppable_read else "never",
+        )
+        arguments, validates_output = _schemas(tool, traits)
+        return Prepared(
+            entry=entry,
+            header=self._header(tool.tool_id, name, entry, traits, in_header, self._scheduling(claim, said)),
+            tool_id=tool.tool_id,
+            is_loaded=entry.standing == "loaded" or entry.is_judged,
+            arguments=arguments,
+            mask=mask,
+            run=run,
+            unready=unready,
+            preflight=preflight,
+            program=program,
+            fixed=fixed,
+            told_by_header=in_header,
+            traits=traits,
+            validates_output=validates_output,
+            support=support,
+            upstream=getattr(run, "upstream", "") or tool.tool_id,
+            is_repeatable=traits.is_repeatable or getattr(run, "is_repeatable", False),
+            claim=claim,
+            locks=locks,
+            is_exclusive=is_exclusive,
+            modifier_policy=_modifier_policy(said),
+            retry=retry,
+            route=route,
+            hooks=hooks,
+        )
+
+    def refuse_name(self, name: str) -> Prepared:
+        """The refusal of a name that leads nowhere (AT-91)."""
+        name = self._told(str(name).encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
+        tool_id = f"unknown:{name}"
+        if self._surface.is_ambiguous(name):
+            ids = ", ".join(self._surface.names[name])
+            message = f"{name!r} means several tools here ({ids}); call one of them by its id"
+            refusal = Stop("unknown_tool", message, "ambiguous_name")
+        elif self._is_known(name):
+            message = f"the tool {name!r} exists, but it is not on this surface; ask whoever owns the agent to add it"
+            refusal = Stop("unknown_tool", message, "tool_not_surfaced")
+        else:
+            refusal = Stop(
+                "unknown_tool", f"there is no tool {name!r} on this surface{self._hint(name)}", "tool_not_found"
+            )
+        return Prepared(entry=None, header=self._header(tool_id, name), tool_id=tool_id, refusal=refusal)
+
+    def _hint(self, name: str) -> str:
+        """What to try instead: the nearest name the caller may know of, or the search tool where there is one."""
+        names = (word for word, ids in self._surface.names.items() if self._surface.entries[ids[0]].is_visible)
+        hint = nearest(name, names) if len(self._surface.names) <= _FEW else None
+        if hint:
+            return f"; {hint}"
+        return "; search_tools finds tools by what they do" if "search_tools" in self._surface.names else ""
+
+    def may_ask(self, entry: SurfaceEntry) -> bool:
+        """True when a call of a tool may have to wait for a person: its definition, or some rule, can want one."""
+        if entry.approval_from or entry.tool.facts.requires_user_interaction:
+            return True
+        if self._engine is None or _refusal(entry) is not None:
+            return False
+        try:
+            fixed = self._engine.program(entry, self._surface.request).fixed
+        except FerruleError:  # then nothing is allowed, and nobody is asked
+            return False
+        return fixed is None or fixed.behavior == "ask"
+
+    def _turn_of(self, claim: Claim | None) -> Turn:
+        if claim is not None and self._lane.may_slip_alone(claim):
+            return "alone"
+        return "beside" if claim is not None and self._lane.may_slip(claim) else "in_line"
+
+    def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
+        """An agent with `tool_choice: none` shows its tools and calls none of them (AML-90)."""
+        if self._surface.tool_choice != "none" or entry.tool.dialect == "ferrule":
+            return None
+        message = f"tool {entry.tool.name!r} is shown only: tool_choice of this agent is none, so it calls no tools"
+        return Stop("policy_blocked", message, "tool_choice_none", state="blocked")
+
+    def _is_limited(self, entry: SurfaceEntry) -> bool:
+        return entry.max_calls_per_run is not None or self._surface.max_tool_calls is not None
+
+    def _claim(self, tool: Tool, traits: ToolTraits, locks: LockPlan, *, is_exclusive: bool) -> Claim | None:
+        """What the scheduler wants to know; None when that depends on a call's input."""
+        if traits.has_expressions or not locks.is_fixed:
+            return None
+        return claim_of(
+            tool.tool_id,
+            tool.facts,
+            locks,
+            {},
+            principal=principal_key(self._surface.request),
+            requires_exclusive_context=is_exclusive,
+        )
+
+    def _scheduling(self, claim: Claim | None, said: dict[str, Any]) -> tuple[Any, ...]:
+        """What the header tells of scheduling; nothing where it is as usual."""
+        policy = stricter(_modifier_policy(said), self._lane.policy.context_modifier_policy)
+        told = (
+            claim is not None and claim.requires_exclusive_context,
+            policy,
+            claim.locks if claim is not None else (),
+        )
+        return () if told == (False, DEFAULT_POLICY.context_modifier_policy, ()) else told
+
+    def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None, Support]:
+        executor = self._executor_of(tool)
+        if executor is None:
+            what = f"no executor here runs {tool.tool_kind} tools of this kind"
+            return None, Stop("capability_gap", f"tool {tool.tool_id!r} cannot run in this process: {what}"), Support()
+        try:
+            run = executor.prepare(tool)
+        except ExecutionFailed as failed:
+            told = describe_failure(failed, f"tool {tool.tool_id!r}")
+            return None, Stop(failed.error_class, told, failed.code), Support()
+        return run, None, getattr(run, "support", None) or executor.support or Support()
+
+    def _header(
+        self,
+        tool_id: str,
+        name: str,
+        entry: SurfaceEntry | None = None,
+        traits: ToolTraits | None = None,
+        ruling: Ruling | None = None,
+        scheduling: tuple[Any, ...] = (),
+    ) -> msgspec.Raw:
+        surface, request = self._surface, self._surface.request
+        header = Header(
+            tool_id=tool_id,
+            tool_name=name,
+            tool_version=entry.tool.version if entry else None,
+            tool_digest=entry.digest if entry else "",
+            namespace=entry.tool.namespace if entry else "",
+            surface_id=surface.surface_id,
+            catalog_digest=surface.catalog_digest,
+            policy_digest=self._engine.digest if self._engine is not None else "",
+            principal=request.principal,
+            agent=request.agent,
+            channel=request.channel,
+            tenant=request.tenant,
+            run_id=request.run_id,
+            dialect=entry.tool.dialect if entry else "",
+            is_read_only=bool(traits and traits.is_read_only),
+            facts=traits.facts if traits else (),
+            ruling=ruling,
+            external_mappings=native_refs(entry.tool) if entry else (),
+            audit_level=surface.audit_level,
+            lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
+            scheduling=scheduling,
+        )
+        return msgspec.Raw(encode(header))
+
+
+def _schemas(tool: Tool, traits: ToolTraits) -> tuple[Arguments, Validator | None]:
+    """What judges a tool's arguments, and its output. Where one of its schemas cannot be used, no call of it runs."""
+    try:
+        return Arguments.of(tool), traits.output_validator(tool)
+    except Exception as error:
+        return Unusable(tool, type(error).__name__), None
+
+
+def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:
+    """The hooks that want to see a tool's calls; None when one of them cannot say: each call finds out, and fails by it."""
+    found: dict[str, tuple[Hook, ...]] = {}
+    try:
+        for hook in hooks:
+            if hook.matches(tool.tool_id, tool.name):
+                found[hook.event] = (*found.get(hook.event, ()), hook)
+    except Exception:
+        return None
+    return found
+
+
+def _idle_phases(hooks: Mapping[str, tuple[Hook, ...]] | None, *, is_checked: bool, is_decided: bool) -> int:
+    """Says which phases have nothing to do for calls of a tool that say nothing but its arguments."""
+    if hooks is None:
+        return 0
+    idle = set() if is_checked else {"validate_values"}
+    if "pre_tool_use" not in hooks:
+        idle.add("pre_hooks")
+        if is_decided and "permission_decision" not in hooks:
+            idle.add("permission")
+        if hooks.keys().isdisjoint(_AFTER):
+            idle.add("post_hooks")
+    return sum(1 << PHASES.index(name) for name in idle)
+
+
+def _in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool) -> InPlace:
+    if getattr(run, "runs_in_place", False):
+        return "always"
+    if wants_context:
+        return "never"
+    return "from_first_step" if retry is NO_RETRIES else "without_deadline"
+
+
+def _payload(tool: Tool) -> dict[str, Any]:
+    try:
+        payload = msgspec.json.decode(tool.payload)
+    except msgspec.DecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _says(payload: dict[str, Any], name: str) -> Any:
+    """What a definition says, itself or in the records beside it."""
+    homes = (payload, *(payload.get(home) for home in ("tool_interface", "interface", "scheduler")))
+    return next((home[name] for home in homes if isinstance(home, dict) and name in home), None)
+
+
+def _modifier_policy(payload: dict[str, Any]) -> ModifierPolicy | None:
+    said = _says(payload, "context_modifier_policy")
+    return said if said in get_args(ModifierPolicy) else None
+
+
+def _refusal(entry: SurfaceEntry) -> Stop | None:
+    if entry.is_judged:
+        return None
+    if entry.standing in ("loaded", "deferred") and entry.reason in (None, "deferred_until_discovered"):
+        return None
+    reason = entry.reason or "policy_blocked"
+    kind = BLOCK_CLASSES.get(reason, "policy_blocked")
+    detail = entry.detail or f"it is held back here ({reason})"
+    state: State | None = None if kind == "schema_not_loaded" else "blocked"
+    return Stop(kind, f"tool {entry.tool.name!r} cannot be called: {detail}", reason, state=state)
