@@ -15,14 +15,15 @@ What it always has stands on `Call`; the rest stands in four parts (`call_parts.
                answer                                    whoever ends a call that waited
     flight     parent, batch                             whoever plans the call
                place, slipped, deadline                  schedule; a batch takes places early
-               live                                      the first phase that has to wait
+               live                                      whoever listens to the call, or the first phase that has to wait
                ticket                                    execute
                is_detached                               the driver, when the caller goes away
                surfacing                                 pulse
                sequence                                  live, when it ends; waiting, when the call goes on
     ending     has_run, output, is_bare                  execute
                stop                                      the driver; closing phases that fail the call
-               result, is_plain_result                   map_result; changed by post_hooks, persist_result
+               result, is_plain_result                   map_result, or the driver for a call that gave nothing;
+                                                         changed by post_hooks and persist_result
                payload, clean_notes                      persist_result
 
 Inputs are JSON bytes, so no hook, check or tool can change what was recorded; `arguments` is a copy to work with.
