@@ -17,9 +17,10 @@ from ferrule.runtime.pipeline.call import Call
 
 def settle_modifiers(call: Call) -> None:
     """Apply what the call's tool wants changed, keep it for the end of the batch, or refuse it; noted either way."""
-    if call.ending.stop is not None or call.ending.output is None:
+    output, batch = call.ending.output, call.flight.batch
+    if call.ending.stop is not None or output is None:
         return
-    modifiers = call.ending.output.context_modifiers
+    modifiers = output.context_modifiers
     problem = problem_with(modifiers)
     policy = policy_of(call)
     noted: dict[str, Any] = {"policy": policy, "keys": sorted(_keys(modifiers))}
@@ -27,8 +28,8 @@ def settle_modifiers(call: Call) -> None:
         noted |= {"outcome": "refused", "why": problem}
     elif policy == "forbid":
         noted |= {"outcome": "refused", "why": "the scheduler policy forbids context modifiers"}
-    elif policy == "defer_until_batch_complete" and call.flight.batch is not None and not call.flight.batch.is_over:
-        call.flight.batch.deferred[call.invocation_id] = modifiers
+    elif policy == "defer_until_batch_complete" and batch is not None and not batch.is_over:
+        batch.deferred[call.invocation_id] = modifiers
         noted["outcome"] = "deferred"
     elif not _ran_alone(call):
         noted |= {"outcome": "refused", "why": "the call ran beside others, and its changes could race with theirs"}
@@ -40,7 +41,8 @@ def settle_modifiers(call: Call) -> None:
 
 def policy_of(call: Call) -> ModifierPolicy:
     """The stricter of the tool's own policy and the lane's (or the batch's)."""
-    policy = call.session.lane.policy if call.flight.batch is None else call.flight.batch.policy
+    batch = call.flight.batch
+    policy = call.session.lane.policy if batch is None else batch.policy
     return stricter(call.prepared.modifier_policy, policy.context_modifier_policy)
 
 

@@ -452,9 +452,8 @@ class InFlight:
         # among its arguments.
         if live.context is not None:
             live.context.abort_callbacks = []
-        live.call.flight.live = live.call.inputs.arguments = live.context = live.task = live.runner = live.detached = (
-            None
-        )
+        live.call.flight.live = live.call.inputs.arguments = None
+        live.context = live.task = live.runner = live.detached = None
 
     def spawn(self, going_on: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Go on with a call that nobody has to wait for."""

@@ -45,6 +45,7 @@ class _Keeper:
 
     def __init__(self, call: Call, services: Services) -> None:
         self.call = call
+        self.ending = call.ending
         self.services = services
         self.keeping = call.prepared.traits.keeping or NO_KEEPING
         self.limits = limits_of(self.keeping, services.results)
@@ -60,12 +61,12 @@ class _Keeper:
     @property
     def result(self) -> Result:
         """The result as it stands."""
-        return self.call.ending.require_result()
+        return self.ending.require_result()
 
     def decide(self) -> tuple[Strategy, str]:
         """The strategy, and why it is not `inline`."""
         call, keeping = self.call, self.keeping
-        if call.ending.output is None:  # refused, failed or lost: there is only a message, and that is short
+        if self.ending.output is None:  # refused, failed or lost: there is only a message, and that is short
             return "inline", ""
         if keeping.strategy == "redact":
             return "redact", keeping.reason or "its tool's policy withholds it"
@@ -82,16 +83,15 @@ class _Keeper:
             return "inline", ""
         if keeping.strategy in ("inline", "drop_with_reason"):
             return "drop_with_reason", keeping.reason or EXCEEDED
-        if (
-            keeping.strategy == "never_persist" or SCHEME.encode() in call.inputs.current
-        ):  # reading back what is stored (AT-232)
+        is_read_back = SCHEME.encode() in call.inputs.current  # what is stored already (AT-232)
+        if keeping.strategy == "never_persist" or is_read_back:
             return "never_persist", keeping.reason or EXCEEDED
         return "preview_and_persist", EXCEEDED
 
     @property
     def is_private(self) -> bool:
         """True when the model gets a summary and a protected reference (AT-234)."""
-        output = self.call.ending.output
+        output = self.ending.output
         return self.keeping.is_private or (output is not None and output.is_private)
 
     def stores(self, strategy: Strategy) -> bool:
@@ -138,14 +138,14 @@ class _Keeper:
         """A hook withheld the result: what the tool gave stays on record, where no surface can fetch it."""
         if not view_of(self.result).is_small_record(self.limits):
             try:
-                kept = await self._put(full_form(self.result, self.call.ending.output), "protected")
+                kept = await self._put(full_form(self.result, self.ending.output), "protected")
                 self.records.append(self._record("ref_only", "held_back_by_hook", kept))
-                self.call.ending.result = replace(
+                self.ending.result = replace(
                     self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
                 )
             except Unkept as why:
                 self.records.append(self._record("drop_with_reason", str(why), size=self.view.size))
-                self.call.ending.result = replace(
+                self.ending.result = replace(
                     self.result, content=self.result.model_facing_content or (), native_output=None
                 )
         self.settle()
@@ -159,18 +159,16 @@ class _Keeper:
             if self.view.fits(self.limits):
                 return
             self.preview = self.view.text[: self.limits.preview]
-        kept = await self._put(
-            full_form(self.result, self.call.ending.output), "protected" if self.is_private else "owner"
-        )
+        kept = await self._put(full_form(self.result, self.ending.output), "protected" if self.is_private else "owner")
         self._refer(kept, strategy, reason, chars=len(self.view.text))
 
     async def _store_both(self, reason: str) -> None:
         """Hooks gave the model another view: what the tool gave is kept beside, for the record, where no surface reaches."""
         view = self.view
         if self.is_private or not view.is_small_record(self.limits):
-            kept = await self._put(full_form(self.result, self.call.ending.output), "protected")
+            kept = await self._put(full_form(self.result, self.ending.output), "protected")
             self.records.append(self._record("ref_only", "replaced_by_hook", kept))
-            self.call.ending.result = replace(
+            self.ending.result = replace(
                 self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
             )
         if not view.is_short(self.limits):
@@ -182,12 +180,12 @@ class _Keeper:
         blocks = list(self.result.content)
         for number in self.view.loose(self.limits):
             full = full_form(
-                replace(self.result, content=(blocks[number],), structured_content=None), self.call.ending.output
+                replace(self.result, content=(blocks[number],), structured_content=None), self.ending.output
             )
             kept = await self._put(full, "owner")
             self.records.append(self._record("ref_only", EXCEEDED, kept))
             blocks[number] = {**kept_block(kept), "content_type": blocks[number]["type"]}
-        self.call.ending.result = replace(self.result, content=tuple(blocks))
+        self.ending.result = replace(self.result, content=tuple(blocks))
         self.view = view_of(self.result)
 
     async def _put(self, full: Full, access: Access) -> Kept:
@@ -216,7 +214,7 @@ class _Keeper:
             shown = summary = summary or kept_line(kept, self.call.invocation_id)
             searched = shown
         self.records.append(self._record(strategy, reason, kept, preview=len((self.preview or "").encode())))
-        self.call.ending.result = replace(
+        self.ending.result = replace(
             self.result,
             content=(block,),
             structured_content=None,
@@ -233,7 +231,7 @@ class _Keeper:
         self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
         blocks = ({"type": "text", "text": shown}, kept_block(kept), *self.result.additional_context)
         searched = self.result.transcript_search_text or preview
-        self.call.ending.result = replace(
+        self.ending.result = replace(
             self.result, model_facing_content=blocks, structured_content=None, transcript_search_text=searched
         )
 
@@ -242,7 +240,7 @@ class _Keeper:
         summary = self.keeping.fallback_summary or f"The tool did its work; its output is withheld: {reason}."
         self.records.append(self._record("redact", reason, size=self.view.size, state="full"))
         self._instead(Stop("result_redacted", summary), summary)
-        self.call.ending.result = replace(self.result, redaction_state="full")
+        self.ending.result = replace(self.result, redaction_state="full")
         self.call.notes = {**self.call.notes, "redaction_state": "full"}
 
     def _drop(self, reason: str) -> None:
@@ -258,15 +256,15 @@ class _Keeper:
     def _instead(self, stop: Stop, summary: str) -> None:
         """A message in the place of the output. A call that failed already stays the failure it is; references stay too."""
         call, before = self.call, self.result
-        if call.ending.stop is None:
-            call.ending.stop = stop
+        if self.ending.stop is None:
+            self.ending.stop = stop
             after = stopped_result(call, self.services)
         else:
-            lines = ({"type": "text", "text": call.ending.stop.message}, {"type": "text", "text": summary})
+            lines = ({"type": "text", "text": self.ending.stop.message}, {"type": "text", "text": summary})
             after = replace(
                 before, content=lines, model_facing_content=None, structured_content=None, native_output=None
             )
-        call.ending.result = replace(
+        self.ending.result = replace(
             after,
             summary=summary,
             artifact_refs=before.artifact_refs,
@@ -290,9 +288,9 @@ class _Keeper:
         self.records.append(record)
         blocks: Blocks = ({"type": "text", "text": shown + note, "truncated": True}, *self.result.additional_context)
         if self.view.is_changed:
-            self.call.ending.result = replace(self.result, model_facing_content=blocks, structured_content=None)
+            self.ending.result = replace(self.result, model_facing_content=blocks, structured_content=None)
         kept = tuple(dropped_block(block, reason) for block in self.view.others)
-        self.call.ending.result = replace(
+        self.ending.result = replace(
             self.result,
             content=blocks[:1] + kept,
             model_facing_content=blocks if len(blocks) > 1 or self.view.is_changed else None,
@@ -311,7 +309,7 @@ class _Keeper:
                 record = self._record("ref_only", "written_by_tool", size=size if isinstance(size, int) else 0)
                 self.records.append(replace(record, persisted_ref=ref))
                 if self.result.native_output_ref is None:
-                    self.call.ending.result = replace(self.result, native_output_ref=block["uri"])
+                    self.ending.result = replace(self.result, native_output_ref=block["uri"])
 
     def _record(
         self, strategy: Strategy, reason: str, kept: Kept | None = None, *, size: int = 0, preview: int = 0,
@@ -334,12 +332,12 @@ class _Keeper:
         call = self.call
         if not self.records:
             return
-        call.ending.is_plain_result = False
+        self.ending.is_plain_result = False
         ids = tuple(persistence_id(call.invocation_id, number) for number in range(len(self.records)))
-        call.ending.result = replace(self.result, persistence_refs=ids)
-        if call.ending.result.redaction_state == "none" and call.notes.get("redaction_state"):
-            call.ending.result = replace(call.ending.result, redaction_state=call.notes["redaction_state"])
-        call.ending.result = _references_told(call.ending.result)
+        self.ending.result = replace(self.result, persistence_refs=ids)
+        if self.ending.result.redaction_state == "none" and call.notes.get("redaction_state"):
+            self.ending.result = replace(self.ending.result, redaction_state=call.notes["redaction_state"])
+        self.ending.result = _references_told(self.ending.result)
         told = [record.to_record(call.invocation_id, number) for number, record in enumerate(self.records)]
         call.notes = {**call.notes, "persistence": told, "persistence_refs": list(ids)}
 

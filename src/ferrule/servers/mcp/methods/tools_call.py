@@ -165,12 +165,8 @@ def _begin(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | Call
     exchange, callee = call.exchange, call.callee
     start, hear = exchange.surface.start, None if teller is None else teller.hear
     meta, is_task = exchange.meta, use != "never"
-    if (
-        is_task
-        or callee.prepared.route.wants_context
-        or meta.idempotency_key is not None
-        or meta.traceparent is not None
-    ):
+    wants_context = callee.prepared.route.wants_context
+    if is_task or wants_context or meta.idempotency_key is not None or meta.traceparent is not None:
         # Of what may become a task its client's features are on record while it only waits for its turn.
         options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)
         with begin_elsewhere() if is_task else nullcontext():
