@@ -1,7 +1,8 @@
 """The parts of a call's record: its inputs, what was judged, what is in flight, and how it ends.
 
 Whoever fills a part sets its fields. Whoever comes later, and cannot go on without a field, asks for it with `require_…`:
-one that was not filled yet is a mistake of ours and says so. A field read without asking may be None, and that is an answer.
+one that was not filled yet is a mistake of ours and says so (`output or require_output()` where every call passes: a method costs
+more than a look). A field read without asking may be None, and that is an answer.
 The table of who fills what stands in `call.py`.
 """
 

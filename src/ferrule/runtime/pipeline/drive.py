@@ -368,7 +368,7 @@ def _close(
     let_go(call, services)
     if call.notes and call.notes.get("committed", "written") != "written":
         return Replay(call.notes["holder"] or call.invocation_id)
-    return call.ending.require_result()
+    return call.ending.result or call.ending.require_result()
 
 
 async def _close_on(

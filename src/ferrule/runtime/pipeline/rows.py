@@ -184,7 +184,7 @@ def last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
     ending, notes, recorded = call.ending, call.notes, call.recorded
-    result = ending.require_result()
+    result = ending.result or ending.require_result()
     if (
         ending.is_plain_result
         and recorded is None

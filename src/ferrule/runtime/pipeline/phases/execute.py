@@ -38,7 +38,7 @@ _VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output}
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
-    prepared, flight = call.prepared, call.flight
+    prepared, inputs, flight = call.prepared, call.inputs, call.flight
     route = prepared.route
     if services.breakers.failing:
         ticket = services.breakers.admit(prepared.upstream)
@@ -61,7 +61,11 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         services.budgets.of(prepared.tool_id).earn()
     try:
         is_plain = prepared.mask is None and context is NO_CONTEXT
-        output = run(call.inputs.require_arguments(), context) if is_plain else _known_to_run(call, run, context)
+        output = (
+            run(inputs.arguments or inputs.require_arguments(), context)
+            if is_plain
+            else _known_to_run(call, run, context)
+        )
     except ExecutionFailed as failed:
         if prepared.retry is NO_RETRIES:
             return failed_stop(call, failed)

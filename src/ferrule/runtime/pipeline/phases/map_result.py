@@ -34,7 +34,7 @@ def map_result(call: Call, services: Services) -> None:
     if ending.stop is not None:
         _map_stopped(call, services)
         return
-    output = ending.require_output()
+    output = ending.output or ending.require_output()
     try:
         content, structured = mapped(output)
         validator = call.prepared.validates_output
