@@ -184,7 +184,9 @@ def test_waits_that_are_written_are_kept_and_double() -> None:
         result = await call()
         assert result.status == "succeeded"
         rows = await call.app.store.rows_of(result.invocation_id)
-        waits = [attempt[5] for attempt in rows[-1].segment().notes["attempts"]]  # a call that takes long has rows before
+        waits = [
+            attempt[5] for attempt in rows[-1].segment().notes["attempts"]
+        ]  # a call that takes long has rows before
         assert len(waits) == 3
         for wait, least in zip(waits, (0.02, 0.04, 0.08), strict=True):
             assert least <= wait <= 1.25 * least + 0.001
