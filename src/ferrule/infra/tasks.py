@@ -9,6 +9,7 @@ Otherwise both mean the same. Nothing here knows calls.
 from __future__ import annotations
 
 import asyncio
+import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,7 +18,6 @@ from inspect import isawaitable
 from math import inf
 from types import TracebackType
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 # Private by their names, and documented for whoever brings tasks of another kind ("Extending" in the documentation of asyncio).
 _enter_task: Callable[[asyncio.AbstractEventLoop, asyncio.Task[Any]], None] = asyncio.tasks._enter_task
@@ -103,22 +103,24 @@ class EagerTasks:
     Tools need that: `asyncio.timeout` and its like cancel the task that they were entered in.
     """
 
-    __slots__ = ("_carrier", "_loop", "_spare")
+    __slots__ = ("_carrier", "_spare", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._spare: asyncio.Task[Any] | None = None
         """The task in which work begins."""
         self._carrier: _Carrier | None = None
 
     def begin(self, context: Context, work: Callable[[Given], T], given: Given) -> T:
         """Calls a function in a context, and in a task that is not of anybody. Only for callbacks of the event loop."""
-        spare = self._spare or self._new_spare()
-        _enter_task(self._loop, spare)
+        spare = self._spare
+        if spare is None or spare.cancelling():  # somebody kept it, and cancelled it later
+            spare = self._new_spare()
+        _enter_task(self.loop, spare)
         try:
             return context.run(work, given)
         finally:
-            _leave_task(self._loop, spare)
+            _leave_task(self.loop, spare)
             if _promised:
                 _promised.discard(spare)
 
@@ -131,10 +133,10 @@ class EagerTasks:
         one. It begins however early that task is cancelled."""
         task = asyncio.current_task()
         spare, carrier = self._spare, self._carrier
-        if spare is None or carrier is None or spare.cancelling() or not (task is None or task is spare):
-            carrier = _Carrier(self._loop)
+        if spare is None or carrier is None or spare.done() or not (task is None or task is spare):
+            carrier = _Carrier(self.loop)
             carrier.load(running, context)
-            return self._loop.create_task(carrier)
+            return self.loop.create_task(carrier)
         self._spare = self._carrier = None
         if task is spare:
             _promised.add(spare)
@@ -142,27 +144,26 @@ class EagerTasks:
         return spare
 
     def _new_spare(self) -> asyncio.Task[Any]:
-        self._carrier = _Carrier(self._loop)
-        self._spare = self._loop.create_task(self._carrier)
-        self._spare.add_done_callback(self._forget)
+        self._carrier = _Carrier(self.loop)
+        self._spare = self.loop.create_task(self._carrier)
         return self._spare
 
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        """A tool that never waited may have kept the task, and cancelled it later."""
-        if task is self._spare:
-            self._spare = self._carrier = None
+
+class _Latest(threading.local):
+    """Of the last event loop of each thread, so that no loop is kept longer than until the next one."""
+
+    tasks: EagerTasks | None = None
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, EagerTasks] = WeakKeyDictionary()
+_latest = _Latest()
 
 
 def eager_tasks() -> EagerTasks:
     """Returns the eager tasks of the running event loop."""
-    loop = asyncio.get_running_loop()
-    found = _of_loops.get(loop)
-    if found is None:
-        found = _of_loops[loop] = EagerTasks(loop)
-    return found
+    loop, tasks = asyncio.get_running_loop(), _latest.tasks
+    if tasks is None or tasks.loop is not loop:
+        tasks = _latest.tasks = EagerTasks(loop)
+    return tasks
 
 
 def go_on(running: Coroutine[Any, Any, Any], context: Context) -> asyncio.Task[Any]:

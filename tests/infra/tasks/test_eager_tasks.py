@@ -180,6 +180,25 @@ async def test_work_that_cancels_its_own_task_without_waiting_spoils_nobody_else
 
 
 @in_loop
+async def test_work_that_cancels_its_own_task_hears_of_it_where_it_waits() -> None:
+    heard: list[str] = []
+
+    async def cancel_itself() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            heard.append("cancelled")
+            raise
+
+    with pytest.raises(asyncio.CancelledError):
+        await (await _in_callback(_begin, eager_tasks(), cancel_itself()))
+    assert heard == ["cancelled"]
+
+
+@in_loop
 async def test_what_is_awaited_elsewhere_takes_no_task_for_its_own() -> None:
     task = asyncio.current_task()
     assert own_task() is task
