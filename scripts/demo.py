@@ -85,17 +85,16 @@ def main(folder: Path = DEMO) -> int:
     return 0 if all(_tell(step, folder) for step in (_approval(folder), *CLOSING)) else 1
 
 
-def serve(folder: Path = DEMO) -> int:
-    """Serve the demo until Ctrl-C; on another port where the usual one is taken."""
+def serve(folder: Path = DEMO) -> None:
+    """Serves the demo until Ctrl-C, on another port where the usual one is taken. This process becomes the server, so that
+    whoever ends it ends that."""
     port = os.environ.get("PORT") or str(_free_port())
     _leave_one_waiting(folder)
     print(SERVED.format(title=_bold("# And now the same tools, served to any agent.")))
     words = ("serve", "--port", port, "--open")
     print(f"$ ferrule {shlex.join(words)}\n", flush=True)
-    try:
-        return _ferrule(words, folder, stdout=sys.stdout.fileno()).returncode
-    except KeyboardInterrupt:
-        return 0
+    os.chdir(folder)
+    os.execve(FERRULE, [str(FERRULE), *words], _environment())
 
 
 def _leave_one_waiting(folder: Path) -> None:
@@ -143,8 +142,11 @@ def _is_for_the_owner(waiting: dict[str, Any]) -> bool:
 def _ferrule(
     words: tuple[str, ...], folder: Path, *, stdout: int, stderr: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
-    return subprocess.run([FERRULE, *words], cwd=folder, env=environment, stdout=stdout, stderr=stderr, text=True)
+    return subprocess.run([FERRULE, *words], cwd=folder, env=_environment(), stdout=stdout, stderr=stderr, text=True)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in OTHERS}
 
 
 def _bold(text: str) -> str:
@@ -155,6 +157,9 @@ if __name__ == "__main__":
     if {"--help", "-h"} & set(sys.argv):
         sys.exit(__doc__)
     told = main()
-    if not told and "--no-serve" in sys.argv:
+    if told:
+        sys.exit(told)
+    if "--no-serve" in sys.argv:
         print(NEXT)
-    sys.exit(told or ("--no-serve" not in sys.argv and serve()))
+    else:
+        serve()

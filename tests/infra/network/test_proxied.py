@@ -13,6 +13,7 @@ import uvloop
 
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.infra.network.proxies import Proxies, Proxy
 from ferrule.infra.network.redirects import Step, follow
 from ferrule.infra.network.request import BadRequest, ProxyRefused, Unreachable, Untrusted
 from ferrule.infra.network.tls import TlsContexts
@@ -295,6 +296,17 @@ def test_a_proxy_that_opens_no_tunnel_is_told_and_nothing_was_sent(
                 await http.fetch("POST", "https://far.test/", body=b"s3cret")
             assert not refused.value.is_sent and http.in_use(parse_url("https://far.test/")) == 0
             assert len(relay.asked) == 1
+
+    run(story())
+
+
+def test_a_proxy_whose_name_nobody_knows_is_named_as_the_proxy() -> None:
+    async def story() -> None:
+        proxy = Proxy(parse_url("http://proxy.nowhere:3128"))
+        http = Client(Guard((), nothing), proxies=Proxies(proxy, proxy))
+        with pytest.raises(Unreachable, match=r"the proxy proxy\.nowhere has no address"):
+            await http.fetch("GET", "https://far.test/")
+        await http.aclose()
 
     run(story())
 

@@ -192,7 +192,7 @@ class Client:
             if known is None or all(map(is_public, known)):
                 place = proxy.target
                 proxy_tls = self._tls.find(place) if place.is_secure else None
-                return Route(target, await self._look(self.guard.find, place), tls, proxy, proxy_tls)
+                return Route(target, await self._look(self.guard.find, place, "the proxy "), tls, proxy, proxy_tls)
             return Route(target, known, tls)  # listed, and inside: nothing for a proxy
         return Route(target, await self._look(self.guard.addresses, target), tls)
 
@@ -209,13 +209,13 @@ class Client:
             self._unknown[target.host] = now + _UNKNOWN_SECONDS
             return None
 
-    async def _look(self, find: Callable[[Target], list[str]], target: Target) -> list[str]:
+    async def _look(self, find: Callable[[Target], list[str]], target: Target, whose: str = "") -> list[str]:
         try:
             return find(target) if target.is_literal else await asyncio.to_thread(find, target)
         except TimeoutError:
             raise
         except OSError:
-            raise Unreachable(f"{target.host} has no address") from None
+            raise Unreachable(f"{whose}{target.host} has no address") from None
 
     def _watch(self) -> None:
         """Look after idle connections, as long as there are hosts."""
