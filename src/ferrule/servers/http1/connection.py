@@ -68,6 +68,8 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[Http1Request] = deque()
         self._current: Http1Request | None = None
         self._task: asyncio.Task[None] | None = None
+        self._owes_answer = False
+        """True while a task has an answer to deliver."""
         self._answers = bytearray()
         """What was answered in this turn and is not written yet."""
         self._is_body_wanted = self._is_body_held = False
@@ -235,6 +237,7 @@ class Connection(asyncio.BufferedProtocol):
             self.write(b"")
 
     def _start(self, request: Http1Request, response: Response, context: Context) -> None:
+        self._owes_answer = True
         self._task = self._server.tasks.go_on(self._deliver(request, response), context)
         self._task.add_done_callback(self._ended)
 
@@ -244,7 +247,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._task = None
-        if not task.cancelled() and task.exception() is not None:
+        if task.cancelled() and self._owes_answer:  # a tool cancelled its own task: nobody waits for an answer in vain
+            self.drop()
+        elif not task.cancelled() and task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
         elif self._waiting and not self._transport.is_closing():
@@ -256,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _keep(self, request: Http1Request, answer: Answer) -> None:
         """Take an answer after which the connection goes on: it is written with the others of a turn."""
-        self._current = None
+        self._current, self._owes_answer = None, False
         self._answers += whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=True)
         self._rest()
         if len(self._answers) > _TOGETHER_BYTES:
@@ -294,6 +299,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._end(is_silent=request.is_complete and not self._failure)
             else:
                 self._rest()
+            self._owes_answer = False
         finally:
             self._current = None
 

@@ -25,6 +25,7 @@ from ferrule.servers.mcp.wire.messages import (
     Params,
     RequestId,
     RpcError,
+    error_text,
     notification_text,
     refuse_doubled_params,
     refuse_doubles,
@@ -66,9 +67,13 @@ class Underway:
 
     def _end(self, request_id: RequestId, finish: Finish, task: asyncio.Task[Answered]) -> None:
         self._answering.pop(request_id, None)
-        is_dropped = task in self._dropped or task.cancelled()
-        self._dropped.discard(task)
-        finish(b"" if is_dropped else task.result().text)
+        if task in self._dropped:
+            self._dropped.discard(task)
+            finish(b"")
+        elif task.cancelled():  # by its own tool: its client waits for an answer all the same
+            finish(error_text(request_id, RpcError(INTERNAL_ERROR, "the request was cancelled before it was answered")))
+        else:
+            finish(task.result().text)
 
     def cancel(self, request_id: Any) -> None:
         """Stop answering; nothing is sent for it any more (MCP-173). What is not being answered is none of our business."""

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
@@ -77,7 +79,18 @@ async def give_up(seconds: float) -> str:
     return "did not give up"
 
 
-TOOLS = (add, add_later, fail, leave, long, add_at_once, give_up)
+@ferrule.tool(**FACTS)
+async def cancel_itself(waits: bool) -> str:
+    """Cancel the task in which it runs, as no tool should."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    if waits:
+        await asyncio.sleep(0)
+    return "done"
+
+
+TOOLS = (add, add_later, fail, leave, long, add_at_once, give_up, cancel_itself)
 CALLS: tuple[tuple[str, Any], ...] = (
     ("add", {"a": 1, "b": 2}),
     ("add", {"a": "1", "b": 2}),
@@ -231,6 +244,21 @@ async def test_time_limits_of_tools_end_their_own_calls_alone(tmp_path: Path) ->
             )
             texts = [json.loads(body)["result"]["content"][0]["text"] for _, body in told]
             assert texts == ["gave up, beside, True"] * 4
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@in_loop
+async def test_a_tool_that_cancels_its_own_task_leaves_no_client_waiting(tmp_path: Path, waits: bool) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        for number in range(3):
+            client = Client(stand)
+            asking = asyncio.ensure_future(client.call("cancel_itself", {"waits": waits}, number))
+            async with asyncio.timeout(10):
+                while not asking.done() and not client.wire.is_closed:
+                    await asyncio.sleep(0.001)
+            asking.cancel()
+        _, body = await Client(stand).call("add", {"a": 1, "b": 2}, 9)
+        assert json.loads(body)["result"]["structuredContent"] == 3
 
 
 @in_loop
