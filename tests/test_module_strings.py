@@ -21,7 +21,7 @@ PYTHON = [
     *SOURCE.rglob("*.py"),
     *(ROOT / "scripts").rglob("*.py"),
     *(ROOT / "tests").rglob("*.py"),
-    *(file for file in (ROOT / "bench").rglob("*.py") if "work" not in file.relative_to(ROOT).parts),
+    *(file for file in (ROOT / "bench").rglob("*.py") if {"work", "lib"}.isdisjoint(file.relative_to(ROOT).parts)),
 ]
 PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 TOOLING = [ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml",
