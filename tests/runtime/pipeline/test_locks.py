@@ -10,13 +10,13 @@ from hypothesis import given
 
 from ferrule.model.scheduling import Claim, ResourceLock, SchedulerPolicy
 from ferrule.model.tool import SafetyFacts
-from ferrule.runtime.pipeline.locks import LONGEST, claim_of, lock_keys, lock_plan
+from ferrule.runtime.pipeline.locks import LONGEST, claim_of, lock_plan
 
 PLAIN = SchedulerPolicy()
 
 
 def keys(written: Any, arguments: Any = None) -> list[str]:
-    return [key for key, _ in lock_keys({"resource_locks": written}, "t", arguments, PLAIN)]
+    return [key for key, _ in lock_plan({"resource_locks": written}, "t", PLAIN).keys(arguments)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,13 @@ def test_locks_are_found_wherever_a_definition_may_have_them() -> None:
         "scheduler": {"resource_locks": {"key": "d"}},
         "execution_profile": {"resource_locks": ["a", {"key": "e", "mode": "shared", "why": "told elsewhere"}]},
     }
-    assert lock_keys(payload, "t", {}, PLAIN) == (("a", False), ("b", True), ("c", False), ("d", False), ("e", True))
+    assert lock_plan(payload, "t", PLAIN).keys({}) == (
+        ("a", False),
+        ("b", True),
+        ("c", False),
+        ("d", False),
+        ("e", True),
+    )
 
 
 def test_a_policy_locks_the_tools_it_names() -> None:
@@ -65,19 +71,19 @@ def test_a_policy_locks_the_tools_it_names() -> None:
         )
     )
     pay = (("all", True), ("bank", False), ("order:1", True))
-    assert lock_keys({}, "bank.pay", {"id": 1}, policy) == pay
-    assert lock_keys({}, "bank.look", {"id": 1}, policy) == (("all", True), ("bank", False))
-    assert lock_keys({}, "Bank.pay", {}, policy) == (("all", True),)
+    assert lock_plan({}, "bank.pay", policy).keys({"id": 1}) == pay
+    assert lock_plan({}, "bank.look", policy).keys({"id": 1}) == (("all", True), ("bank", False))
+    assert lock_plan({}, "Bank.pay", policy).keys({}) == (("all", True),)
 
 
 def test_exclusive_wins_over_shared() -> None:
     written = [{"key": "a", "mode": "shared"}, "a", {"key": "{x}", "mode": "shared"}]
-    assert lock_keys({"resource_locks": written}, "t", {"x": "a"}, PLAIN) == (("a", False),)
+    assert lock_plan({"resource_locks": written}, "t", PLAIN).keys({"x": "a"}) == (("a", False),)
 
 
 @pytest.mark.parametrize("mode", ["read", "", None, 7, ["shared"], "SHARED"])
 def test_a_mode_nobody_knows_is_exclusive(mode: Any) -> None:
-    assert lock_keys({"resource_locks": [{"key": "a", "mode": mode}]}, "t", {}, PLAIN) == (("a", False),)
+    assert lock_plan({"resource_locks": [{"key": "a", "mode": mode}]}, "t", PLAIN).keys({}) == (("a", False),)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_a_tool_without_locks_has_none() -> None:
     ]
     for payload in written:
         assert lock_plan(payload, "t", PLAIN) is lock_plan({}, "t", PLAIN)
-        assert lock_keys(payload, "t", {}, PLAIN) == ()
+        assert lock_plan(payload, "t", PLAIN).keys({}) == ()
 
 
 def test_locks_without_members_are_the_same_for_every_call() -> None:

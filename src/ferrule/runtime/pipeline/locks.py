@@ -88,13 +88,6 @@ def lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) ->
     return LockPlan((*dict.fromkeys(stand_ins), LockTemplate((f"unreadable locks of {tool_id}",))), is_unreadable=True)
 
 
-def lock_keys(
-    payload: dict[str, Any], tool_id: str, arguments: Any, policy: SchedulerPolicy
-) -> tuple[tuple[str, bool], ...]:
-    """The keys one call takes, each with True when it is shared."""
-    return lock_plan(payload, tool_id, policy).keys(arguments)
-
-
 def claim_of(
     tool_id: str,
     facts: SafetyFacts,

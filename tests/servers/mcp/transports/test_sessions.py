@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.mcp.methods.changes import hub_of
+from ferrule.servers.mcp.server import Answered
 from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
+from ferrule.servers.mcp.transports.sessions import Underway
 from tests.driven import driven
 from tests.servers.mcp.sessioning import (
     ALL,
@@ -39,6 +42,31 @@ def endpoint(stand: Stand) -> SessionEndpoint:
     assert isinstance(found, McpEndpoint)
     assert found.sessions is not None
     return found.sessions
+
+
+@driven
+async def test_a_request_whose_tool_cancels_its_own_task_is_answered_and_one_that_the_client_cancels_is_not() -> None:
+    async def cancel_itself() -> Answered:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        raise AssertionError("it was not cancelled")
+
+    async def wait() -> Answered:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    underway, told = Underway(), dict[int, bytes]()
+    tasks = [
+        underway.start(1, cancel_itself(), copy_context(), lambda text: told.update({1: text})),
+        underway.start(2, wait(), copy_context(), lambda text: told.update({2: text})),
+    ]
+    underway.cancel(2)
+    await asyncio.wait(tasks, timeout=WAIT_SECONDS)
+    await asyncio.sleep(0)
+    assert json.loads(told[1])["error"]["message"] == "the request was cancelled before it was answered"
+    assert told[2] == b"" and not underway
 
 
 async def soon(event: asyncio.Event) -> None:

@@ -88,14 +88,6 @@ def text_of(name: bytes, value: bytes) -> str:
     return text
 
 
-def header_text(text: str) -> bytes:
-    """A value as a header can carry it: as it is, or as base64 where it has to be."""
-    raw = text.encode()
-    is_plain = text.isascii() and _VISIBLE.fullmatch(raw) is not None and text == text.strip(" \t")
-    is_marked = raw.startswith(_PREFIX) and raw.endswith(_SUFFIX)
-    return raw if is_plain and not is_marked else _PREFIX + b64encode(raw) + _SUFFIX
-
-
 def agree_on(headers: Mapping[bytes, bytes], version: str, method: str, name: Any) -> None:
     """Raises RpcError unless version, method and name are what the headers say (MCP-56 to MCP-58). `name`: that of the body;
     None when the method has none, or the body does not say it."""
