@@ -152,7 +152,8 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
             outcome = run_command(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
         except Left:
             return LEFT
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # nobody told this process to end: the tool cancelled the task that runs it
+            click.echo("the call cancelled itself; its tool may have acted: ferrule explain last", err=True)
             return TERMINATED
         except KeyboardInterrupt:
             click.echo("\ninterrupted; if it had begun, its tool may have acted: ferrule explain last", err=True)

@@ -9,10 +9,11 @@ Otherwise both mean the same. Nothing here knows calls.
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import Context
 from inspect import isawaitable
 from math import inf
@@ -26,23 +27,70 @@ T = TypeVar("T")
 Given = TypeVar("Given")
 
 
+_NOT_BEGUN = object()
+
+
 @types.coroutine
-def rest_of(running: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, Any, Any]:
-    """Carries on a coroutine whose first step was made, and which waits for `waited`. Whatever is thrown in is passed on."""
-    while True:
-        try:
-            sent = yield waited
-        except GeneratorExit:
-            running.close()
-            raise
-        except BaseException as error:
-            thrown: BaseException | None = error
-        else:
-            thrown = None
-        try:
-            waited = running.send(sent) if thrown is None else running.throw(thrown)
-        except StopIteration as ended:
-            return ended.value
+def rest_of(
+    running: Coroutine[Any, Any, Any], waited: Any = _NOT_BEGUN, own_cancels: int = 0
+) -> Generator[Any, Any, Any]:
+    """Carries on a coroutine, from the beginning or from where it waits for `waited`. Whatever is thrown in is passed on.
+
+    A coroutine that cancels the task it runs in ends itself by that, and not whoever awaits it: only its own code runs in one
+    of its steps, so a request to cancel that comes up meanwhile is its own. `own_cancels`: those of the step that was made."""
+    task = asyncio.current_task()
+    assert task is not None
+    try:
+        while True:
+            sent: Any = None
+            thrown: BaseException | None = None
+            if waited is not _NOT_BEGUN:
+                try:
+                    sent = yield waited
+                except GeneratorExit:
+                    running.close()
+                    raise
+                except BaseException as error:
+                    thrown = error
+            before = task.cancelling()
+            has_ended = True
+            try:
+                waited = running.send(sent) if thrown is None else running.throw(thrown)
+                has_ended = False
+            except StopIteration as ended:
+                return ended.value
+            finally:
+                asked = task.cancelling() - before
+                own_cancels += max(0, asked)
+                if asked > 0 and has_ended:  # it would arrive where somebody else waits
+                    with suppress(asyncio.CancelledError):
+                        yield
+    finally:
+        for _ in range(own_cancels):
+            task.uncancel()
+
+
+async def drop_own_cancels(count: int) -> None:
+    """Takes back requests to cancel the current task which the work of its last step made: they are not for whoever awaits it."""
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)  # where they arrive
+    for _ in range(count):
+        task.uncancel()
+
+
+def is_from_outside(error: BaseException) -> bool:
+    """True for what ends more than the work in which it came up: a cancellation, the end of a coroutine that is closed, and
+    Ctrl-C. To be asked where the error is caught."""
+    if isinstance(error, GeneratorExit):
+        # Each coroutine that is closed gets a new one, where it waits: one that came up from below was raised there.
+        return error.__traceback__ is None or error.__traceback__.tb_next is None
+    if isinstance(error, KeyboardInterrupt):
+        # Servers and commands have a handler of their own for the signal, which raises nothing in the middle of a tool.
+        is_here = threading.current_thread() is threading.main_thread()
+        return is_here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return isinstance(error, asyncio.CancelledError)
 
 
 class _Carrier(Coroutine[Any, Any, Any]):

@@ -12,6 +12,7 @@ from typing import NoReturn
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.tasks import is_from_outside
 from ferrule.model.failure import ERROR_CLASSES, ErrorClass
 
 
@@ -68,8 +69,9 @@ _TELLING: dict[ErrorClass, str] = {
 
 
 def fail(error: BaseException, tool: str) -> NoReturn:
-    """Raise a tool's failure in the standard's words. Authors choose the words with `ToolFailed`."""
-    if isinstance(error, ExecutionFailed):
+    """Raises a tool's failure in the standard's words. Authors choose the words with `ToolFailed`. What is not the tool's doing
+    goes on its way; to be called where an error is caught."""
+    if isinstance(error, ExecutionFailed) or is_from_outside(error):
         raise error
     if isinstance(error, ToolFailed):
         raise ExecutionFailed(

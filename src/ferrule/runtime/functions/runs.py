@@ -29,8 +29,6 @@ from ferrule.runtime.functions.threads import Threads
 
 _PLAIN = ("invocation_id", "principal", "agent", "tenant", "idempotency_key", "native_call_id", "run_id", "attempt")
 """What another process is told of a call's context."""
-_RAISED = (Exception, SystemExit)
-"""What a function may raise without ending more than its call. Cancellation and Ctrl-C go on their way."""
 
 
 class FunctionRun:
@@ -86,7 +84,7 @@ class FunctionRun:
         try:
             value = await self._anywhere(await self._going_on.call(state, answer, context))
             given = self._given(value, is_json=False)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
         return given if isinstance(given, Output | Waiting) else Output(given)
 
@@ -94,9 +92,10 @@ class FunctionRun:
         """The arguments as the function wants them. Raises msgspec.ValidationError."""
         if not self._is_direct:
             arguments = self._reshaped(arguments, context)
-        for name in self._whole:
-            if type(arguments.get(name)) is float:
-                arguments[name] = int(arguments[name])
+        if self._whole and float in map(type, arguments.values()):
+            for name in self._whole:
+                if type(arguments.get(name)) is float:
+                    arguments[name] = int(arguments[name])
         ready: dict[str, Any] = arguments
         return ready
 
@@ -142,7 +141,7 @@ class FunctionRun:
             ready = self._ready(dict(arguments) if isinstance(arguments, dict) else arguments, None)
         except msgspec.ValidationError as error:
             return self._unreadable(arguments, error)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
         return None if self._check is None else self._checked(self._check.call(ready))
 
@@ -174,7 +173,7 @@ class FunctionRun:
             if failed.error_class != "execution_failed":
                 fail(failed, self._name)
             return failed.message
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, f"{self._name} (its check)")
         return None if problem is None else str(problem)
 
@@ -197,7 +196,7 @@ class InlineRun(FunctionRun):
             if self._gives_json and kind is not Waiting and kind is not CoroutineType:
                 return value  # what `_given` would say, without asking
             return self._awaited(value) if kind is CoroutineType else self._given(value, is_json=self._gives_json)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
 
     async def _later(self, injection: Injection, arguments: dict[str, Any], context: Context) -> Any:
@@ -209,7 +208,7 @@ class InlineRun(FunctionRun):
     async def _awaited(self, value: Awaitable[Any]) -> Any:
         try:
             return self._given(await value, is_json=self._gives_json)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
 
 
@@ -228,7 +227,7 @@ class AsyncRun(FunctionRun):
                 await self._injection.resolve()
             value = await self._call(**self._ready(arguments, context))
             return self._given(value, is_json=self._gives_json)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
 
 
@@ -254,7 +253,7 @@ class ThreadRun(FunctionRun):
             if type(value) is CoroutineType:
                 value = await value
             return self._given(value, is_json=self._gives_json)
-        except _RAISED as error:
+        except BaseException as error:
             fail(error, self._name)
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.surface import CatalogView
+from ferrule.infra.tasks import is_from_outside
 from ferrule.model.native_definition import CONFIG, LOGGER
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.config import Config, OnSecret
@@ -28,7 +29,6 @@ from ferrule.runtime.functions.threads import Threads
 
 MAKING_SECONDS = 60.0
 CLOSING_SECONDS = 10.0
-_RAISED = (Exception, SystemExit)
 _log = logging.getLogger("ferrule.services")
 
 
@@ -55,7 +55,9 @@ class Maker:
                 made = await self._called(service, factory, given)
         except ExecutionFailed:
             raise
-        except _RAISED as error:
+        except BaseException as error:
+            if is_from_outside(error):
+                raise
             kind = type(error).__qualname__
             _log.error("the service %r could not be made: %s\n%s", service, told(error), where(error))
             _log.debug("the service %r could not be made", service, exc_info=error)
@@ -77,7 +79,9 @@ class Maker:
             try:
                 async with asyncio.timeout(CLOSING_SECONDS):
                     await self._anywhere(close)
-            except _RAISED as error:
+            except BaseException as error:
+                if is_from_outside(error):
+                    raise
                 _log.warning("the service %r could not be closed (%s)", service, type(error).__qualname__)
         self._tasks.clear()
 

@@ -114,7 +114,9 @@ def _finish(future: asyncio.Future[Any], value: Any, error: BaseException | None
         return
     if error is None:
         future.set_result(value)
-    elif isinstance(error, StopIteration):  # a future cannot carry it, and would never be done
-        future.set_exception(RuntimeError("the function raised StopIteration"))
+    elif isinstance(
+        error, StopIteration | GeneratorExit
+    ):  # a future cannot carry the one, and the other looks like its end
+        future.set_exception(RuntimeError(f"the function raised {type(error).__name__}"))
     else:
         future.set_exception(error)

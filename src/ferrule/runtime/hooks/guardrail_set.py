@@ -17,6 +17,7 @@ import msgspec
 from ferrule.contracts.hook import Hook, HookEvent, HookFailed, HookInput, HookOutput, Reach
 from ferrule.contracts.registry import late
 from ferrule.errors import BindingError, SettingsError
+from ferrule.infra.tasks import is_from_outside
 from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.functions.threads import Threads
 from ferrule.runtime.hooks.command import CommandReach
@@ -53,7 +54,9 @@ class FunctionReach:
                 answer = await self._threads.run(lambda: self._function(told))
                 answer = await answer if inspect.isawaitable(answer) else answer
             return msgspec.json.encode(answer)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if is_from_outside(error):
+                raise
             raise HookFailed(f"its function failed ({type(error).__name__})") from error
 
     async def aclose(self) -> None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.tasks import own_task, resolve, uncancelled
+from ferrule.infra.tasks import is_from_outside, own_task, resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
@@ -198,10 +198,10 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
         if flight.live is not None and flight.live.absorbed():
             return stopped_by(call, flight.live.cancel or BY_ITSELF)
         if _is_cancelled():
-            await _leave_behind(call, services)
+            await _leave_behind(call, services, number)
             raise
         return _crash(call, services, number, error)
-    except Exception as error:
+    except BaseException as error:
         return _crash(call, services, number, error)
 
 
@@ -258,14 +258,15 @@ def let_go(call: Call, services: Services) -> None:
         services.live.remove(flight.live)
 
 
-async def _leave_behind(call: Call, services: Services) -> None:
-    """Lets a call go on by itself whose caller went away, if its tool still runs; else closes it as canceled."""
+async def _leave_behind(call: Call, services: Services, number: int) -> None:
+    """Lets a call go on by itself whose caller went away, if its tool still runs; else closes it as canceled in this phase."""
     live = call.flight.live
     if live is not None and live.detached is not None:
         place_of(call)
         call.flight.is_detached = True
         services.live.spawn(_carry_on(call, services, live.detached))
     else:
+        call.phases.append((call.tick() - call.origin) << 4 | number)
         await uncancelled(_cancel(call, services))
 
 
@@ -357,7 +358,7 @@ def _close(
     for number, phase in closing:
         try:
             waiting = phase(call, services)
-        except Exception as error:
+        except BaseException as error:
             waiting = None
             _mend(call, services, number, error)
         if waiting is not None:
@@ -381,7 +382,7 @@ async def _close_on(
             await waiting
         except asyncio.CancelledError as error:
             cancelled = error
-        except Exception as error:
+        except BaseException as error:
             _mend(call, services, number, error)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
@@ -460,11 +461,11 @@ async def _cancel(call: Call, services: Services) -> None:
 
 
 def _crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
-    """Turns a mistake of ours into a stop. The caller learns where, the log learns what. A tool may also stop itself, and the
-    process: that goes on its way."""
+    """Turns a mistake of ours into a stop. The caller learns where, the log learns what. Ctrl-C, and the end of the process, go
+    on their way."""
     if isinstance(error, asyncio.CancelledError):
         return stopped_by(call, BY_ITSELF)
-    if not isinstance(error, Exception):
+    if is_from_outside(error):
         let_go(call, services)
         raise error
     if call.prepared is UNRESOLVED:
@@ -480,7 +481,7 @@ def _crash(call: Call, services: Services, number: int, error: BaseException) ->
     return Stop("execution_failed", message, "internal_error")
 
 
-def _mend(call: Call, services: Services, number: int, error: Exception) -> None:
+def _mend(call: Call, services: Services, number: int, error: BaseException) -> None:
     """Ends a call all the same, once, whose closing phase failed, and says what was lost."""
     ending = call.ending
     stop = _crash(call, services, number, error)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
-from ferrule.infra.tasks import own_task, resolve
+from ferrule.infra.tasks import is_from_outside, own_task, resolve
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.runtime.pipeline.call import Call
@@ -27,7 +27,6 @@ from ferrule.runtime.pipeline.results.outcome import attach_context
 from ferrule.runtime.pipeline.services import Services
 
 T = TypeVar("T")
-_RAISED = (Exception, SystemExit, asyncio.CancelledError)
 """What a hook may raise without ending more than its call. A cancellation of the caller is not raised by the hook."""
 _LET_GO_SECONDS = 1.0
 """How long a hook that was told to stop is waited for."""
@@ -93,7 +92,9 @@ def run_hooks(moment: Moment, hooks: Sequence[Hook]) -> Stop | Awaitable[Stop | 
         started = call.offset()
         try:
             said = hook.run(told(call, moment.services, hook, moment.about))
-        except _RAISED as error:
+        except BaseException as error:
+            if is_from_outside(error) and not isinstance(error, asyncio.CancelledError):
+                raise
             step = _failed(moment, hook, started, _told_of(error))
         else:
             if said is not None and said.__class__ is not HookOutput and isawaitable(said):
@@ -138,7 +139,9 @@ async def _within(said: Awaitable[Any], hook: Hook) -> Any:
 async def _caught(said: Awaitable[Any]) -> Any:
     try:
         return await said
-    except _RAISED as error:
+    except BaseException as error:
+        if is_from_outside(error) and not isinstance(error, asyncio.CancelledError):
+            raise
         return _Broken(_told_of(error))
 
 

@@ -15,7 +15,7 @@ from types import CoroutineType, NoneType
 from typing import Any, cast
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
-from ferrule.infra.tasks import own_task, rest_of
+from ferrule.infra.tasks import drop_own_cancels, own_task, resolve, rest_of
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.runtime.pipeline.attempts import again, attempted
@@ -32,8 +32,8 @@ from ferrule.runtime.pipeline.supervise import (
     whole_output,
 )
 
-_VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output})
-"""What most tools give: nothing to be awaited."""
+_BARE = frozenset({bool, int, float, str, list, dict, tuple, NoneType})
+"""What most tools give: a value, nothing to be awaited."""
 
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
@@ -71,15 +71,19 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     kind = type(output)
-    if kind is CoroutineType or (kind not in _VALUES and isawaitable(output)):
+    if kind in _BARE:
+        call.ending.is_bare, call.ending.output = True, Output(output)
+        return None
+    if kind is CoroutineType or (kind is not Output and isawaitable(output)):
         in_place = route.in_place
         if in_place == "from_first_step" and flight.deadline is None and kind is CoroutineType:
-            if own_task() is None:
+            task = own_task()
+            if task is None:
                 return _begun_later(call, services, context, output)
-            return _begun(call, services, context, output)
+            return _begun(call, services, context, output, task)
         live = _live(call, services, context)
         if in_place == "always" or (in_place != "never" and flight.deadline is None):
-            return _in_place(call, services, live, output)
+            return _in_place(call, services, live, rest_of(output) if kind is CoroutineType else output)
         running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
         return supervised(call, services, live, running, output)
     if kind is Output and output.stream is not None:
@@ -88,26 +92,44 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
 
 
 def _begun(
-    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
+    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any], task: asyncio.Task[Any]
 ) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
-    """Make the first step of a tool that only reads. One that has its answer then need not be in flight for it."""
+    """Make the first step of a tool that only reads, in its task. One that has its answer then need not be in flight for it."""
     live = None if call.flight.live is None else _live(call, services, context)
-    before = RUNNING.set(call)
+    cancels, before = task.cancelling(), RUNNING.set(call)
+    step: Stop | Park | Awaitable[Stop | Park | Detached | None] | None
     try:
         waited = running.send(None)
     except StopIteration as ended:
         output = ended.value
+        if type(output) in _BARE:
+            call.ending.is_bare, call.ending.output = True, Output(output)
+            step = None
+        elif type(output) is Output and output.stream is not None:
+            step = _in_place(call, services, live or _live(call, services, context), _given(output))
+        else:
+            step = taken(call, services, output)
     except ExecutionFailed as failed:
-        return failed_stop(call, failed)
+        step = failed_stop(call, failed)
     else:
-        return _in_place(call, services, live or _live(call, services, context), rest_of(running, waited))
+        rest = rest_of(running, waited, task.cancelling() - cancels)
+        return _in_place(call, services, live or _live(call, services, context), rest)
     finally:
         RUNNING.reset(before)
-    if live is not None and live.cancel is not None:
-        live.absorbed()  # it told itself to stop, and gave its answer all the same
-    if type(output) is Output and output.stream is not None:
-        return _in_place(call, services, live or _live(call, services, context), _given(output))
-    return taken(call, services, output)
+    if task.cancelling() != cancels:
+        return _after_own_cancel(call, task.cancelling() - cancels, step)
+    return step
+
+
+async def _after_own_cancel(
+    call: Call, count: int, step: Stop | Park | Awaitable[Stop | Park | Detached | None] | None
+) -> Stop | Park | Detached | None:
+    """Goes on after a tool that cancelled its own task, or told its call to stop, and gave its answer all the same."""
+    live = call.flight.live
+    if live is not None and live.absorbed():
+        count -= 1
+    await drop_own_cancels(count)
+    return await resolve(step)
 
 
 async def _begun_later(
@@ -116,8 +138,9 @@ async def _begun_later(
     """The same for a call that has no task yet: a tool may need one from its first step on."""
     if call.flight.live is not None and call.flight.live.is_stopped_early:
         return throw_away(call, call.flight.live, running)
-    said = _begun(call, services, context, running)
-    return await said if isinstance(said, Awaitable) else said
+    task = asyncio.current_task()
+    assert task is not None
+    return await resolve(_begun(call, services, context, running, task))
 
 
 def _known_to_run(call: Call, run: Run, context: Context) -> Any:

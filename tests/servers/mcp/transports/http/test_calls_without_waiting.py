@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import json
 import re
 from collections.abc import Callable
@@ -90,7 +91,27 @@ async def cancel_itself(waits: bool) -> str:
     return "done"
 
 
-TOOLS = (add, add_later, fail, leave, long, add_at_once, give_up, cancel_itself)
+@ferrule.tool(inline=True, **FACTS)
+def raise_inline(name: str) -> str:
+    """Raise an exception by its name."""
+    raise getattr(builtins, name)
+
+
+@ferrule.tool(**FACTS)
+async def raise_at_once(name: str) -> str:
+    """Raise an exception by its name."""
+    raise getattr(builtins, name)
+
+
+@ferrule.tool(**FACTS)
+async def raise_later(name: str) -> str:
+    """Raise an exception by its name, after a moment."""
+    await asyncio.sleep(0)
+    raise getattr(builtins, name)
+
+
+RAISING = (raise_inline, raise_at_once, raise_later)
+TOOLS = (add, add_later, fail, leave, long, add_at_once, give_up, cancel_itself, *RAISING)
 CALLS: tuple[tuple[str, Any], ...] = (
     ("add", {"a": 1, "b": 2}),
     ("add", {"a": "1", "b": 2}),
@@ -248,17 +269,30 @@ async def test_time_limits_of_tools_end_their_own_calls_alone(tmp_path: Path) ->
 
 @pytest.mark.parametrize("waits", [True, False])
 @in_loop
-async def test_a_tool_that_cancels_its_own_task_leaves_no_client_waiting(tmp_path: Path, waits: bool) -> None:
+async def test_a_tool_that_cancels_its_own_task_ends_its_call_and_nothing_else(tmp_path: Path, waits: bool) -> None:
     async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand)
         for number in range(3):
-            client = Client(stand)
-            asking = asyncio.ensure_future(client.call("cancel_itself", {"waits": waits}, number))
             async with asyncio.timeout(10):
-                while not asking.done() and not client.wire.is_closed:
-                    await asyncio.sleep(0.001)
-            asking.cancel()
-        _, body = await Client(stand).call("add", {"a": 1, "b": 2}, 9)
+                _, body = await client.call("cancel_itself", {"waits": waits}, number)
+            result = json.loads(body)["result"]
+            text = result["content"][0]["text"]
+            assert text.startswith("the call was canceled: the tool stopped by itself") if waits else text == "done"
+        _, body = await client.call("add", {"a": 1, "b": 2}, 9)
         assert json.loads(body)["result"]["structuredContent"] == 3
+
+
+@pytest.mark.parametrize("name", ["KeyboardInterrupt", "SystemExit", "GeneratorExit"])
+@in_loop
+async def test_a_tool_that_raises_what_ends_processes_ends_its_call_and_nothing_else(tmp_path: Path, name: str) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand)
+        for number in range(3):
+            for way in ("raise_inline", "raise_at_once", "raise_later"):
+                async with asyncio.timeout(10):
+                    _, body = await client.call(way, {"name": name}, number)
+                result = json.loads(body)["result"]
+                assert result["isError"] and f"failed ({name})" in result["content"][0]["text"]
 
 
 @in_loop
