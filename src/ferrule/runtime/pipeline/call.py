@@ -6,7 +6,7 @@ What it always has stands on `Call`; the rest stands in four parts (`call_parts.
     part       field                                     filled by
     inputs     model_input                               whoever plans the call
                arguments                                 parse_schema
-               observable_input                          prepare_observable_input
+               observable_input                          parse_schema, prepare_observable_input
                permission_input                          permission
                call_input, mutations, new_mutations      parse_schema, pre_hooks; an approver who edits
     judgement  decisions                                 permission

@@ -102,11 +102,14 @@ class Preparation:
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         hooks = _chosen(self._hooks, tool)
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
+        is_loaded = entry.standing == "loaded" or entry.is_judged
         is_checked, is_decided = preflight is not None or unready is not None, in_header is not None
         wants_context = getattr(run, "wants_context", True)
         is_stoppable_read = traits.is_read_only and support.cancel
         route = Route(
-            idle=_idle_phases(hooks, is_checked=is_checked, is_decided=is_decided),
+            idle=_idle_phases(
+                hooks, is_loaded=is_loaded, is_checked=is_checked, is_masked=mask is not None, is_decided=is_decided
+            ),
             turn="in_line" if not traits.is_read_only or self._is_limited(entry) else self._turn_of(claim),
             wants_context=wants_context,
             in_place=_in_place(run, retry, wants_context=wants_context) if is_stoppable_read else "never",
@@ -116,7 +119,7 @@ class Preparation:
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header, self._scheduling(claim, said)),
             tool_id=tool.tool_id,
-            is_loaded=entry.standing == "loaded" or entry.is_judged,
+            is_loaded=is_loaded,
             arguments=arguments,
             mask=mask,
             run=run,
@@ -282,11 +285,22 @@ def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] 
     return found
 
 
-def _idle_phases(hooks: Mapping[str, tuple[Hook, ...]] | None, *, is_checked: bool, is_decided: bool) -> int:
+def _idle_phases(
+    hooks: Mapping[str, tuple[Hook, ...]] | None,
+    *,
+    is_loaded: bool,
+    is_checked: bool,
+    is_masked: bool,
+    is_decided: bool,
+) -> int:
     """Says which phases have nothing to do for calls of a tool that say nothing but its arguments."""
     if hooks is None:
         return 0
     idle = set() if is_checked else {"validate_values"}
+    if is_loaded:
+        idle.add("check_schema_loaded")
+    if is_loaded and not is_checked and not is_masked:  # nothing can stop a call between phases 2 and 5
+        idle.add("prepare_observable_input")
     if "pre_tool_use" not in hooks:
         idle.add("pre_hooks")
         if is_decided and "permission_decision" not in hooks:

@@ -13,6 +13,7 @@ from ferrule.contracts.hook import Hook
 from ferrule.contracts.policy import Program
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import Stop
+from ferrule.model.lifecycle import PHASES, Phase
 from ferrule.model.retry import NO_RETRIES, RetryPolicy
 from ferrule.model.scheduling import Claim, ModifierPolicy
 from ferrule.model.surface import SurfaceEntry
@@ -39,6 +40,10 @@ class Route(msgspec.Struct, frozen=True, gc=False):
     in_place: InPlace = "never"
     """When its runner is awaited in the call's own task. Only one that reads and stops when it is told to: `always` where it
     keeps to its deadline itself; `from_first_step` where, without a deadline, nobody has to see that it runs until it waits."""
+
+    def leaves_out(self, phase: Phase) -> bool:
+        """True for a phase that calls without options do not go through."""
+        return bool(self.idle >> PHASES.index(phase) & 1)
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):

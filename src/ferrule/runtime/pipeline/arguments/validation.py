@@ -146,9 +146,12 @@ class Arguments:
 
     def parse(self, raw: bytes) -> Parsed | Problem:
         """What a model sent, judged by the model-facing schema, mended if need be, with the contract's defaults."""
-        arguments = self._decoded(raw)
-        if arguments.__class__ is Problem:
-            return self._nothing(raw) or arguments
+        if len(raw) > self._limit:
+            return self._nothing(raw) or self._too_long(raw)
+        try:
+            arguments = _decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._nothing(raw) or self._unreadable(raw, error)
         # The first half is what `is_tame` would say of a short flat object, without asking.
         if self._takes(arguments) and (
             (len(raw) < TINY and raw.count(b":") == len(arguments)) or is_tame(raw, arguments)

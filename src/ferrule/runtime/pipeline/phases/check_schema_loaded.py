@@ -10,10 +10,7 @@ from ferrule.runtime.pipeline.services import Services
 
 def check_schema_loaded(call: Call, services: Services) -> Stop | None:
     """Adds nothing but the proof. Stops with `schema_not_loaded`, and says how to load it."""
-    if call.prepared.is_loaded:
-        call.enter("arguments_ready")
-        return None
-    return not_loaded(call.prepared, call.tool_name)
+    return None if call.prepared.is_loaded else not_loaded(call.prepared, call.tool_name)
 
 
 def not_loaded(prepared: Prepared, tool_name: str) -> Stop:

@@ -12,20 +12,26 @@ from ferrule.runtime.pipeline.services import Services
 def parse_schema(call: Call, services: Services) -> Stop | None:
     """Adds the arguments, decoded. Leaves a tool whose schema was not loaded to the next phase. May stop with
     `schema_validation_failed`."""
-    prepared = call.prepared
-    if not prepared.is_loaded or prepared.arguments is None:
+    prepared, inputs = call.prepared, call.inputs
+    arguments = prepared.arguments
+    if arguments is None or not prepared.is_loaded:
         return None
     if call.recorded is not None:
-        return _again(call, prepared.arguments)
-    arguments, inputs = prepared.arguments, call.inputs
+        return _again(call, arguments)
     given = inputs.model_input
     parsed = arguments.parse_exact(given) if call.options.is_exact else arguments.parse(given)
     if isinstance(parsed, Problem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
     inputs.arguments = parsed.arguments
-    for change in parsed.changes:  # what was mended is on record
-        mutation = Mutation(change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason)
-        inputs.mutate(mutation, parsed.arguments, parsed.encoded)
+    if parsed.changes:
+        for change in parsed.changes:  # what was mended is on record
+            mutation = Mutation(
+                change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason
+            )
+            inputs.mutate(mutation, parsed.arguments, parsed.encoded)
+        if prepared.route.leaves_out("prepare_observable_input"):
+            inputs.observable_input = inputs.call_input
+    call.enter("arguments_ready")
     return None
 
 

@@ -53,7 +53,7 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     notes, redactor, given = call.notes, services.redactor, inputs.model_input
     try:
         packed = packed_plain(result.content, result.structured_content)
-        refs = _encode(notes["native_refs"]) if "native_refs" in notes else b""
+        refs = _encode(notes["native_refs"]) if notes and "native_refs" in notes else b""
     except (TypeError, ValueError, OverflowError):
         return None
     is_idle = redactor is None or redactor.is_idle
