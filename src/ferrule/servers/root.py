@@ -19,7 +19,7 @@ import msgspec
 from ferrule.infra.tasks import resolve
 from ferrule.runtime.policy.load import RefusingPolicy
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
-from ferrule.servers.auth.callers import Caller, Refused, demand
+from ferrule.servers.auth.callers import Caller, Refused, demand, holds
 from ferrule.servers.auth.hosts import preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN
 from ferrule.servers.edge import Edge
@@ -162,8 +162,9 @@ class Root:
 
 
 def _ask(endpoint: Endpoint, request: Request, caller: Caller) -> Response:
-    if endpoint.scope is not None:
-        demand(caller, endpoint.scope)
+    scope = endpoint.scope
+    if scope is not None and not holds(caller, scope):
+        demand(caller, scope)
     return endpoint.respond(request, caller)
 
 

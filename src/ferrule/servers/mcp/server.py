@@ -159,7 +159,7 @@ class McpServer:
     def method(self, name: str, exchange: Exchange) -> Method | None:
         """A method that this client can use."""
         method = self._methods.get(name)
-        if method is None or not (method.is_modern if exchange.is_modern else method.is_sessioned):
+        if method is None or not (method.is_modern if exchange.revision == MODERN else method.is_sessioned):
             return None
         return method if method.is_declared is None or method.is_declared(self, exchange) else None
 
@@ -169,10 +169,10 @@ class McpServer:
             method = self.method(message.method, exchange)
             if method is None:
                 raise RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
-            if not exchange.is_modern:  # there it was looked at before, in the order of its checks
+            if exchange.revision != MODERN:  # there it was looked at before, in the order of its checks
                 refuse_doubled_params(message)
             params = message.params
-            result = method.handle(self, exchange, b"{}" if isinstance(params, msgspec.UnsetType) else bytes(params))
+            result = method.handle(self, exchange, b"{}" if params is msgspec.UNSET else bytes(params))
             if isinstance(result, bytes) or isinstance(result, dict):  # noqa: SIM101  a third of the time of a tuple of types
                 return self._encode(exchange, result)
             return self._wait_for(exchange, message.method, result)

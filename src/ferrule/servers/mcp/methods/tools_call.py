@@ -55,6 +55,10 @@ class Callee(msgspec.Struct, frozen=True):
     shape: Shape
     mirrored: tuple[Mirrored, ...]
     """Parameters that clients repeat as headers."""
+    takes_options: bool
+    """True when it looks at more than its arguments, or gives its results as tasks of the protocol only."""
+    may_be_task: bool
+    """True when a call of it may become a task for a client that knows them."""
     through: str = ""
     """The name that `call_tool` was given for it; empty where it is called itself."""
 
@@ -116,7 +120,9 @@ def _describe_callee(target: Target, prepared: Prepared) -> Callee:
         headers = mirrored(msgspec.json.decode(entry.tool.input_schema))
     except ValueError:  # a client does not follow annotations that break the rules
         headers = ()
-    return Callee(target.name, prepared, shape_of(prepared), headers, target.through)
+    use = prepared.traits.task
+    takes_options = prepared.route.wants_context or use == "required"
+    return Callee(target.name, prepared, shape_of(prepared), headers, takes_options, use != "never", target.through)
 
 
 def _enter(call: ToolCall) -> RpcResult | Awaitable[RpcResult]:
@@ -136,20 +142,29 @@ async def _wait_for_turn(call: ToolCall, turn: Awaitable[Leave]) -> RpcResult:
 
 def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
     """Starts a call, or goes on with the one that a retry belongs to. `leave` is called when it is over."""
-    exchange, asked = call.exchange, call.asked
+    exchange, asked, callee = call.exchange, call.asked, call.callee
+    meta, teller = exchange.meta, None
+    given: dict[str, Any] = {}
+    use: TaskUse = "never"
     try:
-        given = {}
-        if exchange.is_modern:
+        if (asked.request_state is not None or asked.input_responses is not msgspec.UNSET) and exchange.is_modern:
             if asked.request_state is not None:
                 return _retry(call, leave)
             given = asked.responses()  # without a state it is a first call (MCP-227)
-        use = call.callee.prepared.traits.task
-        if use != "never":
-            use = use_of(exchange, use)
-        teller = None
-        if exchange.meta.progress_token is not None or exchange.log_level is not None:
+        if meta.progress_token is not None or exchange.log_level is not None:
             teller = Teller(exchange)
-        started = _begin(call, use, teller)
+        started: Result | CallUnderWay
+        if (
+            callee.takes_options
+            or (callee.may_be_task and exchange.client)
+            or teller is not None
+            or meta.idempotency_key is not None
+            or meta.traceparent is not None
+        ):
+            use = use_of(exchange, callee.prepared.traits.task)
+            started = _start_with_options(call, use, teller)
+        else:
+            started = exchange.surface.start(callee.name, call.arguments, is_current=call.is_current)
         if isinstance(started, Result) and teller is None and use != "required":
             result = encode_result(call, started)
             leave()
@@ -160,12 +175,11 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
     return _finish(call, started, teller, given, use, leave)
 
 
-def _begin(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | CallUnderWay:
-    """Begins a call. One that may become a task of the protocol is awaited in a task of its own."""
-    exchange, callee = call.exchange, call.callee
+def _start_with_options(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | CallUnderWay:
+    """Starts a call that says more than its arguments. One that may become a task is awaited in a task of its own."""
+    exchange, callee, meta = call.exchange, call.callee, call.exchange.meta
     start, hear = exchange.surface.start, None if teller is None else teller.hear
-    meta, is_task = exchange.meta, use != "never"
-    wants_context = callee.prepared.route.wants_context
+    is_task, wants_context = use != "never", callee.prepared.route.wants_context
     if is_task or wants_context or meta.idempotency_key is not None or meta.traceparent is not None:
         # Of what may become a task its client's features are on record while it only waits for its turn.
         options = CallOptions(idempotency_key=meta.idempotency_key, client=exchange.client, trace_id=exchange.trace_id)

@@ -97,7 +97,7 @@ def use_of(exchange: Exchange, use: TaskUse) -> TaskUse:
     """Returns whether a call may, or has to, become a task: its tool says `use`, to a client that knows them. Raises RpcError
     for one that could declare tasks, did not, and so cannot take the one that the tool demands (MCP-243); in a session there are
     none, and its calls are waited for (MCP-261)."""
-    if not exchange.is_modern:
+    if use == "never" or not exchange.is_modern:
         return "never"
     if TASKS in exchange.client:
         return use

@@ -81,7 +81,8 @@ class StdioConversation:
                 return
             message = read_message(line, self._depth)
             if message.kind == "request":
-                self._refuse_in_use(message.id)
+                if self.underway:
+                    self._refuse_in_use(message.id)
                 self._start(message, self._send)
             else:
                 self._hear(message)

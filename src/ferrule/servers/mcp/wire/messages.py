@@ -92,10 +92,12 @@ class Message(msgspec.Struct, gc=False):
             raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
         id_kind = type(self.id)
         is_named = id_kind is int or id_kind is str
+        if is_named and type(self.method) is str:
+            return "request"
         if not is_named and self.id is not msgspec.UNSET:
             raise RpcError(INVALID_REQUEST, "an id is a string or an integer")
         if type(self.method) is str:
-            return "request" if is_named else "notification"
+            return "notification"
         if is_named and (self.result is not msgspec.UNSET) != (self.error is not msgspec.UNSET):
             return "response"
         raise RpcError(INVALID_REQUEST, "a message has a method, or is the answer to one")
@@ -354,7 +356,8 @@ _MOST_MESSAGES = 100
 
 def is_batch(body: bytes) -> bool:
     """True for what begins as an array."""
-    return body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"["
+    first = body[:1]
+    return first == b"[" or (first != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[")
 
 
 def read_batch(body: bytes, revision: str | None, depth: int) -> list[Message]:

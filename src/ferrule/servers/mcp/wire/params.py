@@ -47,7 +47,7 @@ class RequestMeta(msgspec.Struct, gc=False, omit_defaults=True):
         """Forgets what makes no sense."""
         if self.progress_token is not None and type(self.progress_token) not in (str, int):
             self.progress_token = None
-        if type(self.run) is not str or len(self.run) > _LONGEST_RUN:
+        if self.run != "" and (type(self.run) is not str or len(self.run) > _LONGEST_RUN):
             self.run = ""
         if self.idempotency_key is not None and (type(self.idempotency_key) is not str or not self.idempotency_key):
             self.idempotency_key = None

@@ -79,7 +79,8 @@ def call_result(server: McpServer, revision: str, result: Result, shape: Shape) 
     """The result of a call that ended, as JSON."""
     if result.error is not None:
         return _failed(server, revision, result, result.error)
-    blocks, meta = result.content, _passed_on(result.native_meta)
+    blocks, native = result.content, result.native_meta
+    meta = None if native is None else _passed_on(native)
     if result.model_facing_content is not None:  # not the tool's own words any more, so nothing is said beside them
         blocks, meta = result.model_facing_content, None
     value = result.structured_content
@@ -90,15 +91,17 @@ def call_result(server: McpServer, revision: str, result: Result, shape: Shape) 
         has_value = True
     else:
         has_value = value is not None and revision != OLDEST
-    structured = b""
+    structured, plain = b"", is_plain(blocks)
     if has_value:
         bare = whole = encoded(value)
         if revision != MODERN and (shape.is_wrapped or not isinstance(value, dict)):
             whole = b'{"%b":%b}' % (MEMBER.encode(), bare)
         structured = b',"structuredContent":%b' % whole
-        if result.model_facing_content is None and _says_otherwise(blocks, bare, is_wrapped=whole is not bare):
-            blocks = ({"type": "text", "text": whole.decode()},)
-    content = encode(blocks if is_plain(blocks) else projected(blocks, revision))
+        is_wrapped = whole is not bare
+        if (is_wrapped or not plain) and result.model_facing_content is None:
+            if _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
+                blocks, plain = ({"type": "text", "text": whole.decode()},), True
+    content = encode(blocks if plain else projected(blocks, revision))
     return written(server, revision, content, structured, result.invocation_id, meta)
 
 
