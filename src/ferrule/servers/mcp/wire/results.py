@@ -98,9 +98,9 @@ def call_result(server: McpServer, revision: str, result: Result, shape: Shape) 
             whole = b'{"%b":%b}' % (MEMBER.encode(), bare)
         structured = b',"structuredContent":%b' % whole
         is_wrapped = whole is not bare
-        if (is_wrapped or not plain) and result.model_facing_content is None:
-            if _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
-                blocks, plain = ({"type": "text", "text": whole.decode()},), True
+        is_own = (is_wrapped or not plain) and result.model_facing_content is None
+        if is_own and _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
+            blocks, plain = ({"type": "text", "text": whole.decode()},), True
     content = encode(blocks if plain else projected(blocks, revision))
     return written(server, revision, content, structured, result.invocation_id, meta)
 
