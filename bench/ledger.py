@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Entry, Header, Mark, Payload, Segment, encode
 
@@ -109,7 +109,7 @@ async def action_rate(path: Path, waiting: int, actions: int = 10_000) -> float:
     """Actions a second: each is claimed (a key, a counter, an open call), then ended, both durable and conditional."""
     async with opened(path) as store:
         numbers = iter(range(actions))
-        free, mine = Condition(states=frozenset(), key_is_free=True), Condition(owner=store.instance)
+        free, mine = CommitCondition(states=frozenset(), key_is_free=True), CommitCondition(owner=store.instance)
 
         async def caller() -> None:
             for number in numbers:

@@ -22,7 +22,7 @@ import ferrule
 from bench.governed import opened
 from bench.redaction import secrets
 from ferrule.contracts.executor import Context, Output
-from ferrule.contracts.payloads import kept_block
+from ferrule.contracts.payloads import payload_block
 
 MEGABYTE = 1_000_000
 WAYS = {"stream": "pour", "writer": "write"}
@@ -48,7 +48,7 @@ def write(megabytes: int, context: Context) -> Output:
     writer = context.open_output("text/plain")
     for chunk in chunks(megabytes):
         writer.write(chunk)
-    return Output(content=(kept_block(writer.close()),))
+    return Output(content=(payload_block(writer.close()),))
 
 
 async def measure(folder: Path, how: str, megabytes: int, secret_count: int) -> dict[str, float]:

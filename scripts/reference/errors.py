@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.model.error_codes import CODES, EXPLANATIONS, TOOL_CODES
-from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, Retry, Stop, ToolError, tool_error
+from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, RetryAdvice, Stop, ToolError, tool_error
 from ferrule.servers.api.field_docs import fields_of
 from scripts.reference.cells import cell
 
@@ -21,7 +21,7 @@ def page() -> str:
     lines = [_INTRODUCTION, "## The error of a result", "", "| field | |", "|---|---|"]
     lines += [f"| `{field.name}` | {cell(field.text)} |" for field in fields_of(ToolError)]
     lines += ["", "`retry` holds:", "", "| field | |", "|---|---|"]
-    lines += [f"| `{field.name}` | {cell(field.text)} |" for field in fields_of(Retry)]
+    lines += [f"| `{field.name}` | {cell(field.text)} |" for field in fields_of(RetryAdvice)]
     lines += [
         "",
         "## Classes",

@@ -37,7 +37,7 @@ TABLES = {
     "`[oauth.PROVIDER]`": OAuthProvider,
     "`[rest]`": upstreams.RestUpstreams,
     "`[mcp]`": upstreams.McpUpstreams,
-    "`[mcp.servers.NAME]`": upstreams.McpServer,
+    "`[mcp.servers.NAME]`": upstreams.McpServerSettings,
     "`[oxp]`": upstreams.OxpUpstreams,
     "`[oxp.servers.NAME]`": upstreams.OxpServer,
     "`[database]`": upstreams.DatabaseUpstreams,

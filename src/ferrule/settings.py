@@ -15,7 +15,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.credentials import SecretRef
 from ferrule.model.hints import nearest
-from ferrule.model.misfits import choices_at, in_words, key_of, members_at, read_misfit
+from ferrule.model.misfits import choices_at, describe_complaint, key_of, members_at, read_misfit
 from ferrule.model.persistence import RedactionSettings, ResultSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import SchedulerPolicy
@@ -281,7 +281,9 @@ def load_settings(root: Path) -> Settings:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{file}{_line(text, key_of(error))}: {in_words(error)}{_advice(error)}") from None
+        raise SettingsError(
+            f"{file}{_line(text, key_of(error))}: {describe_complaint(error)}{_advice(error)}"
+        ) from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
         raise SettingsError(f"{file}: {error}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.contracts.fix import Edit, Lines, Manuscript
+from ferrule.contracts.fix import Edit, LineRange, Manuscript
 from ferrule.definitions.compiler.locate import places_of
 from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Node, Source
@@ -59,7 +59,7 @@ def applied(text: str, edit: Edit) -> str:
 )
 def test_a_value_is_found_as_it_is_written(path: Path, text: str) -> None:
     written = manuscript()
-    assert written.written(node(written, *path).span) == text
+    assert written.text_of(node(written, *path).span) == text
 
 
 @pytest.mark.parametrize("path", [("meta", "absent"), ("copy", "x")])
@@ -73,34 +73,34 @@ def test_what_is_absent_or_comes_from_an_alias_is_not_written_there(path: Path) 
 )
 def test_a_word_is_exchanged_within_its_quotes(path: Path, after: str) -> None:
     written = manuscript()
-    assert after in applied(TEXT, written.reworded(node(written, *path).span, "new"))
+    assert after in applied(TEXT, written.reword(node(written, *path).span, "new"))
 
 
 def test_a_span_is_replaced_and_nothing_else() -> None:
     written = manuscript()
-    edit = written.replaced(node(written, "meta", "tags").span, "[]")
+    edit = written.replace(node(written, "meta", "tags").span, "[]")
     assert applied(TEXT, edit) == TEXT.replace("[a, b]", "[]")
 
 
 @pytest.mark.parametrize(
     ("path", "lines"),
     [
-        (("meta", "name"), Lines(2, 3)),
-        (("meta", "owner"), Lines(5, 6)),
-        (("meta",), Lines(1, 6)),
-        (("items", 0, "note"), Lines(12, 16)),
+        (("meta", "name"), LineRange(2, 3)),
+        (("meta", "owner"), LineRange(5, 6)),
+        (("meta",), LineRange(1, 6)),
+        (("items", 0, "note"), LineRange(12, 16)),
         (("items", 0, "id"), None),
         (("meta", "tags", 0), None),
     ],
 )
-def test_a_key_of_a_block_has_whole_lines_and_one_in_a_flow_has_none(path: Path, lines: Lines | None) -> None:
+def test_a_key_of_a_block_has_whole_lines_and_one_in_a_flow_has_none(path: Path, lines: LineRange | None) -> None:
     written = manuscript()
     assert written.lines_of(node(written, *path)) == lines
 
 
 def test_a_key_behind_a_dash_has_its_lines_too() -> None:
     written = manuscript()
-    assert written.extent(node(written, "items", 0, "id")) == Lines(11, 12)
+    assert written.extent(node(written, "items", 0, "id")) == LineRange(11, 12)
 
 
 def test_no_key_of_json_has_lines_of_its_own() -> None:
@@ -110,28 +110,28 @@ def test_no_key_of_json_has_lines_of_its_own() -> None:
 
 def test_lines_are_taken_with_their_end_also_at_the_end_of_the_file() -> None:
     written = manuscript("a: 1\nb: 2")
-    assert written.taken(Lines(1, 2)) == "a: 1\n" and written.taken(Lines(2, 3)) == "b: 2\n"
+    assert written.text_of_lines(LineRange(1, 2)) == "a: 1\n" and written.text_of_lines(LineRange(2, 3)) == "b: 2\n"
     windows = manuscript("a: 1\r\nb: 2")
-    assert windows.newline == "\r\n" and windows.taken(Lines(2, 3)) == "b: 2\r\n"
+    assert windows.newline == "\r\n" and windows.text_of_lines(LineRange(2, 3)) == "b: 2\r\n"
 
 
 @pytest.mark.parametrize(
     ("text", "lines", "left"),
     [
-        ("a: 1\nb: 2\nc: 3\n", Lines(2, 3), "a: 1\nc: 3\n"),
-        ("a: 1\n\nb: 2\n\nc: 3\n", Lines(3, 4), "a: 1\n\nc: 3\n"),
-        ("a: 1\n\nb: 2\n", Lines(3, 4), "a: 1\n"),
-        ("---\na: 1\n\nb: 2\n---\nbody\n", Lines(4, 5), "---\na: 1\n---\nbody\n"),
+        ("a: 1\nb: 2\nc: 3\n", LineRange(2, 3), "a: 1\nc: 3\n"),
+        ("a: 1\n\nb: 2\n\nc: 3\n", LineRange(3, 4), "a: 1\n\nc: 3\n"),
+        ("a: 1\n\nb: 2\n", LineRange(3, 4), "a: 1\n"),
+        ("---\na: 1\n\nb: 2\n---\nbody\n", LineRange(4, 5), "---\na: 1\n---\nbody\n"),
     ],
 )
-def test_no_blank_line_is_left_doubled_or_last(text: str, lines: Lines, left: str) -> None:
+def test_no_blank_line_is_left_doubled_or_last(text: str, lines: LineRange, left: str) -> None:
     # The places play no part here, so those of any document do.
     written = Manuscript(text, {}, places_of(read(Source("a.yaml", b"a: 1"))[0]))
-    assert applied(text, written.removed(lines)) == left
+    assert applied(text, written.remove_lines(lines)) == left
 
 
 def test_blank_lines_are_not_indented() -> None:
-    assert manuscript().indented("a:\n\n  b: 1\n", 2) == "  a:\n\n    b: 1\n"
+    assert manuscript().indent("a:\n\n  b: 1\n", 2) == "  a:\n\n    b: 1\n"
 
 
 @pytest.mark.parametrize(("text", "step"), [(TEXT, 4), ("a:\n   b: 1\n", 3), ("a: 1\n", 2), ("a:\n- 1\n", 2)])
@@ -141,5 +141,5 @@ def test_a_file_is_indented_by_what_its_first_indented_line_has(text: str, step:
 
 def test_what_stands_before_a_place_is_known() -> None:
     written = manuscript()
-    assert written.before(node(written, "items", 0, "id").opener) == "    - "
+    assert written.text_before(node(written, "items", 0, "id").opener) == "    - "
     assert written.offset(len(TEXT.split("\n")) + 1) == len(TEXT)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.contracts.language import Plan, Project, ToolPlan
-from ferrule.contracts.type_tree import Named, TypeTree
+from ferrule.contracts.language import Project, StubPlan, ToolPlan
+from ferrule.contracts.type_tree import NamedType, TypeTree
 from ferrule.model.upstreams import McpProgram
 
 
@@ -18,21 +18,21 @@ def tool(tool_id: str, **fields: Any) -> ToolPlan:
     words = ("name", "stem", "type_name", "title", "description", "digest", "contract")
     usual: dict[str, Any] = dict.fromkeys(words, "x")
     return ToolPlan(
-        **usual, tool_id=tool_id, input=TypeTree(Named("In"), ()), output=None, input_schema=msgspec.Raw(b"{}"),
+        **usual, tool_id=tool_id, input=TypeTree(NamedType("In"), ()), output=None, input_schema=msgspec.Raw(b"{}"),
         output_schema=None, placeholder=None, **fields,
     )  # fmt: skip
 
 
-def plan(*tools: ToolPlan, place: str = "") -> Plan:
+def plan(*tools: ToolPlan, place: str = "") -> StubPlan:
     """A plan with these tools."""
-    return Plan(kind="implementation", project=Project(name="desk", version="1"), tools=tools, place=place)
+    return StubPlan(kind="implementation", project=Project(name="desk", version="1"), tools=tools, place=place)
 
 
 @pytest.mark.parametrize(
     ("place", "path"), [("", "./bin/serve"), (".", "./bin/serve"), ("stubs/go", "./stubs/go/bin/serve")]
 )
 def test_a_path_is_told_as_the_workspace_sees_it(place: str, path: str) -> None:
-    assert plan(place=place).placed("bin/serve") == path
+    assert plan(place=place).workspace_path("bin/serve") == path
 
 
 def test_the_settings_of_a_program_are_read_as_they_are_meant() -> None:

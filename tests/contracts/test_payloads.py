@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.contracts.payloads import PayloadGone, PayloadOwner, PayloadStore, address_of, kept_block, uri_of
+from ferrule.contracts.payloads import PayloadGone, PayloadOwner, PayloadStore, address_of, payload_block, uri_of
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
@@ -131,7 +131,7 @@ async def test_session_payloads_end_with_the_store(bench: Bench) -> None:
     store = bench.open()
     durable, session = put(store, b"durable"), put(store, b"session", scope="session")
     assert durable != session
-    assert kept_block(await store.describe(session))["scope"] == "session"
+    assert payload_block(await store.describe(session))["scope"] == "session"
     assert await store.read(session) == b"session"
     await store.aclose()
     again = bench.open() if bench.kind == "files" else store

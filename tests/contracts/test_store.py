@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending, Store
+from ferrule.contracts.store import CallsWanted, CommitCondition, Committed, EndingCount, Store
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.chain import START
 from ferrule.ledger.stores.memory.store import MemoryStore
@@ -20,7 +20,7 @@ from ferrule.model.journal import Mark
 from tests.ledger.stores.making import AT, ended, entry, news, parked, running, switch
 
 WAIT = 20.0
-FREE = Condition(states=frozenset())
+FREE = CommitCondition(states=frozenset())
 """The call must not be open."""
 
 
@@ -187,8 +187,8 @@ def test_news_moves_no_call(ledger: Ledger) -> None:
         await store.flush()
         assert await store.find_open("a") == opened
         assert store.generation() == generation
-        assert (await store.commit(ended("a"), Condition(seq=started.seq))).outcome == "written"
-        still = Condition(states=frozenset({"running"}))
+        assert (await store.commit(ended("a"), CommitCondition(seq=started.seq))).outcome == "written"
+        still = CommitCondition(states=frozenset({"running"}))
         assert await store.commit(news("a", "cancel_requested"), still) == Committed("state_changed", state="")
         assert await store.open_calls() == []
 
@@ -296,14 +296,14 @@ def test_endings_are_counted_by_time_and_outcome(ledger: Ledger) -> None:
         await store.commit(parked("waits"))
         await store.flush()
         assert await store.endings(2, 100, 1000) == [
-            Ending(start, "failed", 1),
-            Ending(start, "succeeded", 2),
-            Ending(start + 1000, "succeeded", 1),
-            Ending(start + 2000, "denied", 1),
-            Ending(start + 2000, "succeeded", 1),
+            EndingCount(start, "failed", 1),
+            EndingCount(start, "succeeded", 2),
+            EndingCount(start + 1000, "succeeded", 1),
+            EndingCount(start + 2000, "denied", 1),
+            EndingCount(start + 2000, "succeeded", 1),
         ]
-        assert await store.endings(2, 100, 1000, "mul") == [Ending(start + 2000, "succeeded", 1)]
-        assert await store.endings(3, 5, 1000) == [Ending(start, "failed", 1)]
+        assert await store.endings(2, 100, 1000, "mul") == [EndingCount(start + 2000, "succeeded", 1)]
+        assert await store.endings(3, 5, 1000) == [EndingCount(start, "failed", 1)]
         assert await store.endings(100, 200, 1000) == []
 
     tell(ledger, story)
@@ -368,7 +368,7 @@ def test_recorded_marks_count_at_once(ledger: Ledger) -> None:
         holder = await store.find_key(b"k")
         assert holder is not None and (holder.call, holder.input_digest) == ("a", b"1")
         store.record(switch("t", "off"))
-        assert [switch.tool_id for switch in await store.switched_off()] == ["t"]
+        assert [switch.tool_id for switch in await store.list_disabled()] == ["t"]
 
     tell(ledger, story)
 
@@ -378,10 +378,10 @@ def test_a_row_is_written_only_in_the_states_it_names(ledger: Ledger) -> None:
         await store.commit(parked("a"), FREE)
         again = await store.commit(parked("a"), FREE)
         assert again == Committed("state_changed", state="awaiting_approval")
-        approved = Condition(states=frozenset({"approved"}))
+        approved = CommitCondition(states=frozenset({"approved"}))
         assert (await store.commit(running("a", "x"), approved)).state == "awaiting_approval"
         assert (await store.commit(running("b", "x"), approved)) == Committed("state_changed", state="")
-        await store.commit(parked("a", state="approved"), Condition(states=frozenset({"awaiting_approval"})))
+        await store.commit(parked("a", state="approved"), CommitCondition(states=frozenset({"awaiting_approval"})))
         assert (await store.commit(running("a", "x"), approved)).outcome == "written"
         assert len(await store.rows_of("a")) == 3
 
@@ -391,9 +391,9 @@ def test_a_row_is_written_only_in_the_states_it_names(ledger: Ledger) -> None:
 def test_a_row_is_written_only_for_the_owner_it_names(ledger: Ledger) -> None:
     async def story(store: Store) -> None:
         await store.commit(running("a", "one"))
-        assert (await store.commit(ended("a"), Condition(owner="two"))).outcome == "state_changed"
-        assert (await store.commit(ended("a"), Condition(owner="one"))).outcome == "written"
-        assert (await store.commit(ended("a"), Condition(owner="one"))).outcome == "state_changed"
+        assert (await store.commit(ended("a"), CommitCondition(owner="two"))).outcome == "state_changed"
+        assert (await store.commit(ended("a"), CommitCondition(owner="one"))).outcome == "written"
+        assert (await store.commit(ended("a"), CommitCondition(owner="one"))).outcome == "state_changed"
 
     tell(ledger, story)
 
@@ -401,17 +401,17 @@ def test_a_row_is_written_only_for_the_owner_it_names(ledger: Ledger) -> None:
 def test_a_row_is_written_only_when_nothing_happened_in_between(ledger: Ledger) -> None:
     async def story(store: Store) -> None:
         first = await store.commit(parked("a"))
-        second = await store.commit(parked("a"), Condition(seq=first.seq))
+        second = await store.commit(parked("a"), CommitCondition(seq=first.seq))
         assert second.outcome == "written"
-        assert (await store.commit(ended("a"), Condition(seq=first.seq))).outcome == "state_changed"
-        assert (await store.commit(ended("a"), Condition(seq=second.seq))).outcome == "written"
+        assert (await store.commit(ended("a"), CommitCondition(seq=first.seq))).outcome == "state_changed"
+        assert (await store.commit(ended("a"), CommitCondition(seq=second.seq))).outcome == "written"
 
     tell(ledger, story)
 
 
 def test_a_key_belongs_to_its_first_call(ledger: Ledger) -> None:
     async def story(store: Store) -> None:
-        free = Condition(key_is_free=True)
+        free = CommitCondition(key_is_free=True)
         mark = {"key": b"k", "input_digest": b"1"}
         assert (await store.commit(running("a", "x", **mark), free)).outcome == "written"
         assert (await store.commit(ended("a", **mark), free)).outcome == "written"
@@ -429,7 +429,7 @@ def test_a_run_makes_no_more_calls_than_allowed(ledger: Ledger) -> None:
         def call(name: str, tool: str) -> Mark:
             return Mark(counted_run="r", tool_id=tool)
 
-        limits = Condition(run_limits=(("t1", 2), ("*", 3)))
+        limits = CommitCondition(run_limits=(("t1", 2), ("*", 3)))
         for name, tool in (("a", "t1"), ("b", "t1")):
             assert (await store.commit(entry(name, call(name, tool)), limits)).outcome == "written"
         assert await store.commit(entry("c", call("c", "t1")), limits) == Committed("limit_reached", limit="t1")
@@ -443,7 +443,7 @@ def test_a_run_makes_no_more_calls_than_allowed(ledger: Ledger) -> None:
 
 def test_concurrent_calls_of_a_run_stay_within_its_limit(ledger: Ledger) -> None:
     async def story(store: Store) -> None:
-        limits = Condition(run_limits=(("*", 10),))
+        limits = CommitCondition(run_limits=(("*", 10),))
         calls = [entry(f"c{number}", Mark(counted_run="r", tool_id=f"t{number % 3}")) for number in range(50)]
         results = await asyncio.gather(*(store.commit(call, limits) for call in calls))
         assert sum(result.outcome == "written" for result in results) == 10
@@ -457,9 +457,9 @@ def test_switches_follow_the_marks_and_change_the_generation(ledger: Ledger) -> 
         await store.commit(switch("t", "off"))
         changed = other.generation()
         assert changed != before
-        assert [(each.tool_id, each.seq) for each in await other.switched_off()] == [("t", 2)]
+        assert [(each.tool_id, each.seq) for each in await other.list_disabled()] == [("t", 2)]
         await other.commit(switch("t", "on"))
-        assert await store.switched_off() == []
+        assert await store.list_disabled() == []
         assert store.generation() != changed
 
     tell_of_two(ledger, story)
@@ -482,7 +482,7 @@ def test_exactly_one_of_many_takes_up_a_call(ledger: Ledger) -> None:
     async def story(store: Store, other: Store) -> None:
         for name in ("a", "b", "c"):
             await store.commit(parked(name, state="approved"))
-            condition = Condition(states=frozenset({"approved"}))
+            condition = CommitCondition(states=frozenset({"approved"}))
             claims = [
                 each.commit(running(name, each.instance), condition) for each in (store, other) for _ in range(20)
             ]
@@ -515,7 +515,7 @@ def test_a_cancellation_comes_after_the_outcome(ledger: Ledger) -> None:
 
 def test_concurrent_duplicates_run_once(ledger: Ledger) -> None:
     async def story(store: Store, other: Store) -> None:
-        free = Condition(states=frozenset(), key_is_free=True)
+        free = CommitCondition(states=frozenset(), key_is_free=True)
         claims = [
             each.commit(running(f"{number}-{each.instance}", each.instance, key=b"k", input_digest=b"1"), free)
             for number in range(20)
@@ -555,10 +555,10 @@ def test_only_running_calls_of_the_dead_are_abandoned(ledger: Ledger) -> None:
         await store.commit(running("mine", store.instance))
         await other.commit(running("theirs", other.instance))
         await other.commit(parked("parked", owner=other.instance))
-        assert await store.abandoned() == []
-        assert await other.abandoned() == []
+        assert await store.find_abandoned() == []
+        assert await other.find_abandoned() == []
         ledger.crash(other)
-        assert [call.call for call in await store.abandoned()] == ["theirs"]
+        assert [call.call for call in await store.find_abandoned()] == ["theirs"]
 
     tell_of_two(ledger, story)
 
@@ -567,7 +567,7 @@ def test_calls_of_a_store_that_was_closed_are_abandoned(ledger: Ledger) -> None:
     async def story(store: Store, other: Store) -> None:
         await other.commit(running("theirs", other.instance))
         await other.aclose()
-        assert [call.call for call in await store.abandoned()] == ["theirs"]
+        assert [call.call for call in await store.find_abandoned()] == ["theirs"]
 
     tell_of_two(ledger, story)
 
@@ -583,8 +583,8 @@ def test_everything_is_there_after_closing_and_opening_again(ledger: Ledger) -> 
         rows = [row for row in await store.rows_after(0) if row.kind != "opened"]
         assert [row.call for row in rows] == ["a", "b", "", "c"]
         assert [call.call for call in await store.open_calls()] == ["b"]
-        assert [each.tool_id for each in await store.switched_off()] == ["t"]
-        limit = Condition(run_limits=(("demo.pay", 1),))
+        assert [each.tool_id for each in await store.list_disabled()] == ["t"]
+        limit = CommitCondition(run_limits=(("demo.pay", 1),))
         refused = await store.commit(ended("b", counted_run="r"), limit)
         assert refused.outcome == "limit_reached"
         holder = await store.find_key(b"k")

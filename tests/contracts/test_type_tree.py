@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.type_tree import Alias, ListOf, Member, Named, Record, TypeTree
+from ferrule.contracts.type_tree import Alias, ListOf, NamedType, RecordMember, RecordType, TypeTree
 
-NODE = Record(
+NODE = RecordType(
     name="Node",
-    members=(Member(name="below", type=ListOf(Named("Node")), is_required=False),),
+    members=(RecordMember(name="below", type=ListOf(NamedType("Node")), is_required=False),),
     openness="closed",
     extra=None,
     pointer="#/$defs/node",
 )
-ROOT = Alias(name="Input", type=Named("Node"), pointer="#")
+ROOT = Alias(name="Input", type=NamedType("Node"), pointer="#")
 
 
 def test_a_declaration_is_found_by_its_name() -> None:
-    tree = TypeTree(Named("Input"), (ROOT, NODE))
-    assert tree.declared(tree.root.name) is ROOT
-    assert tree.declared("Node") is NODE
+    tree = TypeTree(NamedType("Input"), (ROOT, NODE))
+    assert tree.find_declaration(tree.root.name) is ROOT
+    assert tree.find_declaration("Node") is NODE
 
 
 def test_a_type_that_refers_to_itself_is_found_again_from_within() -> None:
-    tree = TypeTree(Named("Node"), (NODE,))
+    tree = TypeTree(NamedType("Node"), (NODE,))
     inner = NODE.members[0].type
-    assert isinstance(inner, ListOf) and isinstance(inner.item, Named)
-    assert tree.declared(inner.item.name) is NODE
+    assert isinstance(inner, ListOf) and isinstance(inner.item, NamedType)
+    assert tree.find_declaration(inner.item.name) is NODE

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support, Waiting
 from ferrule.contracts.hook import HookFailed, HookInput, HookOutput
-from ferrule.contracts.payloads import kept_block
+from ferrule.contracts.payloads import payload_block
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions import Inject, ToolFailed, tool
 from ferrule.runtime.hooks.function import hook
@@ -280,7 +280,7 @@ class Chatter:
                 writer.write(chunk)
             left = context.open_output("text/plain", spill.short())
             left.write(spill.data())
-            return Output(content=(kept_block(writer.close()), {"type": "text", "text": spill.text()}))
+            return Output(content=(payload_block(writer.close()), {"type": "text", "text": spill.text()}))
 
         yield from (pour_bytes, pour_async, pour_broken, pour_own)
 
@@ -308,7 +308,7 @@ class Chatter:
             context.partial(told.text())
             writer = context.open_output("text/plain", told.short())
             writer.write(told.data())
-            block = kept_block(writer.close())
+            block = payload_block(writer.close())
             return Output(told.text(), ui_summary=told.text(), artifact_refs=({"id": told.short(), **block},))
 
         @tool(read_only=True)

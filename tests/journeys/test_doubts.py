@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.store import ALWAYS, Committed, Condition
+from ferrule.contracts.store import ALWAYS, CommitCondition, Committed
 from ferrule.errors import OutcomeUnrecorded
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Entry
@@ -24,7 +24,7 @@ class DoubtfulStore(MemoryStore):
         self._left, self._writes = at, writes
         self.is_armed = False
 
-    async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
+    async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
         self._left -= self.is_armed
         if self._left or not self.is_armed:
             return await super().commit(entry, condition)

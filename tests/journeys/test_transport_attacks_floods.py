@@ -19,7 +19,7 @@ from ferrule.infra.credentials.oauth_exchange import _code_of
 from ferrule.infra.credentials.vault import _parsed
 from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.result import Result
-from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.mcp.stdio import Program
 from ferrule.runtime.executors.queue.channel import Arrived
 from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
@@ -50,7 +50,7 @@ async def _ended(app: App, name: str) -> Result:
 )
 def test_a_program_that_never_stops_is_stopped(kind: str, expected: set[str]) -> None:
     async def story() -> None:
-        server = McpServer(command=(sys.executable, str(SERVER), kind))
+        server = McpServerSettings(command=(sys.executable, str(SERVER), kind))
         settings = Settings(mcp=McpUpstreams(servers={"far": server}, timeout_seconds=1, max_response_bytes=LIMIT))
         tools = [tool_of("far", server, definition) for definition in DEFINITIONS]
         env = {"PATH": os.environ["PATH"]}

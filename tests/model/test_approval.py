@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.model.approval import Answer, ApprovalRequest, Delegation, binding_of, is_sealed, sealed
+from ferrule.model.approval import Answer, ApprovalRequest, Delegation, binding_of, is_sealed, seal_record
 from ferrule.model.decision import Requirement
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
@@ -77,9 +77,9 @@ def test_text_that_moves_from_one_part_to_the_next_gives_another_binding() -> No
 @pytest.mark.parametrize("record", [ANSWER, REQUEST, DELEGATION], ids=lambda record: type(record).__name__)
 def test_a_seal_holds_for_its_key_alone(record: Any) -> None:
     assert not is_sealed(KEY, record)
-    assert is_sealed(KEY, sealed(KEY, record))
-    assert not is_sealed(OTHER_KEY, sealed(KEY, record))
-    assert sealed(KEY, sealed(KEY, record)) == sealed(KEY, record)
+    assert is_sealed(KEY, seal_record(KEY, record))
+    assert not is_sealed(OTHER_KEY, seal_record(KEY, record))
+    assert seal_record(KEY, seal_record(KEY, record)) == seal_record(KEY, record)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_seal_holds_for_its_key_alone(record: Any) -> None:
     ],
 )
 def test_a_record_that_was_changed_is_no_longer_sealed(record: Any, change: dict[str, Any]) -> None:
-    assert not is_sealed(KEY, msgspec.structs.replace(sealed(KEY, record), **change))
+    assert not is_sealed(KEY, msgspec.structs.replace(seal_record(KEY, record), **change))
 
 
 def test_a_seal_survives_being_written_and_read() -> None:
-    written = msgspec.msgpack.encode(sealed(KEY, REQUEST))
+    written = msgspec.msgpack.encode(seal_record(KEY, REQUEST))
     assert is_sealed(KEY, msgspec.msgpack.decode(written, type=ApprovalRequest))

@@ -12,7 +12,7 @@ from ferrule.definitions.compiler.pack import pack
 from ferrule.definitions.compiler.seal import public_half
 from ferrule.errors import CatalogError, SealError
 from ferrule.model.canonical import canonical, digest_of_tool
-from ferrule.model.catalog import HEADER, MAGIC, NAME, Catalog, at_home, documentation_key, key_text
+from ferrule.model.catalog import HEADER, MAGIC, NAME, Catalog, documentation_key, fields_in_payload, key_text
 from ferrule.model.tool import Record, Tool, raw
 from tests.model.tools import a_tool
 
@@ -40,7 +40,7 @@ TRUSTED = (public_half(KEY),)
     ],
 )
 def test_the_parts_of_a_payload_that_are_fields_are_found(dialect: str, payload: Any, found: dict[str, bytes]) -> None:
-    assert {field: bytes(part) for field, part in at_home(dialect, raw(payload)).items()} == found
+    assert {field: bytes(part) for field, part in fields_in_payload(dialect, raw(payload)).items()} == found
 
 
 def test_no_key_begins_inside_a_part_of_another() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.model.change import Part, ToolChange
+from ferrule.model.change import ComparedTool, ToolChange
 from ferrule.model.outline import ToolOutline
 
 
-def part(content: str = "", digest: str = "", name: str = "search") -> Part:
+def part(content: str = "", digest: str = "", name: str = "search") -> ComparedTool:
     """One version of a tool, with the fingerprints that are compared."""
-    return Part(ToolOutline("a.yaml", "aml", "default", name, name), content, digest, {}, None, {})
+    return ComparedTool(ToolOutline("a.yaml", "aml", "default", name, name), content, digest, {}, None, {})
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,9 @@ def part(content: str = "", digest: str = "", name: str = "search") -> Part:
         (part("", "d1"), part("c1", "d2"), False),
     ],
 )
-def test_files_are_compared_and_what_was_compiled_where_a_side_has_none(old: Part, new: Part, is_same: bool) -> None:
+def test_files_are_compared_and_what_was_compiled_where_a_side_has_none(
+    old: ComparedTool, new: ComparedTool, is_same: bool
+) -> None:
     assert old.says_the_same(new) is is_same
     assert ToolChange(old, new).word == ("unchanged" if is_same else "changed")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.model.client_requests import flaw_in, whole
+from ferrule.model.client_requests import complete_form, find_flaw
 
 USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "n", "input": {}}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "1", "content": []}]}
@@ -68,15 +68,15 @@ BAD = [
 
 @pytest.mark.parametrize("asked", GOOD, ids=range(len(GOOD)))
 def test_what_can_be_asked(asked: dict[str, Any]) -> None:
-    assert flaw_in({"key": asked}) is None
+    assert find_flaw({"key": asked}) is None
 
 
 @pytest.mark.parametrize("asked", BAD, ids=range(len(BAD)))
 def test_what_cannot_be_asked(asked: dict[str, Any]) -> None:
-    assert (flaw_in({"good": form(), "bad": asked}) or "").startswith("'bad': ")
+    assert (find_flaw({"good": form(), "bad": asked}) or "").startswith("'bad': ")
 
 
 def test_a_question_without_a_form_gets_an_empty_one() -> None:
     asked = {"method": "elicitation/create", "params": {"message": "?"}}
-    assert flaw_in({"key": whole(asked)}) is None
-    assert [whole(each) for each in GOOD] == GOOD
+    assert find_flaw({"key": complete_form(asked)}) is None
+    assert [complete_form(each) for each in GOOD] == GOOD

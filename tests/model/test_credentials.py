@@ -9,7 +9,7 @@ import pytest
 from ferrule.model.credentials import (
     NOTHING,
     BadCredentials,
-    Handed,
+    CallSecrets,
     Requirements,
     SecretRef,
     is_literal_secret,
@@ -82,8 +82,8 @@ def test_a_secret_is_called_by_its_place(ref: SecretRef, label: str, absent: tup
 
 
 def test_what_is_handed_over_shows_its_names_alone() -> None:
-    handed = Handed(b="long-secret", a="abc")
-    assert repr(handed) == "Handed(a, b)"
+    handed = CallSecrets(b="long-secret", a="abc")
+    assert repr(handed) == "CallSecrets(a, b)"
     assert handed.secrets == {"long-secret"}, "a value of three letters would blot out other texts"
 
 

@@ -9,10 +9,10 @@ import pytest
 from ferrule.model.effective import (
     COLLECTION_ACCESS,
     TOOL_ACCESS,
+    CallLimits,
     EffectiveTool,
     Grants,
-    Limits,
-    Reference,
+    RefEntry,
     access_of,
     bounds,
     effective_tools,
@@ -39,8 +39,8 @@ def role(*grants: dict[str, Any]) -> RoleOutline:
     return RoleOutline("iam/bot.iam.md", "bot", {"tools": list(grants)})
 
 
-def grant(**entry: Any) -> Reference:
-    return Reference(entry.get("ref", "x"), ("tools", 0), entry)
+def grant(**entry: Any) -> RefEntry:
+    return RefEntry(entry.get("ref", "x"), ("tools", 0), entry)
 
 
 def test_without_a_role_the_agent_has_what_it_names() -> None:
@@ -137,13 +137,13 @@ def test_a_collection_is_read_by_default() -> None:
 
 
 def test_the_strictest_of_nothing_is_nothing() -> None:
-    assert strictest([]) == Limits(None, None)
-    assert bounds(None) == Limits(None, None)
+    assert strictest([]) == CallLimits(None, None)
+    assert bounds(None) == CallLimits(None, None)
 
 
 def test_unreadable_limits_do_not_count() -> None:
-    assert grant(ref="x", approval_required="yes", max_calls_per_run=True).limits == Limits(None, None)
-    assert grant(ref="x", max_calls_per_run=0).limits == Limits(None, None)
+    assert grant(ref="x", approval_required="yes", max_calls_per_run=True).limits == CallLimits(None, None)
+    assert grant(ref="x", max_calls_per_run=0).limits == CallLimits(None, None)
 
 
 @pytest.mark.parametrize(

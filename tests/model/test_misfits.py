@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from ferrule.model.misfits import Misfit, in_words, key_of, members_at, name_kinds, read_misfit
+from ferrule.model.misfits import Misfit, describe_complaint, key_of, members_at, name_kinds, read_misfit
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from ferrule.model.misfits import Misfit, in_words, key_of, members_at, name_kin
     ],
 )
 def test_what_does_not_fit_is_told_in_words(message: str, words: str, key: str) -> None:
-    assert (in_words(message), key_of(message)) == (words, key)
+    assert (describe_complaint(message), key_of(message)) == (words, key)
 
 
 class _Inner(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):

@@ -10,8 +10,8 @@ import pytest
 from ferrule.model.decision import ClassifierNote, Shadow
 from ferrule.model.journal import Payload, StoredEntry
 from ferrule.model.lifecycle import PHASES, TERMINAL
-from ferrule.model.story import Considered, RuleNote, Story
-from ferrule.model.story_parts import Difference
+from ferrule.model.story import RuleNote, RuleReview, Story
+from ferrule.model.story_parts import FieldDifference
 from tests.ledger.history.rows import ARGUMENTS, SCENARIOS, Ledger, Writer, as_json, crashed, parked
 
 
@@ -44,7 +44,7 @@ def test_the_four_inputs_and_who_changed_them() -> None:
     ]  # fmt: skip
     assert told.inputs[0].value == ARGUMENTS
     assert [view.differences for view in told.inputs[:3]] == [(), (), ()]
-    assert told.inputs[3].differences == (Difference("amount", "changed", 120, 90),)
+    assert told.inputs[3].differences == (FieldDifference("amount", "changed", 120, 90),)
     assert told.final_input["amount"] == 90
     changed = {field for mutation in told.mutations for field in mutation.changed_fields}
     assert {difference.path for difference in told.inputs[3].differences} <= changed
@@ -82,7 +82,7 @@ def test_the_wait_for_a_person_is_no_phase() -> None:
 def test_rules_come_from_whoever_knows_them() -> None:
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
-    found = Considered((RuleNote("refunds", "deny", "policy_settings", True, "every matcher fits"),), "as it is now")
+    found = RuleReview((RuleNote("refunds", "deny", "policy_settings", True, "every matcher fits"),), "as it is now")
     told = Story(ledger.rows, considered=found)
     assert told.to_record()["rules"][0]["is_matched"] is True
     assert told.to_record()["rules_remark"] == "as it is now"

@@ -14,7 +14,7 @@ from ferrule.model.tool import (
     PromptExposure,
     ResourceExposure,
     SafetyFacts,
-    inferred,
+    infer_facts,
     permission_profile,
     raw,
     risk_of,
@@ -23,7 +23,7 @@ from tests.spec.scene import made
 
 
 def test_what_nobody_stated_fails_closed_and_is_marked() -> None:
-    facts, marked = inferred({})
+    facts, marked = infer_facts({})
     assert facts == SafetyFacts() and marked == FACT_NAMES
     assert (facts.is_read_only, facts.is_concurrency_safe, facts.is_open_world, facts.strict) == (
         False,
@@ -34,7 +34,7 @@ def test_what_nobody_stated_fails_closed_and_is_marked() -> None:
 
 
 def test_what_is_stated_beats_what_is_derived() -> None:
-    facts, marked = inferred({"is_read_only": False}, is_read_only=True, is_open_world=False)
+    facts, marked = infer_facts({"is_read_only": False}, is_read_only=True, is_open_world=False)
     assert (facts.is_read_only, facts.is_open_world) == (False, False)
     assert "is_read_only" not in marked and "is_open_world" in marked
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ferrule.contracts.store import ALWAYS, Committed, Condition, Store
+from ferrule.contracts.store import ALWAYS, CommitCondition, Committed, Store
 from ferrule.model.journal import Entry
 
 
@@ -25,7 +25,7 @@ def approvals_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[He
     """Holds every approval of a store just before its commit; everything else is committed at once."""
     held, commit = HeldApprovals(asyncio.Event(), asyncio.Event()), store.commit
 
-    async def commit_when_released(entry: Entry, condition: Condition = ALWAYS) -> Committed:
+    async def commit_when_released(entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
         if entry.kind == "answered":
             held.reached.set()
             await held.release.wait()

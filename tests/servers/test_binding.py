@@ -244,7 +244,7 @@ async def _told(stand: Stand, secret: str, method: str, path: str, body: str, na
 
 
 def _tool_id(stand: Stand, name: str) -> str:
-    return next(listed.tool.tool_id for listed in stand.app.catalog.preferred() if listed.tool.name == name)
+    return next(listed.tool.tool_id for listed in stand.app.catalog.list_preferred() if listed.tool.name == name)
 
 
 @driven

@@ -496,7 +496,7 @@ class App:
 
     async def _look_at_switches(self, generation: int) -> None:
         if generation != self._off_at:
-            self._off = frozenset(switch.tool_id for switch in await self.store.switched_off())
+            self._off = frozenset(switch.tool_id for switch in await self.store.list_disabled())
             self._off_at = generation
 
     def _build(self, request: SurfaceRequest, generation: int) -> Surface:
@@ -513,7 +513,7 @@ class App:
         )
 
     def _is_known(self, name: str) -> bool:
-        return bool(self.catalog.named(name))
+        return bool(self.catalog.find_ids(name))
 
     def _tool(self, tool_id: str) -> Tool | None:
         versions = self.catalog.versions(tool_id)
@@ -562,8 +562,8 @@ class App:
         self._tell("surface", change, told)
 
     def _tell_catalog(self, before: CatalogView | None, after: CatalogView) -> None:
-        old = {listed.tool.tool_id: listed.digest for listed in before.preferred()} if before is not None else {}
-        new = {listed.tool.tool_id: listed.digest for listed in after.preferred()}
+        old = {listed.tool.tool_id: listed.digest for listed in before.list_preferred()} if before is not None else {}
+        new = {listed.tool.tool_id: listed.digest for listed in after.list_preferred()}
         declared = [tool_id for tool_id, digest in new.items() if old.get(tool_id) != digest]
         removed = [tool_id for tool_id in old if tool_id not in new]
         self._tell("catalog", "adopted", {"digest": after.digest, "declared": declared, "removed": removed})

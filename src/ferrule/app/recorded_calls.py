@@ -13,11 +13,11 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.app.progress import Cancellation
-from ferrule.contracts.store import Condition, Store
+from ferrule.contracts.store import CommitCondition, Store
 from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import Answer, is_sealed
-from ferrule.model.credentials import NOTHING_HANDED, Handed
+from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
@@ -76,7 +76,7 @@ class Calls:
 
     async def _perhaps_lost(self, running: OpenCall, place: Place) -> Place:
         """The place of a call that is said to run, looked at again if its process is gone."""
-        if any(lost.call == running.call for lost in await self._store.abandoned()):
+        if any(lost.call == running.call for lost in await self._store.find_abandoned()):
             await self._each([running], self._recover)
             return await self._place(running.call)
         return place
@@ -120,7 +120,7 @@ class Calls:
             return await self.resume(pending.invocation_id) or pending
         return found
 
-    async def resume(self, call_id: str, handed: Handed = NOTHING_HANDED) -> Answered:
+    async def resume(self, call_id: str, handed: CallSecrets = NO_CALL_SECRETS) -> Answered:
         """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
         for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
         place = await self._place(call_id)
@@ -258,7 +258,7 @@ class Calls:
         """Find calls whose process is gone, or whose end could not be recorded. What only read is ended; whether an action
         happened, a person has to say."""
         await self._recover_unrecorded()
-        return await self._each(await self._store.abandoned(), self._recover)
+        return await self._each(await self._store.find_abandoned(), self._recover)
 
     async def _recover_unrecorded(self) -> None:
         """Calls that ended in this process while the ledger could not be written. Until it can, they are left for later."""
@@ -326,7 +326,7 @@ class Calls:
             f" find out, then say 'ferrule settle {call.invocation_id} --happened --reason HOW', or --did-not-happen"
         )
         park = Park(question(call, self._services, "outcome", message, _FOREVER))
-        condition = Condition(states=frozenset({"running"}), seq=open_call.seq)
+        condition = CommitCondition(states=frozenset({"running"}), seq=open_call.seq)
         await self._store.commit(unknown_row(call, self._services, park), condition)
 
     def _to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:

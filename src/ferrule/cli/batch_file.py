@@ -16,7 +16,7 @@ from ferrule.errors import BatchError, WorkspaceError
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
 from ferrule.model.hints import nearest
-from ferrule.model.misfits import choices_at, in_words
+from ferrule.model.misfits import choices_at, describe_complaint
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.value import Path
 
@@ -216,7 +216,7 @@ def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _M
             except msgspec.ValidationError as error:
                 words = choices_at(field.type, error)
                 hint = f"write one of {', '.join(words)}" if words else None
-                mistakes.add(written, (key,), f"`{key}` cannot be used: {in_words(error)}", hint)
+                mistakes.add(written, (key,), f"`{key}` cannot be used: {describe_complaint(error)}", hint)
     return found
 
 

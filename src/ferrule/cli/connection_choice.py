@@ -42,7 +42,7 @@ def user_of(app: App, named: str | None) -> str:
 def wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
     """The scopes that tools of the workspace require of a provider."""
     found: dict[str, None] = {}
-    for listed in app.catalog.preferred():
+    for listed in app.catalog.list_preferred():
         if listed.tool.dialect in ("oxp", SERVER_DIALECT) and listed.tool.credentials is not None:
             required = read_requirements(msgspec.json.decode(listed.tool.credentials))
             found.update(dict.fromkeys(required.authorization.get(provider, ())))

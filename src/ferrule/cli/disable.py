@@ -42,7 +42,7 @@ async def _disable(path: str, name: str, reason: str) -> None:
 
 async def _list(path: str) -> None:
     async with sit_down(path) as desk:
-        lines = [await _line(desk.app.store, switch) for switch in await desk.app.store.switched_off()]
+        lines = [await _line(desk.app.store, switch) for switch in await desk.app.store.list_disabled()]
     for line in lines:
         click.echo(cleaned(line))
     if not lines:

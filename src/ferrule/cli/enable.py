@@ -25,7 +25,7 @@ async def _enable(path: str, name: str, reason: str) -> tuple[str, bool]:
     async with sit_down(path) as desk:
         demand_admin(desk.identity)
         tool_id, _ = await tool_named(desk.app, name)
-        was_off = any(switch.tool_id == tool_id for switch in await desk.app.store.switched_off())
+        was_off = any(switch.tool_id == tool_id for switch in await desk.app.store.list_disabled())
         if was_off:
             await desk.app.enable(tool_id, by=desk.identity.principal, reason=reason)
         return tool_id, was_off

@@ -23,7 +23,7 @@ from ferrule.contracts.surface import CatalogView
 from ferrule.errors import FerruleError
 from ferrule.ledger.history.expand import events_of
 from ferrule.model.journal import StoredEntry
-from ferrule.model.story import Considered, Story
+from ferrule.model.story import RuleReview, Story
 from ferrule.runtime.policy.engine import RuleEngine, engine_of
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
@@ -31,14 +31,14 @@ from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.workspace import Workspace
 
 
-def considered(story: Story, workspace: Workspace) -> Considered:
+def considered(story: Story, workspace: Workspace) -> RuleReview:
     """Every rule, with whether it fits the call. Without a decision no rule was asked, so none is told."""
     if not story.decisions:
-        return Considered()
+        return RuleReview()
     try:
         return asyncio.run(rules.considered(story, _catalog(workspace), _engine(workspace)))
     except FerruleError as error:
-        return Considered(remark=f"they cannot be told: {error}")
+        return RuleReview(remark=f"they cannot be told: {error}")
 
 
 def _catalog(workspace: Workspace) -> CatalogView:

@@ -258,7 +258,7 @@ async def _exported(path: str, asked: _Asked, is_built: bool) -> Exported:
     to = "openai" if asked.target in FRAMEWORKS else asked.target
     async with open_app(path, tends=False, build="always" if is_built else "missing") as app:
         if asked.is_whole or asked.is_agents:
-            tools = _agents(app, path) if asked.is_agents else [listed.tool for listed in app.catalog.preferred()]
+            tools = _agents(app, path) if asked.is_agents else [listed.tool for listed in app.catalog.list_preferred()]
             return export_tools(
                 tools, to, strict=asked.is_strict, title=Workspace.open(path).namespace, counter=asked.counter
             )

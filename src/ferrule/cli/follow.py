@@ -91,7 +91,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
 
 async def _is_abandoned(store: Store, call_id: str) -> bool:
     """True when the process that has a call is gone. What it wrote last, it may have written since we looked."""
-    is_lost = any(lost.call == call_id for lost in await store.abandoned())
+    is_lost = any(lost.call == call_id for lost in await store.find_abandoned())
     return is_lost and await store.find_open(call_id) is not None
 
 

@@ -25,7 +25,7 @@ from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, BrokenOutline, ToolOutline, newest
 from ferrule.model.tool import Record, Tool
-from ferrule.model.value import dig, dotted
+from ferrule.model.value import dig, format_path
 from ferrule.workspace.stubs import Material
 from ferrule.workspace.workspace import Workspace, show_path
 
@@ -232,7 +232,7 @@ def _rescued(workspace: Workspace, shelf: Shelf) -> tuple[Entry, ...]:
 
 def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
     """The errors of a file that are in the definition of one of its tools."""
-    place = dotted(entry.outline.path)
+    place = format_path(entry.outline.path)
     for error in _errors(shelf, entry.outline.file):
         if not place or error.path == place or error.path.startswith((f"{place}.", f"{place}[")):
             yield error

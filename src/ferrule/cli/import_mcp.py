@@ -25,7 +25,7 @@ from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, t
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.infra.lockfile.file import LockedServer
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.workspace.workspace import Workspace
 
 _WIDTH = 100
@@ -104,11 +104,11 @@ def _variable(name: str) -> str:
     return name
 
 
-def _with_tools(server: McpServer, tools: tuple[str, ...]) -> McpServer:
+def _with_tools(server: McpServerSettings, tools: tuple[str, ...]) -> McpServerSettings:
     return msgspec.structs.replace(server, tools=tools) if tools else server
 
 
-def _demand_same(server: Server, known: McpServer | None) -> None:
+def _demand_same(server: Server, known: McpServerSettings | None) -> None:
     if known is None:
         return
     if (known.command, known.url) != (server.server.command, server.server.url):
@@ -161,7 +161,7 @@ def _is_wanted(one: Review, is_new: bool, is_sure: bool) -> bool:
     return click.confirm(question, err=True)
 
 
-def _write(workspace: Workspace, server: Server, known: McpServer | None, found: Reviewed, by: str) -> None:
+def _write(workspace: Workspace, server: Server, known: McpServerSettings | None, found: Reviewed, by: str) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     lock = accept(found, by, at, (), firsts=True)
     wanted = lock.servers[server.name]

@@ -23,7 +23,7 @@ from ferrule.cli.call_lookup import find_call, lasted, ledger
 from ferrule.cli.options import calls_here
 from ferrule.cli.show.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
 from ferrule.cli.show.output import ProgressBar, json_text
-from ferrule.contracts.payloads import Kept, PayloadGone, address_of
+from ferrule.contracts.payloads import PayloadGone, StoredPayload, address_of
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import LedgerError, WorkspaceError
 from ferrule.infra.clock import Clock
@@ -60,7 +60,7 @@ def content_of(result: Result) -> Content:
     return Content(msgspec.json.format(msgspec.json.encode(result.content)) + b"\n", ".json")
 
 
-async def written_out(payloads: FilePayloads, kept: list[Kept], result: Result) -> None:
+async def written_out(payloads: FilePayloads, kept: list[StoredPayload], result: Result) -> None:
     """Print the whole output as it is. Raises PayloadGone."""
     out = sys.stdout.buffer
     if not kept:
@@ -71,7 +71,9 @@ async def written_out(payloads: FilePayloads, kept: list[Kept], result: Result) 
     out.flush()
 
 
-async def save(payloads: FilePayloads, kept: list[Kept], result: Result, target: str, force: bool) -> list[Saved]:
+async def save(
+    payloads: FilePayloads, kept: list[StoredPayload], result: Result, target: str, force: bool
+) -> list[Saved]:
     """Write the output to a file, or everything that is stored of it into a folder. Raises PayloadGone, WorkspaceError."""
     path = Path(target)
     if len(kept) > 1 and not path.is_dir():
@@ -91,7 +93,7 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def _name(kept: Kept) -> str:
+def _name(kept: StoredPayload) -> str:
     address = address_of(kept.uri)
     number = address.number if address is not None else 0
     suffix = mimetypes.guess_extension(kept.media_type.split(";")[0]) or ".bin"
@@ -130,7 +132,7 @@ class Stored(NamedTuple):
     """One stored output of the call: what is known of it, or why it cannot be had."""
 
     uri: str
-    kept: Kept | None
+    kept: StoredPayload | None
     gone: PayloadGone | None
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Severity
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.model.serving import ServeSettings
 from ferrule.settings import FILE_NAME, load_settings
 from ferrule.workspace.staleness import CATALOG_FILE
@@ -140,7 +140,7 @@ def serve_settings(workspace: Workspace, options: Mapping[str, Any] | None = Non
         said["public_url"] = str(said.get("public_url", settings.public_url)).rstrip("/")  # paths begin with theirs
         return msgspec.convert({**msgspec.structs.asdict(settings), **said}, ServeSettings, from_attributes=True)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"[serve], {PREFIX}… or an option cannot be used: {in_words(error)}") from None
+        raise SettingsError(f"[serve], {PREFIX}… or an option cannot be used: {describe_complaint(error)}") from None
 
 
 def said_by_environment(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:

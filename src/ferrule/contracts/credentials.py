@@ -12,7 +12,7 @@ from ferrule.contracts.executor import Context
 from ferrule.model.credentials import Credentials, SecretRef
 
 
-class Shown(NamedTuple):
+class RequestCredentials(NamedTuple):
     """What a request shows of credentials, by names. All of it is secret."""
 
     headers: Mapping[str, str]
@@ -33,7 +33,7 @@ class Vault(Protocol):
         """What goes into an HTTP request: nothing, the API key's header, or `Authorization` (AML-61, 65, 66, 70). Refuses
         (`setup_required`) credentials that stand elsewhere."""
 
-    async def shown(self, credentials: Credentials, context: Context) -> Shown:
+    async def request_credentials(self, credentials: Credentials, context: Context) -> RequestCredentials:
         """The same for requests that may have credentials in the query and in cookies too."""
 
     async def members(
@@ -41,7 +41,7 @@ class Vault(Protocol):
     ) -> dict[str, Any]:
         """The object of a `service-account` secret, or the connection members of an `iam-role` (AML-68, AML-69)."""
 
-    def refused(self, credentials: Credentials, context: Context) -> None:
+    def forget_refused(self, credentials: Credentials, context: Context) -> None:
         """The other side did not accept them: whatever is kept is forgotten, so that the next call reads them anew."""
 
 

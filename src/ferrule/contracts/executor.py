@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.payloads import PayloadWriter
 from ferrule.contracts.receiver import Receiver
-from ferrule.model.client_requests import whole
+from ferrule.model.client_requests import complete_form
 from ferrule.model.decision import Requirement
 from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool
@@ -212,7 +212,7 @@ class Context(msgspec.Struct, gc=False):
             message="the calling client is asked",
             state=state,
             expires_seconds=expires_seconds,
-            client_requests={key: whole(asked) for key, asked in requests.items()},
+            client_requests={key: complete_form(asked) for key, asked in requests.items()},
         )
 
     def log(self, level: str, data: Any, logger: str = "") -> None:

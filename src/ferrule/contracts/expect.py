@@ -13,7 +13,9 @@ from ferrule.contracts.rule import Expectation
 from ferrule.model.value import JsonValue, is_integer, type_name
 
 
-def _described(describe: str, check: Callable[[JsonValue], str | None], accepts: type | None = None) -> Expectation:
+def _make_expectation(
+    describe: str, check: Callable[[JsonValue], str | None], accepts: type | None = None
+) -> Expectation:
     """An expectation; values of the class it `accepts` need not be shown to it."""
     check.describe = describe  # type: ignore[attr-defined]  # functions take attributes
     check.accepts = accepts  # type: ignore[attr-defined]
@@ -27,7 +29,9 @@ def describe(expectation: object) -> str:
 
 def string() -> Expectation:
     """Text."""
-    return _described("a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}", str)
+    return _make_expectation(
+        "a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}", str
+    )
 
 
 def filled_string() -> Expectation:
@@ -38,24 +42,26 @@ def filled_string() -> Expectation:
             return f"must be a string, not {_a(value)}"
         return None if value.strip() else "must not be empty"
 
-    return _described("a non-empty string", check)
+    return _make_expectation("a non-empty string", check)
 
 
 def boolean() -> Expectation:
     """`true` or `false`."""
-    return _described(
+    return _make_expectation(
         "true or false", lambda v: None if isinstance(v, bool) else f"must be true or false, not {_a(v)}", bool
     )
 
 
 def mapping() -> Expectation:
     """A mapping."""
-    return _described("a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}", dict)
+    return _make_expectation(
+        "a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}", dict
+    )
 
 
 def sequence() -> Expectation:
     """A list."""
-    return _described("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}", list)
+    return _make_expectation("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}", list)
 
 
 def integer(minimum: int | None = None, maximum: int | None = None) -> Expectation:
@@ -74,7 +80,7 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Expectati
             return f"must be an integer{bounds}, not {_show(value)}"
         return None
 
-    return _described(f"an integer{bounds}", check)
+    return _make_expectation(f"an integer{bounds}", check)
 
 
 def one_of(*words: str) -> Expectation:
@@ -88,7 +94,7 @@ def one_of(*words: str) -> Expectation:
         return f"must be one of {listed}, not {_show(value)}"
 
     check.words = words  # type: ignore[attr-defined]  # functions take attributes
-    return _described(f"one of {listed}", check)
+    return _make_expectation(f"one of {listed}", check)
 
 
 def matching(pattern: str, meaning: str) -> Expectation:
@@ -100,7 +106,7 @@ def matching(pattern: str, meaning: str) -> Expectation:
             return f"must be {meaning}, not {_a(value)}"
         return None if compiled.fullmatch(value) else f"must be {meaning}, not {_show(value)}"
 
-    return _described(meaning, check)
+    return _make_expectation(meaning, check)
 
 
 def iso_date() -> Expectation:
@@ -116,7 +122,7 @@ def iso_date() -> Expectation:
             return None
         return f"must be a date such as 2026-04-30, not {_show(value)}"
 
-    return _described("a calendar date, YYYY-MM-DD", check)
+    return _make_expectation("a calendar date, YYYY-MM-DD", check)
 
 
 def _a(value: JsonValue) -> str:

@@ -46,7 +46,7 @@ class Fixers(NamedTuple):
     """Every rule they can answer."""
 
 
-class Lines(NamedTuple):
+class LineRange(NamedTuple):
     """Whole lines, by number from 1; `end` is just past the last."""
 
     start: int
@@ -82,7 +82,7 @@ class Manuscript:
         node, exists, written = self._places.find(path)
         return node if exists and written == path else None
 
-    def written(self, span: Span) -> str:
+    def text_of(self, span: Span) -> str:
         """The text of a span, as written."""
         return self.text[self.offset(span.line, span.column) : self.offset(span.end_line, span.end_column)]
 
@@ -90,32 +90,32 @@ class Manuscript:
         """The character offset of a place; past the end of the text for the line after the last."""
         return min(self._starts[line - 1] + column - 1, len(self.text))
 
-    def replaced(self, span: Span, text: str) -> Edit:
+    def replace(self, span: Span, text: str) -> Edit:
         """Puts a text in the place of a span."""
         return Edit(self.offset(span.line, span.column), self.offset(span.end_line, span.end_column), text)
 
-    def reworded(self, span: Span, word: str) -> Edit:
+    def reword(self, span: Span, word: str) -> Edit:
         """Puts another word in the place of a scalar or key, in the quotes it has."""
-        old = self.written(span)
+        old = self.text_of(span)
         quote = old[0] if old[:1] in ("'", '"') else ""
-        return self.replaced(span, f"{quote}{word}{quote}")
+        return self.replace(span, f"{quote}{word}{quote}")
 
-    def before(self, place: Span) -> str:
+    def text_before(self, place: Span) -> str:
         """What stands on a line before a place."""
         return self._lines[place.line - 1][: place.column - 1]
 
     def is_block_key(self, key: Span) -> bool:
         """True when a key is the first thing on its line, so that other keys can be written on lines around it."""
-        return not self.is_json and not self.before(key).strip(" ")
+        return not self.is_json and not self.text_before(key).strip(" ")
 
-    def lines_of(self, node: Node) -> Lines | None:
+    def lines_of(self, node: Node) -> LineRange | None:
         """The whole lines a block key and its value take, without blank lines after them; None for a key in a flow."""
         return self.extent(node) if self.is_block_key(node.opener) else None
 
-    def extent(self, node: Node) -> Lines:
+    def extent(self, node: Node) -> LineRange:
         """The lines a key of a block and its value take; the key may stand behind the `-` of a list item."""
         indent = node.opener.column - 1
-        opens_flow = self.written(node.span)[:1] in ("{", "[")
+        opens_flow = self.text_of(node.span)[:1] in ("{", "[")
         last = node.span.end_line if opens_flow else node.opener.line
         number = last + 1
         while number <= len(self._lines):
@@ -126,14 +126,14 @@ class Manuscript:
             if content:
                 last = number
             number += 1
-        return Lines(node.opener.line, last + 1)
+        return LineRange(node.opener.line, last + 1)
 
-    def taken(self, lines: Lines) -> str:
+    def text_of_lines(self, lines: LineRange) -> str:
         """The text of whole lines, with a line end after the last."""
         text = self.text[self.offset(lines.start) : self.offset(lines.end)]
         return text if text.endswith("\n") else text + self.newline
 
-    def removed(self, lines: Lines) -> Edit:
+    def remove_lines(self, lines: LineRange) -> Edit:
         """Takes whole lines away, and with them the blank lines that would be left doubled or last."""
         start, end = lines
         is_blank_before = not self._line(start - 1).strip()
@@ -145,7 +145,7 @@ class Manuscript:
                 start -= 1
         return Edit(self.offset(start), self.offset(end), "")
 
-    def indented(self, text: str, by: int) -> str:
+    def indent(self, text: str, by: int) -> str:
         """Every line that is not blank, moved to the right."""
         return "\n".join(" " * by + line if line.strip() else line for line in text.split("\n"))
 

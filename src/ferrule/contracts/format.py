@@ -14,7 +14,7 @@ from ferrule.model.tool import Tool
 from ferrule.model.value import JsonValue, Path
 
 
-class ReadTool(NamedTuple):
+class DocumentTool(NamedTuple):
     """A tool that a document holds."""
 
     tool: Tool
@@ -25,7 +25,7 @@ class ReadTool(NamedTuple):
 class Reading(NamedTuple):
     """The tools of a document. One that cannot be read is told, and takes none of the others with it."""
 
-    tools: tuple[ReadTool, ...]
+    tools: tuple[DocumentTool, ...]
     findings: tuple[Finding, ...] = ()
     """What could not be read, or not as it was meant; paths are those of the document."""
 

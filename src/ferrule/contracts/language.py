@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from ferrule.contracts.type_tree import Note, TypeTree
+from ferrule.contracts.type_tree import TypeNote, TypeTree
 from ferrule.model.value import JsonValue
 
 InjectedKind = Literal["logger", "config", "section", "service"]
@@ -98,7 +98,7 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     builtin_config: Mapping[str, JsonValue] = {}
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class StubPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What to write."""
 
     kind: StubKind
@@ -113,7 +113,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The way from the workspace of the definitions to the output folder, where one of them lies in the other; `.` where they
     are the same."""
 
-    def placed(self, path: str) -> str:
+    def workspace_path(self, path: str) -> str:
         """A path of the output folder, as the workspace of the definitions sees it."""
         return f"./{self.place}/{path}" if self.place not in ("", ".") else f"./{path}"
 
@@ -141,10 +141,10 @@ class ToolNote(NamedTuple):
     """What a language could not say as exactly as the schema."""
 
     tool_id: str
-    note: Note
+    note: TypeNote
 
 
-class Step(NamedTuple):
+class NextStep(NamedTuple):
     """Something to do with stubs that were just written."""
 
     words: str
@@ -152,13 +152,13 @@ class Step(NamedTuple):
     """True for a command to run in the output folder."""
 
 
-class Written(NamedTuple):
+class StubOutput(NamedTuple):
     """The stubs of a plan."""
 
     files: tuple[SourceFile, ...]
     notes: tuple[ToolNote, ...] = ()
     """The language's own; those of the trees are told already."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[NextStep, ...] = ()
     """What to do next, once what the tools do is written."""
 
 
@@ -183,6 +183,6 @@ class Language(Protocol):
     reserved_stems: frozenset[str]
     """Names of files that no tool may have."""
 
-    def write(self, plan: Plan) -> Written:
+    def write(self, plan: StubPlan) -> StubOutput:
         """All files of a plan."""
         ...

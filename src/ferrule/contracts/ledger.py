@@ -53,7 +53,7 @@ class SourceDamaged(Exception):
     """Reading broke off: what is there cannot be read as a ledger."""
 
 
-class Source(Protocol):
+class LedgerSource(Protocol):
     """A ledger to check. Everything it gives belongs to one moment. Raises SourceDamaged where reading fails."""
 
     has_tables: bool

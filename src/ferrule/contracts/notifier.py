@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 
-class NotTaken(Exception):
+class NoticeUndelivered(Exception):
     """A notice was not delivered. `is_final`: trying again would not help."""
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
@@ -21,7 +21,7 @@ class Notifier(Protocol):
     async def notify(self, notice: dict[str, Any]) -> None:
         """Tell of one request: invocation, tool, requester, why, until when; argument values only where settings say so.
 
-        One attempt. An exception means it was not delivered: it is tried again, unless it is a `NotTaken` that is final.
+        One attempt. An exception means it was not delivered: it is tried again, unless it is a `NoticeUndelivered` that is final.
         """
 
     async def aclose(self) -> None:

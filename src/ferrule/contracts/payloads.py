@@ -32,7 +32,7 @@ class PayloadOwner(msgspec.Struct, frozen=True):
     tool_id: str = ""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class StoredPayload(msgspec.Struct, frozen=True, kw_only=True):
     """One payload that was kept."""
 
     uri: str
@@ -68,17 +68,17 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
         return ref
 
 
-class Address(NamedTuple):
+class PayloadAddress(NamedTuple):
     """Where a payload is: the invocation it belongs to, and its number there."""
 
     invocation_id: str
     number: int
 
 
-def address_of(uri: str) -> Address | None:
+def address_of(uri: str) -> PayloadAddress | None:
     """What an address means; None for anything that is not exactly one, so nothing can be reached by writing it oddly."""
     found = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
-    return None if found is None else Address(found[1], int(found[2]))
+    return None if found is None else PayloadAddress(found[1], int(found[2]))
 
 
 def uri_of(invocation_id: str, number: int) -> str:
@@ -89,7 +89,7 @@ def uri_of(invocation_id: str, number: int) -> str:
     return uri
 
 
-def kept_block(kept: Kept) -> dict[str, Any]:
+def payload_block(kept: StoredPayload) -> dict[str, Any]:
     """The content block that stands for a payload in a result."""
     return {"type": "persisted_output_ref", **kept.ref}
 
@@ -111,7 +111,7 @@ class PayloadWriter(Protocol):
     def write(self, chunk: bytes) -> None:
         """Add bytes. Safe from a worker thread. Raises OSError when there is no room."""
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         """Make it readable, durably. Raises OSError."""
 
     def discard(self) -> None:
@@ -127,7 +127,7 @@ class PayloadStore(Protocol):
     ) -> PayloadWriter:  # fmt: skip
         """A writer for one payload. Raises OSError."""
 
-    async def describe(self, uri: str) -> Kept:
+    async def describe(self, uri: str) -> StoredPayload:
         """What is known of a payload. Raises PayloadGone (`unknown`, `expired`)."""
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:

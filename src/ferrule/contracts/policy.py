@@ -15,7 +15,7 @@ from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import SafetyFacts
 
 
-class Judged(msgspec.Struct, frozen=True, gc=False):
+class JudgedCall(msgspec.Struct, frozen=True, gc=False):
     """What a program may look at: the call as it would run."""
 
     arguments: dict[str, Any]
@@ -26,7 +26,7 @@ class Judged(msgspec.Struct, frozen=True, gc=False):
     """Microseconds since 1970."""
 
 
-class Program(Protocol):
+class PolicyProgram(Protocol):
     """The policy for one tool and one caller."""
 
     fixed: Ruling | None
@@ -34,10 +34,10 @@ class Program(Protocol):
     denies_statically: Ruling | None
     """A deny that needs no look at the outside world: what `deny_before_io` asks before any preflight (AT-39)."""
 
-    def decide(self, judged: Judged) -> Ruling | Awaitable[Ruling]:
+    def decide(self, judged: JudgedCall) -> Ruling | Awaitable[Ruling]:
         """The ruling for one call. An exception means no: the pipeline fails closed and records it."""
 
-    def early_deny(self, judged: Judged) -> Ruling | None:
+    def early_deny(self, judged: JudgedCall) -> Ruling | None:
         """The deny that static rules give this call, before anything is probed; None when they do not deny it."""
 
 
@@ -49,7 +49,7 @@ class PolicyEngine(Protocol):
     text: str
     """The rules in readable form, kept in the ledger so that old decisions can be explained."""
 
-    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> Program:
+    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> PolicyProgram:
         """The policy for this tool and caller."""
 
     def groups_of(self, person: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from ferrule.contracts.rule import RuleInfo
 from ferrule.model.diagnostic import Report
 
 
-class Surroundings(NamedTuple):
+class ReportContext(NamedTuple):
     """What a reporter may need besides the report. Everything that costs something is asked for, not handed over."""
 
     text_of: Callable[[str], str | None]
@@ -31,6 +31,6 @@ class Surroundings(NamedTuple):
 class Reporter(Protocol):
     """One output format."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """The report as pieces of text, in order."""
         ...

@@ -12,7 +12,7 @@ import msgspec
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 
 
-class Condition(msgspec.Struct, frozen=True):
+class CommitCondition(msgspec.Struct, frozen=True):
     """What must hold for a row to be written. All of it is checked in the transaction that writes."""
 
     states: frozenset[str] | None = None
@@ -29,7 +29,7 @@ class Condition(msgspec.Struct, frozen=True):
     """The mark's tool must not be disabled."""
 
 
-ALWAYS = Condition()
+ALWAYS = CommitCondition()
 
 Outcome = Literal["written", "state_changed", "key_taken", "key_conflict", "limit_reached", "switched_off"]
 
@@ -64,7 +64,7 @@ class CallsWanted(msgspec.Struct, frozen=True):
 ANY_CALL = CallsWanted()
 
 
-class Ending(NamedTuple):
+class EndingCount(NamedTuple):
     """How many calls ended alike in one stretch of time."""
 
     at: int
@@ -101,7 +101,7 @@ class Store(Protocol):
     def record(self, entry: Entry) -> None:
         """Write a row behind the answer, within a second. Raises LedgerUnavailable while rows cannot be written."""
 
-    async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
+    async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
         """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable when it is not written,
         OutcomeUnrecorded when it cannot be known whether it was. A cancellation meanwhile is delivered afterwards."""
 
@@ -141,7 +141,7 @@ class Store(Protocol):
     async def seq_at(self, at: int) -> int:
         """The number of the first row at or after a time; one more than the last when there is none."""
 
-    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
         """How many calls ended how in rows between two numbers, for each `width` microseconds. `tool`: as in `CallsWanted`."""
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
@@ -156,10 +156,10 @@ class Store(Protocol):
     async def find_key(self, key: bytes) -> KeyHolder | None:
         """Who has an idempotency key."""
 
-    async def switched_off(self) -> list[Switch]:
+    async def list_disabled(self) -> list[Switch]:
         """The tools that are disabled."""
 
-    async def abandoned(self) -> list[OpenCall]:
+    async def find_abandoned(self) -> list[OpenCall]:
         """Running calls whose process is gone."""
 
 

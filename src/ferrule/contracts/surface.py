@@ -14,7 +14,7 @@ import msgspec
 from ferrule.model.tool import Record, Tool
 
 
-class Listed(NamedTuple):
+class CatalogEntry(NamedTuple):
     """One version of one tool in a catalog."""
 
     tool: Tool
@@ -31,13 +31,13 @@ class CatalogView(Protocol):
     def digest(self) -> str:
         """Equal digests mean equal contents."""
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         """Every tool id once: its newest available version, else its newest."""
 
-    def versions(self, tool_id: str) -> Sequence[Listed]:
+    def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
         """The versions of one tool id, the preferred one first; empty when there is none. Costs no scan of the catalog."""
 
-    def named(self, name: str) -> Sequence[str]:
+    def find_ids(self, name: str) -> Sequence[str]:
         """The tool ids a name, alias, `namespace.name` or tool id may mean, whether a surface shows them or not."""
 
     def record(self, kind: str, record_id: str) -> Record | None:

@@ -35,7 +35,7 @@ class Number(msgspec.Struct, frozen=True):
     """Any number."""
 
 
-class Text(msgspec.Struct, frozen=True):
+class TextType(msgspec.Struct, frozen=True):
     """A string."""
 
     format: str = ""
@@ -76,13 +76,15 @@ class Nullable(msgspec.Struct, frozen=True):
     inner: Type
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedType(msgspec.Struct, frozen=True):
     """A type that the tree declares. Types may refer to themselves through these."""
 
     name: str
 
 
-Type = Anything | Null | Boolean | Integer | Number | Text | Constant | ListOf | TupleOf | MapOf | Nullable | Named
+Type = (
+    Anything | Null | Boolean | Integer | Number | TextType | Constant | ListOf | TupleOf | MapOf | Nullable | NamedType
+)
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ class Bound(msgspec.Struct, frozen=True):
     value: str | int | float
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class TypeAnnotations(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader is told beside a type."""
 
     description: str = ""
@@ -109,40 +111,40 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     is_deprecated: bool = False
 
 
-SILENT = Words()
+SILENT = TypeAnnotations()
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True):
+class RecordMember(msgspec.Struct, frozen=True, kw_only=True):
     """A member of a record."""
 
     name: str
     """On the wire: any text, also an empty one."""
     type: Type
     is_required: bool
-    words: Words = SILENT
+    words: TypeAnnotations = SILENT
 
 
 Openness = Literal["closed", "silent", "open"]
 """Whether a record takes members that it does not name: none; any, because nothing was said; or it says which."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class RecordType(msgspec.Struct, frozen=True, kw_only=True):
     """An object with members. Required, optional and nullable are three different things: see `Member` and `Nullable`."""
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[RecordMember, ...]
     openness: Openness
     extra: Type | None
     """The type of members that it does not name; None when closed. Those of an `open` record are kept when a value is decoded and
     encoded again; those of a `silent` one may be dropped."""
     pointer: str
-    words: Words = SILENT
+    words: TypeAnnotations = SILENT
 
 
 EnumerationKind = Literal["string", "integer"]
 
 
-class Choice(msgspec.Struct, frozen=True):
+class EnumerationChoice(msgspec.Struct, frozen=True):
     """One value of an enumeration."""
 
     value: str | int
@@ -155,9 +157,9 @@ class Enumeration(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     kind: EnumerationKind
-    choices: tuple[Choice, ...]
+    choices: tuple[EnumerationChoice, ...]
     pointer: str
-    words: Words = SILENT
+    words: TypeAnnotations = SILENT
 
 
 JsonKind = Literal["object", "array", "string", "number", "boolean"]
@@ -189,7 +191,7 @@ class Union(msgspec.Struct, frozen=True, kw_only=True):
     """The member whose value says which variant it is: required in every variant, which are records all. None where there is
     none, and the schemas decide."""
     pointer: str
-    words: Words = SILENT
+    words: TypeAnnotations = SILENT
 
 
 class Alias(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,13 +200,13 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     type: Type
     pointer: str
-    words: Words = SILENT
+    words: TypeAnnotations = SILENT
 
 
-Declaration = Record | Enumeration | Union | Alias
+Declaration = RecordType | Enumeration | Union | Alias
 
 
-class Note(msgspec.Struct, frozen=True):
+class TypeNote(msgspec.Struct, frozen=True):
     """Where a type is looser than a reader of the schema would expect."""
 
     pointer: str
@@ -215,12 +217,12 @@ class Note(msgspec.Struct, frozen=True):
 class TypeTree(msgspec.Struct, frozen=True):
     """The types of one schema."""
 
-    root: Named
+    root: NamedType
     """Always declared: `GetWeatherInput`, `GetWeatherOutput`."""
     declarations: tuple[Declaration, ...]
     """The root first, then in the order in which a reader meets them."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[TypeNote, ...] = ()
 
-    def declared(self, name: str) -> Declaration:
+    def find_declaration(self, name: str) -> Declaration:
         """The declaration of a name."""
         return next(each for each in self.declarations if each.name == name)

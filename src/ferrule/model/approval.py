@@ -112,14 +112,14 @@ def binding_of(
 ) -> bytes:
     """What an approval holds for. Any change of any part gives another binding."""
     parts = (invocation_id, tool_digest, call_input, principal, agent or "", str(expires_at))
-    return _keyed(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
+    return _keyed_digest(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
 
 
 Sealed = TypeVar("Sealed", Answer, ApprovalRequest, Delegation)
 _SEALS: dict[type, bytes] = {Answer: _SEAL, ApprovalRequest: _REQUEST_SEAL, Delegation: _DELEGATION_SEAL}
 
 
-def sealed(key: bytes, record: Sealed) -> Sealed:
+def seal_record(key: bytes, record: Sealed) -> Sealed:
     """The request, answer or delegation with its seal."""
     return msgspec.structs.replace(record, seal=_seal(key, record))
 
@@ -130,10 +130,10 @@ def is_sealed(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bool
 
 
 def _seal(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bytes:
-    return _keyed(key, _SEALS[type(record)], msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
+    return _keyed_digest(key, _SEALS[type(record)], msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
 
 
-def _keyed(key: bytes, *parts: bytes) -> bytes:
+def _keyed_digest(key: bytes, *parts: bytes) -> bytes:
     state = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))

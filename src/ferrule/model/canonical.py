@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.catalog import at_home
+from ferrule.model.catalog import fields_in_payload
 from ferrule.model.tool import Tool
 
 _NOWHERE = object()
@@ -18,7 +18,7 @@ def canonical(value: Any) -> bytes:
     # Raw members keep the order they were written in, so they are opened and written again.
     opened = msgspec.json.decode(msgspec.json.encode(value))
     if isinstance(value, Tool):
-        _leave_at_home(value, opened)
+        _drop_shared_fields(value, opened)
     return msgspec.json.encode(opened, order="sorted")
 
 
@@ -32,9 +32,9 @@ def digest_of_tool(tool: Tool) -> str:
     return digest_of(canonical(tool))
 
 
-def _leave_at_home(tool: Tool, opened: dict[str, Any]) -> None:
+def _drop_shared_fields(tool: Tool, opened: dict[str, Any]) -> None:
     """What the payload holds word for word is not written twice; `at_home` names the fields to take from there."""
-    homes = at_home(tool.dialect, tool.payload)
+    homes = fields_in_payload(tool.dialect, tool.payload)
     shared = [
         field for field, part in sorted(homes.items()) if opened.get(field, _NOWHERE) == msgspec.json.decode(part)
     ]

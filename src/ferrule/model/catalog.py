@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from ferrule.errors import CatalogError, SealError
 from ferrule.model.tool import Record, Tool
 
-_HOMES: dict[str, dict[str, tuple[str, ...]]] = {
+_FIELD_PATHS: dict[str, dict[str, tuple[str, ...]]] = {
     "aml": {
         "input_schema": ("interface", "input"),
         "output_schema": ("interface", "output"),
@@ -35,9 +35,9 @@ _HOMES: dict[str, dict[str, tuple[str, ...]]] = {
 _ABSENT = msgspec.Raw(b"")
 
 
-def at_home(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
+def fields_in_payload(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
     """The parts of a payload that are also fields of the tool, as they are written there, by field."""
-    homes = _HOMES.get(dialect, {})
+    homes = _FIELD_PATHS.get(dialect, {})
     if not homes:
         return {}
     try:
@@ -58,7 +58,7 @@ def at_home(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, msgspec.Raw
 def _decoder(dialect: str) -> msgspec.json.Decoder[Any]:
     """Reads nothing but the homes; whatever else the payload holds is passed over."""
     tree: dict[str, Any] = {}
-    for path in _HOMES[dialect].values():
+    for path in _FIELD_PATHS[dialect].values():
         branch = tree
         for step in path[:-1]:
             branch = branch.setdefault(step, {})
@@ -224,7 +224,7 @@ class Catalog:
 
     def tool(self, tool_id: str, version: str | None = None) -> Tool | None:
         """The tool of that id: that version of it, else the newest available one."""
-        return self._chosen(key_text(ID, tool_id), version)
+        return self._choose(key_text(ID, tool_id), version)
 
     def find(self, name: str, namespace: str | None = None, version: str | None = None) -> Tool | None:
         """The tool callable by that name or alias: that version, else the newest available one (else the newest).
@@ -233,7 +233,7 @@ class Catalog:
         """
         for kind in (NAME, ALIAS):
             prefix = key_text(kind, name) if namespace is None else key_text(kind, name, namespace)
-            found = self._chosen(prefix, version)
+            found = self._choose(prefix, version)
             if found is not None and namespace is None:
                 self._refuse_ambiguity(kind, name)
             if found is not None:
@@ -283,7 +283,7 @@ class Catalog:
         twin: Any = _decode_twin(self._payload(number))
         fields = {name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT}
         if twin.at_home:
-            homes = at_home(twin.dialect, twin.payload)
+            homes = fields_in_payload(twin.dialect, twin.payload)
             fields.update((field, homes[field]) for field in twin.at_home)
         return Tool(**fields)
 
@@ -301,7 +301,7 @@ class Catalog:
         start = self._payloads + offset
         return self._sealed[start : start + length]
 
-    def _chosen(self, prefix: bytes, version: str | None) -> Tool | None:
+    def _choose(self, prefix: bytes, version: str | None) -> Tool | None:
         for number in self._under(prefix):
             tool = self.tool_at(number)
             if version is None or tool.version == version:

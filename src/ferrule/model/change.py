@@ -29,7 +29,7 @@ class SchemaChange(msgspec.Struct, frozen=True):
     """What changed, as a clause: "`limit` is now required"."""
 
 
-class Part(NamedTuple):
+class ComparedTool(NamedTuple):
     """One version of one tool on one side of a comparison."""
 
     outline: ToolOutline
@@ -42,7 +42,7 @@ class Part(NamedTuple):
     facts: Mapping[str, Any]
     """The compiled definition by its top-level fields, to tell which of them changed."""
 
-    def says_the_same(self, other: Part) -> bool:
+    def says_the_same(self, other: ComparedTool) -> bool:
         """True when nothing changed: by what the files say, or by what was compiled where one side has no file."""
         if self.content and other.content:
             return self.content == other.content
@@ -52,7 +52,7 @@ class Part(NamedTuple):
 class Snapshot(NamedTuple):
     """One side of a comparison."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ComparedTool, ...]
     agents: Mapping[str, AgentOutline]
     roles: Mapping[str, RoleOutline]
     outlines: tuple[Outline, ...]
@@ -61,15 +61,15 @@ class Snapshot(NamedTuple):
     broken: frozenset[tuple[str, str]] = frozenset()
     """Files that could not be parsed: kind and stem."""
     folders: frozenset[str] = frozenset()
-    withdrawn: tuple[Part, ...] = ()
+    withdrawn: tuple[ComparedTool, ...] = ()
     """Tools that were published once and are no longer; they count only when they come back."""
 
 
 class ToolChange(NamedTuple):
     """What became of one tool."""
 
-    old: Part | None
-    new: Part | None
+    old: ComparedTool | None
+    new: ComparedTool | None
     narrowed: tuple[SchemaChange, ...] = ()
     """What breaks callers: changes of the input schema."""
     weakened: tuple[SchemaChange, ...] = ()
@@ -89,7 +89,7 @@ class ToolChange(NamedTuple):
     """Roles that grant it."""
 
     @property
-    def part(self) -> Part:
+    def part(self) -> ComparedTool:
         """The newer side that exists."""
         part = self.new or self.old
         assert part is not None, "a change has at least one side"

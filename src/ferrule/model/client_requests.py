@@ -30,7 +30,7 @@ def feature_of(request: Mapping[str, Any]) -> str:
     return _FEATURES.get(str(method), str(method))
 
 
-def undeclared(requests: Mapping[str, Mapping[str, Any]], client: frozenset[str]) -> list[str]:
+def list_undeclared(requests: Mapping[str, Mapping[str, Any]], client: frozenset[str]) -> list[str]:
     """What these requests need and the client has not declared, each once, in order."""
     return [feature for feature in dict.fromkeys(map(feature_of, requests.values())) if feature not in client]
 
@@ -39,7 +39,7 @@ _PRIMITIVES = ("string", "number", "integer", "boolean")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def whole(asked: dict[str, Any]) -> dict[str, Any]:
+def complete_form(asked: dict[str, Any]) -> dict[str, Any]:
     """A question with what the protocol wants of it: a form that asks for nothing but yes or no has no fields."""
     params = asked.get("params")
     if (
@@ -51,7 +51,7 @@ def whole(asked: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def flaw_in(requests: Mapping[str, Any]) -> str | None:
+def find_flaw(requests: Mapping[str, Any]) -> str | None:
     """What is wrong with the first of these questions that has a flaw; None when all can be asked."""
     return next((f"{key!r}: {flaw}" for key, asked in requests.items() if (flaw := _flaw(asked)) is not None), None)
 

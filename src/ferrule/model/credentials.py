@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 
 Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
 SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
@@ -124,7 +124,7 @@ def read_credentials(written: Any) -> Credentials:
         head = msgspec.convert(written, _Head)
         ref = msgspec.convert(written, SecretRef) if "source" in written and _is_secret(head.scheme, written) else None
     except msgspec.ValidationError as error:
-        raise BadCredentials(in_words(error)) from None
+        raise BadCredentials(describe_complaint(error)) from None
     if ref is not None and isinstance(written.get(_STAGE), str):
         ref = msgspec.structs.replace(ref, version_stage=written[_STAGE])
     others = _others(written)
@@ -172,7 +172,7 @@ NOTHING = Credentials()
 _SHORTEST = 4
 
 
-class Handed(dict[str, str]):
+class CallSecrets(dict[str, str]):
     """Secrets and tokens by the ids a tool names them by."""
 
     @property
@@ -181,10 +181,10 @@ class Handed(dict[str, str]):
         return frozenset(value for value in self.values() if len(value) >= _SHORTEST)
 
     def __repr__(self) -> str:
-        return f"Handed({', '.join(sorted(self))})"  # tracebacks print it
+        return f"CallSecrets({', '.join(sorted(self))})"  # tracebacks print it
 
 
-NOTHING_HANDED = Handed()
+NO_CALL_SECRETS = CallSecrets()
 """Nothing was handed over. Never changed."""
 
 
@@ -238,15 +238,15 @@ def read_requirements(written: Any) -> Requirements:
     if not isinstance(written, dict):
         return Requirements()
     authorization: dict[str, tuple[str, ...]] = {}
-    for entry in _named(written.get("authorization")):
+    for entry in _entries_with_id(written.get("authorization")):
         oauth2 = entry.get("oauth2")
         scopes = oauth2.get("scopes") if isinstance(oauth2, dict) else None
         said = [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
         authorization[entry["id"]] = tuple(dict.fromkeys((*authorization.get(entry["id"], ()), *said)))
-    secrets = frozenset(entry["id"] for entry in _named(written.get("secrets")))
+    secrets = frozenset(entry["id"] for entry in _entries_with_id(written.get("secrets")))
     return Requirements(secrets, authorization, written.get("user_id") is True)
 
 
-def _named(entries: Any) -> list[dict[str, Any]]:
+def _entries_with_id(entries: Any) -> list[dict[str, Any]]:
     members = entries if isinstance(entries, list) else []
     return [entry for entry in members if isinstance(entry, dict) and isinstance(entry.get("id"), str)]

@@ -20,14 +20,14 @@ READ_ONLY_TYPES = frozenset({"retrieval", "function"})
 """Tool types that `call-read-only` lets through."""
 
 
-class Limits(NamedTuple):
+class CallLimits(NamedTuple):
     """What is said about the use of a tool; None where nothing is said."""
 
     approval_required: bool | None = None
     max_calls_per_run: int | None = None
 
 
-class Reference(NamedTuple):
+class RefEntry(NamedTuple):
     """One readable entry of a list of references: `{ref: …}` and what stands beside it."""
 
     ref: str
@@ -36,10 +36,10 @@ class Reference(NamedTuple):
     entry: dict[str, Any]
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> CallLimits:
         """The limits written beside the `ref`."""
         approval, calls = self.entry.get("approval_required"), self.entry.get("max_calls_per_run")
-        return Limits(
+        return CallLimits(
             approval if isinstance(approval, bool) else None, calls if is_integer(calls) and calls >= 1 else None
         )
 
@@ -50,32 +50,32 @@ class Reference(NamedTuple):
         return notes.strip() if isinstance(notes, str) and notes.strip() else None
 
 
-class References(NamedTuple):
+class RefList(NamedTuple):
     """A list of references as far as it can be read."""
 
-    entries: tuple[Reference, ...]
+    entries: tuple[RefEntry, ...]
     is_complete: bool
     """False when the list or one of its entries is not readable, so that a missing name proves nothing."""
 
 
-def references(value: dict[str, Any], key: str) -> References:
+def references(value: dict[str, Any], key: str) -> RefList:
     """The references under a key: a list of `{ref}`, or such a list under `refs`. Nothing written is an empty list."""
     if key not in value:
-        return References((), True)
+        return RefList((), True)
     written = value[key]
     path: Path = (key,)
     if isinstance(written, dict):
         if "refs" not in written:
-            return References((), True)
+            return RefList((), True)
         written, path = written["refs"], (key, "refs")
     if not isinstance(written, list):
-        return References((), False)
+        return RefList((), False)
     entries = tuple(
-        Reference(entry["ref"], (*path, index), entry)
+        RefEntry(entry["ref"], (*path, index), entry)
         for index, entry in enumerate(written)
         if isinstance(entry, dict) and isinstance(entry.get("ref"), str) and not is_blank(entry["ref"])
     )
-    return References(entries, len(entries) == len(written))
+    return RefList(entries, len(entries) == len(written))
 
 
 class Grants:
@@ -87,16 +87,16 @@ class Grants:
         entries, is_complete = references(role, key)
         self.is_complete = is_complete and isinstance(role.get(key, []), list)
         """False when a missing grant proves nothing, because part of the list is not readable."""
-        self.by_ref: dict[str, list[Reference]] = {}
+        self.by_ref: dict[str, list[RefEntry]] = {}
         for entry in entries:
             self.by_ref.setdefault(entry.ref, []).append(entry)
 
-    def of(self, ref: str) -> Sequence[Reference]:
+    def of(self, ref: str) -> Sequence[RefEntry]:
         """Every grant of this name."""
         return self.by_ref.get(ref, ())
 
 
-def access_of(grants: Iterable[Reference], words: Sequence[str]) -> str | None:
+def access_of(grants: Iterable[RefEntry], words: Sequence[str]) -> str | None:
     """The access that several grants of one name give together: `deny` beats all, else the earliest of `words` wins.
 
     A grant without a word gives the first of them. None when a grant says something else.
@@ -109,7 +109,7 @@ def access_of(grants: Iterable[Reference], words: Sequence[str]) -> str | None:
     return next((word for word in words if word in given), None)
 
 
-def strictest(limits: Iterable[Limits]) -> Limits:
+def strictest(limits: Iterable[CallLimits]) -> CallLimits:
     """Approval if anybody asks for it; the smallest number of calls anybody sets."""
     approval: bool | None = None
     calls: int | None = None
@@ -118,7 +118,7 @@ def strictest(limits: Iterable[Limits]) -> Limits:
             approval = approval or limit.approval_required
         if limit.max_calls_per_run is not None:
             calls = limit.max_calls_per_run if calls is None else min(calls, limit.max_calls_per_run)
-    return Limits(approval, calls)
+    return CallLimits(approval, calls)
 
 
 class EffectiveTool(NamedTuple):
@@ -154,36 +154,36 @@ def effective_tools(
     left out for want of a grant.
     """
     grants = None if role is None else Grants(role.value, "tools")
-    said: dict[str, list[tuple[str, Limits]]] = {}
+    said: dict[str, list[tuple[str, CallLimits]]] = {}
     for reference in references(agent.value, "tools").entries:
         tool = find(reference.ref)
         if tool is None or tool.status == "disabled" or (grants is not None and not allows(grants, tool)):
             continue
         if reference.ref not in said:
-            said[reference.ref] = _said_before(agent, tool, grants)
+            said[reference.ref] = _stated_limits(agent, tool, grants)
         said[reference.ref].append(("agent", reference.limits))
-    return tuple(_joined(tool_id, sources) for tool_id, sources in said.items())
+    return tuple(_join_limits(tool_id, sources) for tool_id, sources in said.items())
 
 
-def bounds(tool: ToolOutline | None, grants: Iterable[Reference] = ()) -> Limits:
+def bounds(tool: ToolOutline | None, grants: Iterable[RefEntry] = ()) -> CallLimits:
     """What an agent may tighten but not loosen: the strictest of the tool's own limits and the role's grants of it."""
-    own = Limits() if tool is None else Limits(tool.approval_required, tool.max_calls_per_run)
+    own = CallLimits() if tool is None else CallLimits(tool.approval_required, tool.max_calls_per_run)
     return strictest((own, *(grant.limits for grant in grants)))
 
 
-def _said_before(agent: AgentOutline, tool: ToolOutline, grants: Grants | None) -> list[tuple[str, Limits]]:
+def _stated_limits(agent: AgentOutline, tool: ToolOutline, grants: Grants | None) -> list[tuple[str, CallLimits]]:
     said = [("tool", bounds(tool))]
     if grants is not None:
         said.append(("role", bounds(None, grants.of(tool.tool_id))))
     if _inside(agent.value, "policies", "require_human_approval") is True:
-        said.append(("policy", Limits(True)))
+        said.append(("policy", CallLimits(True)))
     confirmed = _inside(_inside(agent.value, "guardrails", "tool_calls"), "require_user_confirmation_for")
     if isinstance(confirmed, list) and tool.tool_id in confirmed:
-        said.append(("confirmation", Limits(True)))
+        said.append(("confirmation", CallLimits(True)))
     return said
 
 
-def _joined(tool_id: str, sources: list[tuple[str, Limits]]) -> EffectiveTool:
+def _join_limits(tool_id: str, sources: list[tuple[str, CallLimits]]) -> EffectiveTool:
     together = strictest(limits for _, limits in sources)
     asking = tuple(dict.fromkeys(source for source, limits in sources if limits.approval_required))
     return EffectiveTool(tool_id, bool(asking), asking, together.max_calls_per_run)

@@ -11,7 +11,7 @@ from ferrule.model.failure import ErrorClass
 from ferrule.model.lifecycle import Phase
 
 
-class Explanation(NamedTuple):
+class ErrorExplanation(NamedTuple):
     """One error class, for people."""
 
     text: str
@@ -19,72 +19,74 @@ class Explanation(NamedTuple):
     """Where it comes from."""
 
 
-EXPLANATIONS: dict[ErrorClass, Explanation] = {
-    "unknown_tool": Explanation("No tool of that name is on the caller's surface.", ("resolve_tool",)),
-    "schema_not_loaded": Explanation(
+EXPLANATIONS: dict[ErrorClass, ErrorExplanation] = {
+    "unknown_tool": ErrorExplanation("No tool of that name is on the caller's surface.", ("resolve_tool",)),
+    "schema_not_loaded": ErrorExplanation(
         "The tool is deferred and was called unseen. Search for it, or `select` it, first.",
         ("resolve_tool", "check_schema_loaded"),
     ),
-    "schema_validation_failed": Explanation(
+    "schema_validation_failed": ErrorExplanation(
         "The arguments do not fit the input schema, as they were sent or as somebody changed them.",
         ("parse_schema", "pre_hooks"),
     ),
-    "invalid_arguments": Explanation(
+    "invalid_arguments": ErrorExplanation(
         "They fit the schema, and the tool's own check or its contract refused the values.",
         ("validate_values", "pre_hooks", "execute"),
     ),
-    "setup_required": Explanation(
+    "setup_required": ErrorExplanation(
         "Something has to be set up first: a session, a connection, a function, a service.",
         ("resolve_tool", "validate_values", "execute"),
     ),
-    "credential_missing": Explanation(
+    "credential_missing": ErrorExplanation(
         "A credential the tool needs is not at hand.", ("resolve_tool", "validate_values", "execute")
     ),
-    "capability_gap": Explanation(
+    "capability_gap": ErrorExplanation(
         "Nothing here can run this kind of tool, or the model or a feature lacks what it needs.",
         ("resolve_tool", "validate_values", "execute"),
     ),
-    "sandbox_violation": Explanation(
+    "sandbox_violation": ErrorExplanation(
         "The tool tried to reach what its sandbox forbids.", ("validate_values", "execute")
     ),
-    "hook_blocked": Explanation(
+    "hook_blocked": ErrorExplanation(
         "A hook or guardrail stopped the call or withheld its output, or failed before it.",
         ("pre_hooks", "permission", "post_hooks", "persist_result"),
     ),
-    "permission_denied": Explanation(
+    "permission_denied": ErrorExplanation(
         "A rule, a mode or a hook said no, or nobody could be asked: then nothing ran. Or the system behind the tool said no.",
         ("validate_values", "permission", "execute"),
     ),
-    "approval_rejected": Explanation("A person said no. Nothing ran.", ("permission",)),
-    "policy_blocked": Explanation(
+    "approval_rejected": ErrorExplanation("A person said no. Nothing ran.", ("permission",)),
+    "policy_blocked": ErrorExplanation(
         "The tool is held back for this caller: switched off, not granted, over its limit, or at a host that may not be reached.",
         ("resolve_tool", "permission", "schedule", "execute"),
     ),
-    "canceled": Explanation("Whoever called took it back.", ("schedule", "execute")),
-    "sibling_canceled": Explanation(
+    "canceled": ErrorExplanation("Whoever called took it back.", ("schedule", "execute")),
+    "sibling_canceled": ErrorExplanation(
         "A call of the same batch failed, so this one was given up.", ("schedule", "execute")
     ),
-    "streaming_fallback_discarded": Explanation(
+    "streaming_fallback_discarded": ErrorExplanation(
         "The model's turn was begun again, and this call with it.", ("schedule", "execute")
     ),
-    "timeout": Explanation(
+    "timeout": ErrorExplanation(
         "It took too long, its turn did not come, or nobody answered an approval in time.",
         ("permission", "schedule", "execute"),
     ),
-    "rate_limited": Explanation(
+    "rate_limited": ErrorExplanation(
         "The system behind the tool asks to wait, or too many calls wait here; `retry_after` says how long.",
         ("schedule", "execute"),
     ),
-    "dependency_unavailable": Explanation(
+    "dependency_unavailable": ErrorExplanation(
         "The system behind the tool, or the ledger, could not be reached.",
         ("permission", "schedule", "execute", "emit_terminal"),
     ),
-    "execution_failed": Explanation("The tool ran and failed, or Ferrule did.", ("schedule", "execute", "map_result")),
-    "partial_failure": Explanation("Some of it was done. Do not repeat it blindly.", ("execute", "post_hooks")),
-    "result_too_large": Explanation(
+    "execution_failed": ErrorExplanation(
+        "The tool ran and failed, or Ferrule did.", ("schedule", "execute", "map_result")
+    ),
+    "partial_failure": ErrorExplanation("Some of it was done. Do not repeat it blindly.", ("execute", "post_hooks")),
+    "result_too_large": ErrorExplanation(
         "The answer is larger than what may be read or handed on.", ("execute", "persist_result")
     ),
-    "result_redacted": Explanation("The answer was held back because of what is in it.", ("persist_result",)),
+    "result_redacted": ErrorExplanation("The answer was held back because of what is in it.", ("persist_result",)),
 }
 
 CODES: dict[ErrorClass, dict[str, str]] = {

@@ -81,7 +81,7 @@ Family = Literal[
 """The fourteen families of AT-246."""
 
 
-class Meaning(NamedTuple):
+class ErrorMeaning(NamedTuple):
     """What one error class means."""
 
     status: ResultStatus
@@ -94,29 +94,31 @@ class Meaning(NamedTuple):
     family: Family
 
 
-MEANINGS: dict[ErrorClass, Meaning] = {
-    "unknown_tool": Meaning("failed", "failed", "failed", "discover_first", "protocol"),
-    "schema_not_loaded": Meaning("failed", "schema_parse_failed", "failed", "discover_first", "protocol"),
-    "schema_validation_failed": Meaning("failed", "schema_parse_failed", "failed", "change_arguments", "validation"),
-    "invalid_arguments": Meaning("failed", "validation_failed", "failed", "change_arguments", "validation"),
-    "setup_required": Meaning("failed", "blocked", "failed", "complete_setup", "setup"),
-    "credential_missing": Meaning("failed", "blocked", "failed", "complete_setup", "setup"),
-    "capability_gap": Meaning("failed", "blocked", "failed", "not_recoverable", "setup"),
-    "sandbox_violation": Meaning("failed", "validation_failed", "failed", "change_arguments_or_policy", "sandbox"),
-    "hook_blocked": Meaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
-    "permission_denied": Meaning("denied", "denied", "failed", "change_arguments_or_policy", "permission"),
-    "approval_rejected": Meaning("rejected", "denied", "failed", "request_approval", "approval"),
-    "policy_blocked": Meaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
-    "canceled": Meaning("canceled", "canceled", "canceled", "retry", "cancellation"),
-    "sibling_canceled": Meaning("synthetic_error", "canceled", "canceled", "retry", "cancellation"),
-    "streaming_fallback_discarded": Meaning("discarded", "canceled", "canceled", "retry", "cancellation"),
-    "timeout": Meaning("timed_out", "timed_out", "timed_out", "retry", "timeout"),
-    "rate_limited": Meaning("failed", "failed", "failed", "retry_later", "rate_limit"),
-    "dependency_unavailable": Meaning("failed", "failed", "failed", "retry_later", "dependency"),
-    "execution_failed": Meaning("failed", "failed", "failed", "not_recoverable", "execution"),
-    "partial_failure": Meaning("partial_succeeded", "failed", "succeeded", "not_recoverable", "execution"),
-    "result_too_large": Meaning("too_large", "failed", "failed", "change_arguments", "result_size"),
-    "result_redacted": Meaning("redacted", "succeeded", "succeeded", "not_recoverable", "redaction"),
+MEANINGS: dict[ErrorClass, ErrorMeaning] = {
+    "unknown_tool": ErrorMeaning("failed", "failed", "failed", "discover_first", "protocol"),
+    "schema_not_loaded": ErrorMeaning("failed", "schema_parse_failed", "failed", "discover_first", "protocol"),
+    "schema_validation_failed": ErrorMeaning(
+        "failed", "schema_parse_failed", "failed", "change_arguments", "validation"
+    ),
+    "invalid_arguments": ErrorMeaning("failed", "validation_failed", "failed", "change_arguments", "validation"),
+    "setup_required": ErrorMeaning("failed", "blocked", "failed", "complete_setup", "setup"),
+    "credential_missing": ErrorMeaning("failed", "blocked", "failed", "complete_setup", "setup"),
+    "capability_gap": ErrorMeaning("failed", "blocked", "failed", "not_recoverable", "setup"),
+    "sandbox_violation": ErrorMeaning("failed", "validation_failed", "failed", "change_arguments_or_policy", "sandbox"),
+    "hook_blocked": ErrorMeaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
+    "permission_denied": ErrorMeaning("denied", "denied", "failed", "change_arguments_or_policy", "permission"),
+    "approval_rejected": ErrorMeaning("rejected", "denied", "failed", "request_approval", "approval"),
+    "policy_blocked": ErrorMeaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
+    "canceled": ErrorMeaning("canceled", "canceled", "canceled", "retry", "cancellation"),
+    "sibling_canceled": ErrorMeaning("synthetic_error", "canceled", "canceled", "retry", "cancellation"),
+    "streaming_fallback_discarded": ErrorMeaning("discarded", "canceled", "canceled", "retry", "cancellation"),
+    "timeout": ErrorMeaning("timed_out", "timed_out", "timed_out", "retry", "timeout"),
+    "rate_limited": ErrorMeaning("failed", "failed", "failed", "retry_later", "rate_limit"),
+    "dependency_unavailable": ErrorMeaning("failed", "failed", "failed", "retry_later", "dependency"),
+    "execution_failed": ErrorMeaning("failed", "failed", "failed", "not_recoverable", "execution"),
+    "partial_failure": ErrorMeaning("partial_succeeded", "failed", "succeeded", "not_recoverable", "execution"),
+    "result_too_large": ErrorMeaning("too_large", "failed", "failed", "change_arguments", "result_size"),
+    "result_redacted": ErrorMeaning("redacted", "succeeded", "succeeded", "not_recoverable", "redaction"),
 }
 
 BLOCK_CLASSES: dict[str, ErrorClass] = {
@@ -132,7 +134,7 @@ BLOCK_CLASSES: dict[str, ErrorClass] = {
 """Why a surface holds a tool back, and the class a call of it gets (AT-108)."""
 
 
-class Retry(msgspec.Struct, frozen=True, gc=False):
+class RetryAdvice(msgspec.Struct, frozen=True, gc=False):
     """What to know before another attempt (AT-241)."""
 
     retry_safe: bool
@@ -160,7 +162,7 @@ class ToolError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """For a person or a model: what happened, to what, and what to do. Never a secret, never a stack trace."""
     recoverability: Recoverability
     """What helps, in one word."""
-    retry: Retry
+    retry: RetryAdvice
     """What to know before another attempt."""
     retry_after: float | None = None
     """Seconds to wait."""
@@ -198,7 +200,7 @@ def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
         recoverability = "not_recoverable"
     if has_run and kind == "hook_blocked":  # the tool did its work; other arguments would have it done once more
         recoverability = "not_recoverable"
-    retry = Retry(
+    retry = RetryAdvice(
         retry_safe=not may_have_acted,
         arguments_must_change=recoverability in ("change_arguments", "change_arguments_or_policy"),
         discovery_required=recoverability == "discover_first",

@@ -82,7 +82,7 @@ def name_kinds(kinds: Iterable[str], words: Mapping[str, str] = _KIND_WORDS) -> 
     return " or ".join(words.get(kind, kind) for kind in kinds)
 
 
-def in_words(complaint: Complaint) -> str:
+def describe_complaint(complaint: Complaint) -> str:
     """The complaint without jargon; as it is where it has none that is known."""
     misfit = read_misfit(complaint)
     place = misfit.place.replace("[...]", ".*").removeprefix(".")

@@ -50,7 +50,7 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
         return ()
     mappings = payload.external_mappings
     if mappings is None:
-        mappings = _carried(payload.extension) or _carried(_member(payload.input_schema, EXTENSION))
+        mappings = _mappings_in(payload.extension) or _mappings_in(_member(payload.input_schema, EXTENSION))
     found = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
     if found:
         return found
@@ -60,7 +60,7 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
     return ({"source": "mcp", "tool_name": named},) if isinstance(named, str) else ()
 
 
-def _carried(extension: Any) -> Any:
+def _mappings_in(extension: Any) -> Any:
     return _member(extension, "external_mappings")
 
 

@@ -122,20 +122,20 @@ def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> l
     for fact in facts:
         match fact.event.removeprefix(_CANCELS):
             case "requested":
-                found.append(_requested(fact))
+                found.append(_new_cancellation(fact))
             case "acknowledged" | "failed" as word:
                 is_late = _word(fact, "why") == "too_late"
                 waiting = [
                     number
                     for number, one in enumerate(found)
-                    if not one.outcome and not (is_late and _settled(one, status, ended_at).outcome == "canceled")
+                    if not one.outcome and not (is_late and _settle(one, status, ended_at).outcome == "canceled")
                 ]
                 if not waiting:
                     found.append(Cancellation(requested_at=None, abort_reason=_word(fact, "abort_reason")))
                     waiting = [len(found) - 1]
                 for number in waiting:
-                    found[number] = _heard(found[number], word, fact)
-    return [_settled(one, status, ended_at) for one in found]
+                    found[number] = _apply_report(found[number], word, fact)
+    return [_settle(one, status, ended_at) for one in found]
 
 
 def late_results(news: Iterable[StoredEntry]) -> list[LateResult]:
@@ -167,7 +167,7 @@ def _progress(call: str, fact: Fact) -> dict[str, Any]:
     return required | {name: value for name, value in fact.data.items() if name not in required}
 
 
-def _requested(fact: Fact) -> Cancellation:
+def _new_cancellation(fact: Fact) -> Cancellation:
     return Cancellation(
         requested_at=fact.at,
         by=_word(fact, "by"),
@@ -177,13 +177,13 @@ def _requested(fact: Fact) -> Cancellation:
     )
 
 
-def _heard(one: Cancellation, word: str, fact: Fact) -> Cancellation:
+def _apply_report(one: Cancellation, word: str, fact: Fact) -> Cancellation:
     if word == "acknowledged":
         return one if one.acknowledged_at else msgspec.structs.replace(one, acknowledged_at=fact.at)
     return msgspec.structs.replace(one, outcome="cancel_failed", settled_at=fact.at, why=_word(fact, "why"))
 
 
-def _settled(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
+def _settle(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
     """The call's end settles what no word was said about. Who was heard was heard before that, whenever it was written."""
     if one.outcome or ended_at is None:
         return one

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.model.timestamps import iso
 
 ProgressStatus = Literal[
@@ -109,4 +109,4 @@ def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: i
             Progress,
         )
     except msgspec.ValidationError as error:
-        raise BadProgress(f"this is no progress: {in_words(error)}") from None
+        raise BadProgress(f"this is no progress: {describe_complaint(error)}") from None

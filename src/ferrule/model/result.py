@@ -93,25 +93,25 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             "status": self.status,
             "created_at": iso(self.created_at),
             "is_error": self.is_error,
-            "content": _plain(self.content),
+            "content": _tuples_to_lists(self.content),
         }
         if self.structured_content is not None:
             record["structured_content"] = self.structured_content
         if self.error is not None:
-            record["error"] = _plain(msgspec.to_builtins(self.error))
+            record["error"] = _tuples_to_lists(msgspec.to_builtins(self.error))
         for name in _OPTIONAL:
             value = getattr(self, name)
             if value:
-                record[name] = _plain(msgspec.to_builtins(value))
+                record[name] = _tuples_to_lists(msgspec.to_builtins(value))
         record["redaction_state"] = self.redaction_state
         return record
 
 
-def _plain(value: Any) -> Any:
+def _tuples_to_lists(value: Any) -> Any:
     """The value with lists for tuples, at every depth."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _tuples_to_lists(each) for name, each in value.items()}
+    return [_tuples_to_lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 _ALWAYS = frozenset(

@@ -28,7 +28,7 @@ from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.news import Cancellation, Fact, LateResult, cancellations, facts_of, late_results, progress_records
 from ferrule.model.retry import Attempt, attempts_in
 from ferrule.model.story_parts import (
-    Difference,
+    FieldDifference,
     PhaseRun,
     answer_record,
     attempt_record,
@@ -53,7 +53,7 @@ _NOTED = (
     "native_refs",
 )
 """Notes of which the story is told as they are."""
-_WHENCE = ("native_call_id", "retry_of", "parent", "trace_id")
+_ORIGIN_NOTES = ("native_call_id", "retry_of", "parent", "trace_id")
 _LISTS = frozenset({"attempts", "redactions", "context_modifiers", "native_refs"})
 _FIRST = STARTS | TRANSITIONS["planned"]
 """States that rows begin with; that a call was planned goes without saying."""
@@ -65,7 +65,7 @@ class InputView(msgspec.Struct, frozen=True):
 
     name: str
     value: Any
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[FieldDifference, ...] = ()
     """From the input before it."""
 
 
@@ -91,7 +91,7 @@ class RuleNote(msgspec.Struct, frozen=True):
     """What made it match, or the first thing that did not fit."""
 
 
-class Considered(msgspec.Struct, frozen=True):
+class RuleReview(msgspec.Struct, frozen=True):
     """What the policy says about its rules and one call."""
 
     rules: tuple[RuleNote, ...] = ()
@@ -126,7 +126,7 @@ class Story:
         self,
         rows: Sequence[StoredEntry],
         news: Sequence[StoredEntry] = (),
-        considered: Considered = Considered(),  # noqa: B008  # frozen
+        considered: RuleReview = RuleReview(),  # noqa: B008  # frozen
     ) -> None:
         """`rows`: all of the call, in order. `news`: its `news` rows. `considered`: the rules of the policy as it is now, matched
         or not, where somebody asked it. Raises ValueError without rows."""
@@ -345,7 +345,7 @@ class Story:
             "ended_at": None if self.ended_at is None else iso(self.ended_at),
             "duration_ms": self.duration_ms,
             **who_and_what(self.header),
-            **{name: self.notes[name] for name in _WHENCE if name in self.notes},
+            **{name: self.notes[name] for name in _ORIGIN_NOTES if name in self.notes},
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
             "mutations": mutation_records(self.mutations, self.invocation_id, self.created_at),

@@ -138,7 +138,7 @@ def _with_gaps(runs: list[PhaseRun]) -> list[PhaseRun]:
     return runs
 
 
-class Difference(msgspec.Struct, frozen=True):
+class FieldDifference(msgspec.Struct, frozen=True):
     """One field that differs."""
 
     path: str
@@ -149,12 +149,12 @@ class Difference(msgspec.Struct, frozen=True):
     after: Any = None
 
 
-def differences(before: Any, after: Any) -> tuple[Difference, ...]:
+def differences(before: Any, after: Any) -> tuple[FieldDifference, ...]:
     """Lists every field that differs, in the order of `before`, added ones after the others of their object.
 
     It keeps a list of what is left to compare and does not call itself, so values may be nested as deep as they like.
     """
-    found: list[Difference] = []
+    found: list[FieldDifference] = []
     left: list[tuple[str, Any, Any]] = [("", before, after)]
     while left:
         path, old, new = left.pop()
@@ -163,11 +163,11 @@ def differences(before: Any, after: Any) -> tuple[Difference, ...]:
         elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
             left.extend((f"{path}[{number}]", old[number], new[number]) for number in reversed(range(len(old))))
         elif old is MISSING:
-            found.append(Difference(path, "added", after=new))
+            found.append(FieldDifference(path, "added", after=new))
         elif new is MISSING:
-            found.append(Difference(path, "removed", before=old))
+            found.append(FieldDifference(path, "removed", before=old))
         elif old != new or type(old) is not type(new):
-            found.append(Difference(path or "$", "changed", old, new))
+            found.append(FieldDifference(path or "$", "changed", old, new))
     return tuple(found)
 
 

@@ -188,8 +188,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
             "tool_refs": list(self.entries),
             "loaded_tools": [entry.tool.tool_id for entry in self.standing("loaded")],
             "deferred_tools": [deferred_ref(entry) for entry in self.standing("deferred")],
-            "blocked_tools": [_held(entry) for entry in self.standing("blocked")],
-            "excluded_tools": [_held(entry) for entry in self.standing("excluded")],
+            "blocked_tools": [_hold_record(entry) for entry in self.standing("blocked")],
+            "excluded_tools": [_hold_record(entry) for entry in self.standing("excluded")],
             "selection_policy": {"tool_choice": self.tool_choice},
             "default_tool_choice": self.tool_choice,
             "model_capabilities": {**self.record.get("model_capabilities", {}), **request.model_capabilities},
@@ -236,7 +236,7 @@ def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
     return ref
 
 
-def _held(entry: SurfaceEntry) -> dict[str, Any]:
+def _hold_record(entry: SurfaceEntry) -> dict[str, Any]:
     return {
         "tool_id": entry.tool.tool_id,
         "name": entry.tool.name,

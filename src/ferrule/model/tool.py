@@ -146,7 +146,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A resource, a prompt or a completion: what is reached in another way than by a model that calls it. None for a tool."""
 
 
-def inferred(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
+def infer_facts(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
     """Facts from what a definition states, what its dialect implies, and the fail-closed defaults for the rest.
 
     `stated` facts count as declared. `derived` values fill the gaps and are marked as inferred, and so are the defaults.

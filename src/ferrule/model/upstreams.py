@@ -37,7 +37,7 @@ class RestUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Calls beyond that wait for one."""
 
 
-class McpServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A server whose tools become tools of the workspace: `[mcp.servers.NAME]`. Either `command` or `url`."""
 
     command: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class McpProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class McpUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[mcp]`"""
 
-    servers: dict[str, McpServer] = {}
+    servers: dict[str, McpServerSettings] = {}
     programs: dict[str, McpProgram] = {}
     timeout_seconds: Seconds = 60.0
     """How long one call may take when nothing shorter is said; progress does not lengthen it."""

@@ -33,7 +33,7 @@ class Missing:
 MISSING: Final = Missing()
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """The path as people write it: `spec.tools[0].id`."""
     text = ""
     for step in path:

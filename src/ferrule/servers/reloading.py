@@ -117,7 +117,7 @@ class Reloading:
             is_changed = await self._app.rebuild()
             if is_changed or self._is_refused:
                 said = "the definitions changed" if is_changed else "the definitions are mended"
-                _log.warning("%s: %d tools now", said, len(self._app.catalog.preferred()))
+                _log.warning("%s: %d tools now", said, len(self._app.catalog.list_preferred()))
             self._is_refused = False
         except BuildRefused as error:
             self._is_refused = True

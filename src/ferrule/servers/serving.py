@@ -46,7 +46,7 @@ _SOURCES = {"python": "functions", MCP_DIALECT: _SERVERS, SERVER_DIALECT: _SERVE
 
 def count_tools(app: App) -> str:
     """The tools of an app: how many, from where, and how many of them nobody can call."""
-    tools = [listed.tool for listed in app.catalog.preferred()]
+    tools = [listed.tool for listed in app.catalog.list_preferred()]
     sources = Counter(map(_source, tools))
     told = f"{len(tools):,} tool{'' if len(tools) == 1 else 's'}"
     if sources.keys() - {"definitions"}:

@@ -18,7 +18,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.tools import check_server
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.credentials import read_credentials
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 
 _LISTS = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",), ("mcp",))
 """Where clients keep their servers: Claude, Cursor, Windsurf; VS Code; its settings.json; Zed; opencode."""
@@ -51,7 +51,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """An id that the settings take."""
-    server: McpServer
+    server: McpServerSettings
     secrets: dict[str, str] = {}
     """Values for the file of secrets, by variable."""
     notes: tuple[str, ...] = ()
@@ -123,10 +123,10 @@ def _taken(title: str, said: dict[str, Any], others: set[str], file: Path, used:
     try:
         json.dumps(said, ensure_ascii=False).encode()  # halves of characters can be in JSON, and in no file
         if url:
-            server = McpServer(url=_url(url), credentials=keep.credentials(said.get("headers")))
+            server = McpServerSettings(url=_url(url), credentials=keep.credentials(said.get("headers")))
             keep.notes += _about_url(url)
         else:
-            server = McpServer(command=_command(said), env=dict(keep.env(said.get("env"))), cwd="")
+            server = McpServerSettings(command=_command(said), env=dict(keep.env(said.get("env"))), cwd="")
             keep.notes += _about_command(server)
         check_server(name, server)
         read_credentials(server.credentials or None)
@@ -176,7 +176,7 @@ def _about_url(url: str) -> Iterator[str]:
         )
 
 
-def _about_command(server: McpServer) -> Iterator[str]:
+def _about_command(server: McpServerSettings) -> Iterator[str]:
     for name in _secrets_in(server.command):
         yield (
             f"{name!r} in its args looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the program"

@@ -36,7 +36,7 @@ from ferrule.definitions.compiler.seal import (
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
 from ferrule.infra.atomic_files import write_whole
 from ferrule.model.catalog import Catalog
-from ferrule.model.change import Comparison, Part
+from ferrule.model.change import ComparedTool, Comparison
 from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
 from ferrule.workspace.parts import compat_rules, parts, rule_pages
 from ferrule.workspace.snapshots import Side, counted, side_of_catalog, side_of_path, side_of_revision
@@ -222,10 +222,10 @@ def _released(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalo
     return catalog
 
 
-def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[Part, ...]:
+def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[ComparedTool, ...]:
     """The tools that earlier releases had and the last has not, each as it was last published."""
     known = set(history[-1].tools)
-    parts: list[Part] = []
+    parts: list[ComparedTool] = []
     for release in reversed(history[:-1]):
         gone = release.tools.keys() - known
         if gone:

@@ -21,7 +21,7 @@ from ferrule.definitions.compiler.gather import gather
 from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
 from ferrule.errors import WorkspaceError
 from ferrule.model.catalog import MAGIC, Catalog
-from ferrule.model.change import Part, Snapshot
+from ferrule.model.change import ComparedTool, Snapshot
 from ferrule.model.document import Source
 from ferrule.workspace.parts import parts
 from ferrule.workspace.workspace import Progress, Workspace, show_path
@@ -64,7 +64,7 @@ class Side:
         source = self.source_of(self._files[shown]) if shown in self._files else None
         return None if source is None else source.data.decode("utf-8-sig", "replace")
 
-    def with_withdrawn(self, parts: tuple[Part, ...]) -> Side:
+    def with_withdrawn(self, parts: tuple[ComparedTool, ...]) -> Side:
         """The same, knowing also what was published before and taken back."""
         return Side(self.name, self.snapshot._replace(withdrawn=parts), self.source_of, self.shown, self._keep)
 

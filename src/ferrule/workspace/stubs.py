@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Language, Plan, SourceFile, Step
+from ferrule.contracts.language import Language, NextStep, SourceFile, StubPlan
 from ferrule.definitions.stubs.folder import OutputFolder
 from ferrule.definitions.stubs.ignore_files import IGNORE_FILE, IGNORE_FILES, Ignored, added_to
 from ferrule.definitions.stubs.ownership import WRITTEN, Judged, Lying, judge, orphans, refuse_bad_paths
@@ -55,10 +55,10 @@ class Looser(NamedTuple):
 class Made(NamedTuple):
     """The stubs of a wish, not written yet."""
 
-    plan: Plan
+    plan: StubPlan
     files: tuple[SourceFile, ...]
     notes: tuple[Looser, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[NextStep, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -102,7 +102,7 @@ def make(
     return Made(planned, written.files, (*_tree_notes(planned), *own), written.steps)
 
 
-def _tree_notes(planned: Plan) -> Iterator[Looser]:
+def _tree_notes(planned: StubPlan) -> Iterator[Looser]:
     sides: tuple[Side, Side] = ("input", "output")
     for tool in planned.tools:
         for side, tree in zip(sides, (tool.input, tool.output), strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.compiler import release as records
 from ferrule.definitions.compiler.compare import compare, snapshot_of_tools
 from ferrule.definitions.compiler.release import Release
@@ -81,7 +81,7 @@ def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
 
 
 def _released(
-    folder: Path, history: Sequence[Release], keys: Sequence[bytes], now: Sequence[Listed], tool_id: str
+    folder: Path, history: Sequence[Release], keys: Sequence[bytes], now: Sequence[CatalogEntry], tool_id: str
 ) -> Iterator[ToolStep]:
     if not any(tool_id in release.tools for release in history):
         return
@@ -105,18 +105,20 @@ def _telling(history: Sequence[Release], tool_id: str) -> list[Release]:
     return kept[::-1][:_MOST_RELEASES]
 
 
-def _listed(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str) -> list[Listed]:
+def _listed(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str) -> list[CatalogEntry]:
     catalog = Catalog.load(folder / release.catalog_name, keys)
-    return [Listed(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
+    return [CatalogEntry(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
 
 
-def _between_versions(versions: Sequence[Listed]) -> Iterator[ToolStep]:
+def _between_versions(versions: Sequence[CatalogEntry]) -> Iterator[ToolStep]:
     """What changed between the versions that are in force side by side."""
     for newer, older in pairwise(versions):
         yield from _steps([older], [newer], f"version {newer.tool.version or 'without a number'}", None)
 
 
-def _steps(old: Sequence[Listed], new: Sequence[Listed], to: str, release: Release | None) -> Iterator[ToolStep]:
+def _steps(
+    old: Sequence[CatalogEntry], new: Sequence[CatalogEntry], to: str, release: Release | None
+) -> Iterator[ToolStep]:
     before, after = (snapshot_of_tools((one.tool, one.digest) for one in side) for side in (old, new))
     for change in compare(before, after).changes:
         if change.word != "unchanged":

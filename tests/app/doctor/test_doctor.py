@@ -75,7 +75,7 @@ def _examined(probing: Probing, tools: list[Tool], seconds: float = 5.0, **more:
     async def story() -> list[Examined]:
         async with memory_app(tools=tools, executors=[probing]) as app:
             doctor = Doctor(app, principal="alice", seconds=seconds, **more)
-            found = await doctor.examine(app.catalog.preferred())
+            found = await doctor.examine(app.catalog.list_preferred())
             assert [one async for one in _calls(app)] == [], "nothing is recorded"
             return found
 
@@ -151,7 +151,7 @@ def test_what_is_told_is_one_line_without_secrets() -> None:
         async with memory_app(tools=_tools(1), executors=[Probing(probe)]) as app:
             assert app.services.redactor is not None
             app.services.redactor.add("PASSWORD", "hunter2-the-secret")
-            (found,) = await Doctor(app, principal="a", seconds=5).examine(app.catalog.preferred())
+            (found,) = await Doctor(app, principal="a", seconds=5).examine(app.catalog.list_preferred())
             return found
 
     told = asyncio.run(story()).told
@@ -174,7 +174,7 @@ def test_a_program_that_is_not_there_is_told_and_none_is_run(tmp_path: Path) -> 
         mapping = {"source": "cli", "argv": list(argv)}
         tool = made("tool", {"type": "object"}, tool_kind="shell_command", external_mappings=[mapping])
         async with memory_app(tools=[tool], executors=[ShellExecutor(tmp_path, sandbox="off")]) as app:
-            (found,) = await Doctor(app, principal="a", seconds=5).examine(app.catalog.preferred())
+            (found,) = await Doctor(app, principal="a", seconds=5).examine(app.catalog.list_preferred())
             return found
 
     missing = asyncio.run(looked_at("no-such-program-anywhere"))
@@ -189,7 +189,7 @@ def test_what_an_imported_oxp_tool_requires_is_told_by_name_and_with_the_place_f
 
     async def story() -> list[Examined]:
         async with using("http://127.0.0.1:1", {**ECHO, "requirements": required}) as app:
-            return await Doctor(app, principal="alice", seconds=5.0).examine(app.catalog.preferred())
+            return await Doctor(app, principal="alice", seconds=5.0).examine(app.catalog.list_preferred())
 
     (one,) = asyncio.run(story())
     assert one.told == (

@@ -74,7 +74,7 @@ def test_names_that_would_be_the_same_are_not(tmp_path: Path) -> None:
             names = {tool.name for tool in imported_oxp_tools(tmp_path, here.settings.oxp)}
             assert names == {"A_B.C", "A.B_C"}
             async with ferrule.open(tmp_path) as app:
-                assert len(app.catalog.preferred()) == 2
+                assert len(app.catalog.list_preferred()) == 2
 
         story()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule.app.preview.considered import considered
 from ferrule.model.canonical import digest_of_tool
-from ferrule.model.story import Considered, Story
+from ferrule.model.story import RuleReview, Story
 from tests.ledger.history.rows import SCENARIOS, Ledger, Writer
 from tests.runtime.policy.samples import engine
 from tests.runtime.surface.parts import a_tool, agent_record, view_of
@@ -33,7 +33,7 @@ def decided(inputs: dict[str, object]) -> Story:
     return Story(ledger.rows)
 
 
-def told_of(story: Story, policy: Any, *tools: Any, **records: Any) -> Considered:
+def told_of(story: Story, policy: Any, *tools: Any, **records: Any) -> RuleReview:
     return asyncio.run(considered(story, view_of(*(tools or (a_tool(),)), **records), policy))
 
 

@@ -10,8 +10,8 @@ def test_only_these_tools_are_there_and_every_record() -> None:
     mine, other = a_tool(), a_tool("other")
     whole = view_of(mine, other, records=[agent_record(other)])
     some = NarrowedCatalog(whole, (mine.tool_id, "acme.nothing"))
-    assert [listed.tool.tool_id for listed in some.preferred()] == ["acme.search"]
+    assert [listed.tool.tool_id for listed in some.list_preferred()] == ["acme.search"]
     assert (len(some.versions("acme.search")), some.versions("acme.other")) == (1, ())
-    assert (list(some.named("search")), list(some.named("other"))) == (["acme.search"], [])
+    assert (list(some.find_ids("search")), list(some.find_ids("other"))) == (["acme.search"], [])
     assert [record.record_id for record in some.records("agent")] == ["helper"]
     assert some.digest == whole.digest

@@ -100,7 +100,7 @@ def spare_tool() -> str:
 async def switched(tool_id: str) -> Any:
     """Turn a tool off if it is on, and on if it is off, as an operator would."""
     async with ferrule.open(Path(__file__).parent, build="never", tends=False) as app:
-        is_off = any(switch.tool_id == tool_id for switch in await app.store.switched_off())
+        is_off = any(switch.tool_id == tool_id for switch in await app.store.list_disabled())
         await (app.enable if is_off else app.disable)(tool_id, by="conformance", reason="the list has to change")
     return Output(content=({"type": "text", "text": f"{tool_id} is {'on' if is_off else 'off'} now"},))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.definitions.compiler.compare import compare
-from ferrule.model.change import Part, Snapshot, ToolChange
+from ferrule.model.change import ComparedTool, Snapshot, ToolChange
 from ferrule.model.outline import ToolOutline
 
 TEXT: dict[str, Any] = {"type": "string"}
@@ -25,6 +25,6 @@ def change(old: Any, new: Any, *, result: bool = False) -> ToolChange:
     for number, schema in enumerate((old, new)):
         outline = ToolOutline("f", "aml", "shop", "tool", "tool", version="1.0.0" if number == 0 else "1.1.0")
         takes, gives = (of({}), schema) if result else (schema, of({}))
-        parts.append(Part(outline, str(number), str(number), takes, gives, {}))
+        parts.append(ComparedTool(outline, str(number), str(number), takes, gives, {}))
     before, after = (Snapshot((part,), {}, {}, (part.outline,)) for part in parts)
     return compare(before, after).changes[0]

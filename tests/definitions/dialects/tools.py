@@ -23,7 +23,7 @@ from ferrule.model.tool import (
     ResourceExposure,
     SafetyFacts,
     Tool,
-    inferred,
+    infer_facts,
     raw,
 )
 
@@ -308,7 +308,7 @@ def made_up_tools(draw: st.DrawFn) -> Tool:
             },
         )
     )
-    facts, unstated = inferred(stated)
+    facts, unstated = infer_facts(stated)
     name = draw(NAMES)
     return Tool(
         tool_id=draw(st.just(f"shop.{name}") | SAID),

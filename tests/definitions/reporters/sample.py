@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.contracts.rule import RuleInfo
 from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
 
@@ -64,8 +64,8 @@ REPORT = Report(DIAGNOSTICS, summarise(DIAGNOSTICS, files=12, tools=1040, second
 CLEAN = Report((), summarise((), files=12, tools=1, seconds=0.02))
 
 
-def surroundings(*, has_colour: bool = False, is_strict: bool = False) -> Surroundings:
-    return Surroundings(
+def surroundings(*, has_colour: bool = False, is_strict: bool = False) -> ReportContext:
+    return ReportContext(
         text_of=FILES.get,
         pages=lambda: PAGES,
         page_address=lambda code: f"https://ferrule.example/rules/{code.lower()}",

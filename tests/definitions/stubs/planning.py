@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.definitions.stubs.project import project_of
 from ferrule.model.tool import Tool
 from tests.definitions.stubs.tiny import LANGUAGE
 
 
-def planned(*tools: Tool, kind: Any = "implementation", manifests: Any = ()) -> Plan:
+def planned(*tools: Tool, kind: Any = "implementation", manifests: Any = ()) -> StubPlan:
     """The plan of some tools."""
     project = project_of(tools, manifests, name="books", language="go", kind=kind)
     return plan(tools, project, LANGUAGE, Choice(kind))

@@ -134,7 +134,7 @@ async def test_other_scopes_are_another_token_and_a_refused_one_is_forgotten() -
         on = Bench(lambda_env(server.url))
         read, write = oauth2("aws", ARN, scopes=["read"]), oauth2("aws", ARN, scopes=["write"])
         assert [await on.header(read), await on.header(write)] == ["Bearer one", "Bearer two"]
-        on.vault.refused(read, Context(invocation_id="i", principal="p", agent=None, tenant=""))
+        on.vault.forget_refused(read, Context(invocation_id="i", principal="p", agent=None, tenant=""))
         assert [await on.header(read), await on.header(write)] == ["Bearer three", "Bearer two"]
 
 

@@ -62,7 +62,7 @@ async def test_what_was_refused_is_read_anew_in_every_run() -> None:
     contexts = [run("r1"), run("r2")]
     assert [(await on.vault.headers(said, each))["Authorization"] for each in contexts] == ["Bearer old"] * 2
     on.store.values["KEY"] = "rotated"
-    on.vault.refused(said, contexts[0])
+    on.vault.forget_refused(said, contexts[0])
     assert [(await on.vault.headers(said, each))["Authorization"] for each in contexts] == ["Bearer rotated"] * 2
 
 
@@ -73,7 +73,7 @@ async def test_a_member_and_the_whole_are_one_fetch_and_are_refused_together() -
     a, b, n = (credentials(scheme="api-key", header="X-Key", key=key) for key in "abn")
     assert [(await on.vault.headers(each, run()))["X-Key"] for each in (a, b, n)] == ["first", "second", "7"]
     assert on.store.asked == 1
-    on.vault.refused(b, run())
+    on.vault.forget_refused(b, run())
     await on.vault.headers(a, run())
     assert on.store.asked == 2
 

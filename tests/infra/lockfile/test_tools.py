@@ -13,10 +13,10 @@ from ferrule.infra.lockfile.file import write_lock
 from ferrule.infra.lockfile.tools import imported, imported_tools, unusable
 from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
-from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from tests.infra.lockfile.locks import NATIVE, lock_of
 
-SERVER = McpServer(url="https://far.example/mcp")
+SERVER = McpServerSettings(url="https://far.example/mcp")
 
 
 def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_only_wanted_and_usable_tools_are_imported(tmp_path: Path) -> None:
     ]
     write_lock(tmp_path, lock_of(NATIVE, *others))
     found = imported_tools(
-        tmp_path, McpUpstreams(servers={"far": McpServer(url=SERVER.url, tools=("safe_*", "*-schema"))})
+        tmp_path, McpUpstreams(servers={"far": McpServerSettings(url=SERVER.url, tools=("safe_*", "*-schema"))})
     )
     assert [tool.name for tool in found] == ["safe_one"]
     assert all(unusable(other) is not None for other in others[:4])
@@ -59,7 +59,7 @@ def test_a_server_that_is_not_pinned_gives_nothing_and_says_so(
     assert "ferrule lock" in caplog.text
 
 
-@pytest.mark.parametrize("server", [McpServer(), McpServer(url="https://x.example", command=("x",))])
-def test_a_server_is_a_command_or_an_address(tmp_path: Path, server: McpServer) -> None:
+@pytest.mark.parametrize("server", [McpServerSettings(), McpServerSettings(url="https://x.example", command=("x",))])
+def test_a_server_is_a_command_or_an_address(tmp_path: Path, server: McpServerSettings) -> None:
     with pytest.raises(SettingsError, match="either a command or a url"):
         imported_tools(tmp_path, McpUpstreams(servers={"far": server}))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.executor import Context
-from ferrule.contracts.payloads import Kept, PayloadOwner
+from ferrule.contracts.payloads import PayloadOwner, StoredPayload
 from ferrule.infra.processes.command_line import argv_of
 from ferrule.infra.processes.confined import Confinement, Finished, run_confined
 from ferrule.infra.processes.programs import Limits
@@ -44,10 +44,12 @@ class Written:
         self.data += chunk
         self.size += len(chunk)
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         self.state = "closed"
         digest = f"sha256:{hashlib.sha256(self.data).hexdigest()}"
-        return Kept(uri="payload:1", media_type="text/plain", digest=digest, size=self.size, created_at=0, owner=OWNER)
+        return StoredPayload(
+            uri="payload:1", media_type="text/plain", digest=digest, size=self.size, created_at=0, owner=OWNER
+        )
 
     def discard(self) -> None:
         if self.state == "open":

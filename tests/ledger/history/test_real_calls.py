@@ -71,7 +71,7 @@ async def rows_of_a_busy_day() -> list[StoredEntry]:
             outcome = (await ScriptedApprover(app, verdict).work())[0]
             assert isinstance(outcome, Result)
         await surface.call("refund", order)
-        await app.disable("refund" if app.catalog.versions("refund") else app.catalog.named("refund")[0], by="owner")
+        await app.disable("refund" if app.catalog.versions("refund") else app.catalog.find_ids("refund")[0], by="owner")
         await app.store.flush()
         return await app.store.rows_after(0, 1_000)
 

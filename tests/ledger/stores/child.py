@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Entry
@@ -37,11 +37,11 @@ async def _act_on(store: SqliteStore, name: str) -> None:
     while True:
         call = f"{name}-{number}"
         await store.commit(
-            running(call, store.instance, key=call.encode(), counted_run=name), Condition(key_is_free=True)
+            running(call, store.instance, key=call.encode(), counted_run=name), CommitCondition(key_is_free=True)
         )
         tell("started", call)
         store.record(entry(f"{call}-read"))
-        await store.commit(ended(call), Condition(states=frozenset({"running"}), owner=store.instance))
+        await store.commit(ended(call), CommitCondition(states=frozenset({"running"}), owner=store.instance))
         tell("ended", call)
         number += 1
 
@@ -50,7 +50,7 @@ async def claim(store: SqliteStore, name: str) -> None:
     """Take up every approved call there is; tell which were ours."""
     sys.stdin.readline()  # the starting signal, so that all begin together
     for call in await store.open_calls("approved"):
-        won = await store.commit(running(call.call, store.instance), Condition(states=frozenset({"approved"})))
+        won = await store.commit(running(call.call, store.instance), CommitCondition(states=frozenset({"approved"})))
         tell("won" if won.outcome == "written" else "lost", call.call)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.contracts.store import Committed, Condition
+from ferrule.contracts.store import CommitCondition, Committed
 from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
 from ferrule.ledger.stores.entries import MALFORMED, chained, is_running, refusal, stored
 from ferrule.ledger.tables import Tables
@@ -24,32 +24,36 @@ def tables_with(*entries: Entry) -> Tables:
 @pytest.mark.parametrize(
     ("condition", "is_written"),
     [
-        (Condition(), True),
-        (Condition(states=frozenset({"running"})), True),
-        (Condition(states=frozenset({"approved"})), False),
-        (Condition(states=frozenset()), False),
-        (Condition(owner="here"), True),
-        (Condition(owner="there"), False),
-        (Condition(seq=1), True),
-        (Condition(seq=2), False),
+        (CommitCondition(), True),
+        (CommitCondition(states=frozenset({"running"})), True),
+        (CommitCondition(states=frozenset({"approved"})), False),
+        (CommitCondition(states=frozenset()), False),
+        (CommitCondition(owner="here"), True),
+        (CommitCondition(owner="there"), False),
+        (CommitCondition(seq=1), True),
+        (CommitCondition(seq=2), False),
     ],
 )
-def test_an_open_call_has_to_be_as_the_condition_says(condition: Condition, is_written: bool) -> None:
+def test_an_open_call_has_to_be_as_the_condition_says(condition: CommitCondition, is_written: bool) -> None:
     refused = refusal(tables_with(running("c1", "here")), running("c1", "here"), condition)
     assert refused == (None if is_written else Committed("state_changed", state="running"))
 
 
 def test_a_call_that_is_not_open_has_no_state_owner_or_row() -> None:
-    for condition in (Condition(states=frozenset({"running"})), Condition(owner="here"), Condition(seq=1)):
+    for condition in (
+        CommitCondition(states=frozenset({"running"})),
+        CommitCondition(owner="here"),
+        CommitCondition(seq=1),
+    ):
         assert refusal(Tables(), entry("c1"), condition) == Committed("state_changed", state="")
-    assert refusal(Tables(), entry("c1"), Condition(states=frozenset())) is None
+    assert refusal(Tables(), entry("c1"), CommitCondition(states=frozenset())) is None
 
 
 def test_a_key_that_another_call_has_is_taken_or_in_conflict_by_its_input() -> None:
     tables = tables_with(running("c1", "here", key=b"k", input_digest=b"same"))
 
     def tried(call: str, digest: bytes) -> Committed | None:
-        return refusal(tables, running(call, "here", key=b"k", input_digest=digest), Condition(key_is_free=True))
+        return refusal(tables, running(call, "here", key=b"k", input_digest=digest), CommitCondition(key_is_free=True))
 
     assert tried("c2", b"same") == Committed("key_taken", holder="c1")
     assert tried("c2", b"other") == Committed("key_conflict", holder="c1")
@@ -58,12 +62,12 @@ def test_a_key_that_another_call_has_is_taken_or_in_conflict_by_its_input() -> N
 
 def test_a_tool_that_is_off_and_a_run_at_its_limit_are_refused() -> None:
     used = running("c1", "here", counted_run="r1")
-    limits = Condition(run_limits=(("demo.add", 1), ("demo.pay", 2), ("*", 3)))
+    limits = CommitCondition(run_limits=(("demo.add", 1), ("demo.pay", 2), ("*", 3)))
     assert refusal(tables_with(used), used, limits) is None
     assert refusal(tables_with(used, used), used, limits) == Committed("limit_reached", limit="demo.pay")
     off = tables_with(entry("", Mark(tool_id="demo.pay", switch="off"), kind="switch"))
-    assert refusal(off, used, Condition(is_on=True)) == Committed("switched_off")
-    assert refusal(off, used, Condition()) is None
+    assert refusal(off, used, CommitCondition(is_on=True)) == Committed("switched_off")
+    assert refusal(off, used, CommitCondition()) is None
 
 
 def test_a_row_follows_the_one_before_in_hash_and_time() -> None:

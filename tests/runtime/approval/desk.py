@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import FerruleError
 from ferrule.ledger.stores.memory.store import MemoryStore
-from ferrule.model.approval import APPROVE, CALL, Answer, ApprovalRequest, Identity, binding_of, sealed
+from ferrule.model.approval import APPROVE, CALL, Answer, ApprovalRequest, Identity, binding_of, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.model.failure import Stop, tool_error
 from ferrule.model.journal import Entry, Header, Mark, Payload, Segment, encode
@@ -50,7 +50,7 @@ class Desk:
         await self.store.open()
         commit = self.store.commit
 
-        async def interrupted(entry: Entry, condition: Condition = Condition()) -> Any:  # noqa: B008
+        async def interrupted(entry: Entry, condition: CommitCondition = CommitCondition()) -> Any:  # noqa: B008
             meanwhile, self.before_commit = self.before_commit, None
             if meanwhile is not None:
                 await meanwhile()
@@ -100,7 +100,7 @@ class Desk:
             call_input=call_input,
             **{name: fields[name] for name in ("invocation_id", "tool_digest", "principal", "agent", "expires_at")},
         )
-        return sealed(self.key.secret, ApprovalRequest(binding=binding, **fields))
+        return seal_record(self.key.secret, ApprovalRequest(binding=binding, **fields))
 
     async def write(
         self, kind: Any, call: str, state: str, *, request: ApprovalRequest | None = None, payload: Payload | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.model.approval import Answer, ApprovalRequest, sealed
+from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.runtime.approval.check import binding_for
@@ -37,7 +37,7 @@ def request(requirement: Requirement | None = None, *, call_input: bytes = INPUT
     } | changes
     unbound = ApprovalRequest(**fields)
     fields["binding"] = binding_for(KEY, unbound, call_input)
-    return sealed(KEY, ApprovalRequest(**fields))
+    return seal_record(KEY, ApprovalRequest(**fields))
 
 
 def answer(asked: ApprovalRequest, by: str = "ada", *, call_input: bytes = INPUT, **changes: Any) -> Answer:
@@ -50,4 +50,4 @@ def answer(asked: ApprovalRequest, by: str = "ada", *, call_input: bytes = INPUT
         "answered_at": asked.requested_at + MICROSECONDS,
         "binding": binding_for(KEY, asked, call_input),
     } | changes
-    return sealed(KEY, Answer(**fields))
+    return seal_record(KEY, Answer(**fields))

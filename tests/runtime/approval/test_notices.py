@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.notifier import NotTaken
+from ferrule.contracts.notifier import NoticeUndelivered
 from ferrule.runtime.approval.notices import ATTEMPTS, Notices, Recipient, notice_of
 from tests.runtime.approval.requests import request
 
@@ -75,13 +75,13 @@ def test_the_input_goes_along_only_where_the_settings_say_so() -> None:
 
 
 def test_a_failure_is_tried_again_with_growing_pauses() -> None:
-    notifier = ScriptedNotifier(NotTaken("busy"), OSError("gone"), NotTaken("busy"))
+    notifier = ScriptedNotifier(NoticeUndelivered("busy"), OSError("gone"), NoticeUndelivered("busy"))
     assert told(Recipient(notifier)) == [1, 2, 4]
     assert len(notifier.taken) == 1
 
 
 def test_trying_ends_at_last_and_the_next_notice_gets_its_turn(caplog: pytest.LogCaptureFixture) -> None:
-    notifier = ScriptedNotifier(*(NotTaken("busy") for _ in range(ATTEMPTS)))
+    notifier = ScriptedNotifier(*(NoticeUndelivered("busy") for _ in range(ATTEMPTS)))
     with caplog.at_level(logging.WARNING, "ferrule.approval"):
         told(Recipient(notifier), invocations=("inv_1", "inv_2"))
     assert [notice["invocation_id"] for notice in notifier.taken] == ["inv_2"]
@@ -89,7 +89,7 @@ def test_trying_ends_at_last_and_the_next_notice_gets_its_turn(caplog: pytest.Lo
 
 
 def test_what_would_be_refused_again_is_not_tried_again() -> None:
-    notifier = ScriptedNotifier(NotTaken("no such hook", is_final=True))
+    notifier = ScriptedNotifier(NoticeUndelivered("no such hook", is_final=True))
     assert told(Recipient(notifier)) == []
     assert notifier.attempts == 1
 

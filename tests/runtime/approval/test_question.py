@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ferrule.errors import InboxError
-from ferrule.model.approval import Answer, ApprovalRequest, sealed
+from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import Payload
 from tests.runtime.approval.desk import ADA, BOB, Desk, run
@@ -99,7 +99,7 @@ def test_a_forged_first_answer_is_found_before_a_second_is_given() -> None:
             answered_at=START,
             binding=request.binding,
         )
-        await desk.write("answered", "inv_1", "awaiting_approval", answer=sealed(b"another key", forged))
+        await desk.write("answered", "inv_1", "awaiting_approval", answer=seal_record(b"another key", forged))
         with pytest.raises(InboxError, match="one of its answers was changed"):
             await desk.inbox(BOB).approve("inv_1")
 

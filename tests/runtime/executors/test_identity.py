@@ -29,7 +29,7 @@ class OneSecret:
         self.required.append(required)
         return {"client_id": "the client"}
 
-    def refused(self, credentials: Credentials, context: Context) -> None:
+    def forget_refused(self, credentials: Credentials, context: Context) -> None:
         self.refusals += 1
 
 

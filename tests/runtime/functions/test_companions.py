@@ -90,7 +90,7 @@ async def test_going_on_after_an_answer_gets_them_too() -> None:
 
     async with memory_app(definitions=manifest("customerRepo")) as app:
         _, executor = joined(app.catalog, [look, shop_services])
-        run = executor.prepare(app.catalog.preferred()[0].tool)
+        run = executor.prepare(app.catalog.list_preferred()[0].tool)
         output = await run.resume(b"A-1", "this", Context("inv_1", "ann", None, "default"))
         assert isinstance(output, Output)
         assert output.value == ["A-1 from postgres://app:s3cret-of-the-db@db/shop", "this", "ferrule.tools.clerk.look"]

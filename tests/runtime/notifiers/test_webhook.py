@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.contracts.notifier import NotTaken
+from ferrule.contracts.notifier import NoticeUndelivered
 from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
 from ferrule.infra.network.client import Client
@@ -55,7 +55,7 @@ def test_a_notice_arrives_once_signed_and_whole() -> None:
     [(500, False), (503, False), (429, False), (408, False), (400, True), (404, True), (301, True)],
 )
 def test_a_refusal_says_whether_trying_again_helps(status: int, is_final: bool) -> None:
-    with receiving(status) as receiver, pytest.raises(NotTaken, match=str(status)) as refused:
+    with receiving(status) as receiver, pytest.raises(NoticeUndelivered, match=str(status)) as refused:
         send(receiver.url)
     assert refused.value.is_final == is_final
     assert len(receiver.got) == 1, "a redirect is not followed"
@@ -64,7 +64,7 @@ def test_a_refusal_says_whether_trying_again_helps(status: int, is_final: bool) 
 def test_a_receiver_that_is_not_there_may_come_back() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(NotTaken) as refused:
+    with pytest.raises(NoticeUndelivered) as refused:
         send(f"http://127.0.0.1:{port}/")
     assert not refused.value.is_final
 
@@ -85,7 +85,7 @@ def test_a_receiver_that_dawdles_is_cut_off() -> None:
 
         thread = threading.Thread(target=dawdle)
         thread.start()
-        with pytest.raises(NotTaken):
+        with pytest.raises(NoticeUndelivered):
             send(f"http://127.0.0.1:{server.getsockname()[1]}/", timeout_seconds=0.4)
         done.set()
         thread.join(10)
@@ -93,7 +93,7 @@ def test_a_receiver_that_dawdles_is_cut_off() -> None:
 
 def test_tls_is_spoken_with_the_name_that_was_asked_for() -> None:
     """A receiver without a certificate for its name gets nothing."""
-    with receiving() as receiver, pytest.raises(NotTaken):
+    with receiving() as receiver, pytest.raises(NoticeUndelivered):
         send(receiver.url.replace("http://", "https://"))
     assert receiver.got == []
 
@@ -109,7 +109,7 @@ def test_nothing_goes_to_private_addresses_unless_the_host_is_listed(address: st
 
 
 def test_an_unlisted_private_address_is_refused_for_good_and_nothing_is_sent() -> None:
-    with receiving() as receiver, pytest.raises(NotTaken, match="not a public address") as refused:
+    with receiving() as receiver, pytest.raises(NoticeUndelivered, match="not a public address") as refused:
         url = f"https://hooks.example.com:{receiver.server_port}/"
         send(url, Guard(resolver=lambda host, port: ["127.0.0.1"]))
     assert refused.value.is_final

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.policy import Classifier, Judged
+from ferrule.contracts.policy import Classifier, JudgedCall
 from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import SafetyFacts, Tool, raw
@@ -72,8 +72,8 @@ def decide(
     return ruling
 
 
-def judged(of: SurfaceEntry, **arguments: Any) -> Judged:
-    return Judged(msgspec.json.decode(msgspec.json.encode(arguments)), of.tool.facts, 0)
+def judged(of: SurfaceEntry, **arguments: Any) -> JudgedCall:
+    return JudgedCall(msgspec.json.decode(msgspec.json.encode(arguments)), of.tool.facts, 0)
 
 
 def rule(decision: str, **matchers: Any) -> str:

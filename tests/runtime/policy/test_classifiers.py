@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.policy.classifiers import SHELL
 from tests.runtime.policy.classifying import Says
@@ -85,7 +85,7 @@ def test_slow_classifiers_are_waited_for() -> None:
             (Says(error=OSError("x"), is_slow=True), "deny"),
         ):
             program = engine({"says": classifier}, policy_settings=uses("decide")).program(entry(), caller())
-            answer = program.decide(Judged({}, SafetyFacts(), 0))
+            answer = program.decide(JudgedCall({}, SafetyFacts(), 0))
             assert isinstance(answer, Awaitable)
             assert (await answer).behavior == expected
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.facts import call_facts
@@ -66,9 +66,9 @@ def test_a_mode_decides_by_the_facts_of_the_call() -> None:
     assert program.fixed is None
     for line, expected in (("ls", "allow"), ("rm x", "ask")):
         facts, _ = call_facts(SHELL_TOOL, {"command": line}, BUILTIN)
-        ruling = program.decide(Judged({"command": line}, facts, 0))
+        ruling = program.decide(JudgedCall({"command": line}, facts, 0))
         assert isinstance(ruling, Ruling)
         assert ruling.behavior == expected
-    unasked = program.decide(Judged({"command": "ls"}, SHELL_TOOL.facts, 0))
+    unasked = program.decide(JudgedCall({"command": "ls"}, SHELL_TOOL.facts, 0))
     assert isinstance(unasked, Ruling)
     assert unasked.behavior == "ask"  # expressions nobody worked out prove nothing

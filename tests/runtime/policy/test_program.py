@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.program import RuleProgram
 from tests.runtime.policy.samples import caller, decide, engine, entry, judged, rule, tool
@@ -33,7 +33,7 @@ def test_what_no_argument_can_change_is_decided_beforehand(text: str, expected: 
     made = program(text)
     assert made.fixed is not None
     assert made.fixed.behavior == expected
-    assert made.decide(Judged({}, tool().facts, 0)) is made.fixed
+    assert made.decide(JudgedCall({}, tool().facts, 0)) is made.fixed
 
 
 def test_what_looks_at_arguments_is_not_fixed() -> None:
@@ -62,8 +62,8 @@ def test_modes_deny_early_too() -> None:
     assert program('mode = "locked"').denies_statically is not None
     narrowed = program('mode = "read_only"', entry(tool("x", is_read_only="classifier:shell")))
     assert narrowed.denies_statically is None
-    assert narrowed.early_deny(Judged({}, tool().facts, 0)) is not None
-    assert narrowed.early_deny(Judged({}, tool(is_read_only=True).facts, 0)) is None
+    assert narrowed.early_deny(JudgedCall({}, tool().facts, 0)) is not None
+    assert narrowed.early_deny(JudgedCall({}, tool(is_read_only=True).facts, 0)) is None
 
 
 def test_a_program_that_is_given_other_input_does_not_remember_the_old() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.policy import Program
+from ferrule.contracts.policy import PolicyProgram
 from ferrule.contracts.surface import CatalogView, Provider
 from ferrule.definitions.compiler.pack import pack
 from ferrule.definitions.compiler.seal import public_half
@@ -96,7 +96,7 @@ class Denying:
         self.denied = denied
         self.breaks_on = breaks_on
 
-    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> Program:
+    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> PolicyProgram:
         raise NotImplementedError
 
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import SurfaceError
 from ferrule.model.surface import SCOPES, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Record, SafetyFacts, raw
@@ -38,7 +38,7 @@ def visible(surface: Surface) -> set[str]:
 class Unscanned(SealedCatalog):
     """A catalog that must not be read from end to end."""
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         raise AssertionError("the whole catalog was read")
 
 
@@ -48,7 +48,7 @@ def test_an_agent_sees_the_tools_of_its_payload_and_no_others() -> None:
     view = Unscanned(view_of(mine, other, records=[agent_record(mine)]).catalog)
     surface = surface_of(view, request_of(agent="helper"))
     assert standings(surface) == {"acme.mine": ("loaded", None)}
-    assert view.named("other") == ["acme.other"]
+    assert view.find_ids("other") == ["acme.other"]
 
 
 def test_an_agent_of_a_workspace_keeps_its_limits(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.runtime.surface.parts import a_tool, agent_record, request_of, surfac
 
 def test_a_sealed_catalog_gives_the_digests_it_was_sealed_with() -> None:
     view = view_of(a_tool("a"), a_tool("b", version="1.0.0"), a_tool("b", version="1.1.0"))
-    for listed in (*view.preferred(), *view.versions("acme.b")):
+    for listed in (*view.list_preferred(), *view.versions("acme.b")):
         assert listed.digest == view.catalog.digest_of(listed.tool)
     assert [listed.tool.version for listed in view.versions("acme.b")] == ["1.1.0", "1.0.0"]
     assert view.versions("acme.nothing") == ()
@@ -20,7 +20,7 @@ def test_a_sealed_catalog_gives_the_digests_it_was_sealed_with() -> None:
 def test_versions_and_the_whole_list_prefer_the_same_version() -> None:
     tools = [a_tool(version=version) for version in ("0.9.0", "1.0.0", "1.0.0-rc.1")]
     view = view_of(*tools, a_tool(version="9.0.0", lifecycle="deprecated"))
-    (preferred,) = view.preferred()
+    (preferred,) = view.list_preferred()
     assert preferred == view.versions("acme.search")[0]
     assert preferred.tool.version == "1.0.0"
 
@@ -28,19 +28,19 @@ def test_versions_and_the_whole_list_prefer_the_same_version() -> None:
 def test_a_catalog_knows_every_name_of_its_tools() -> None:
     """AT-107: whether a tool exists is asked of the catalog, by any of its names."""
     view = view_of(a_tool("a.b", namespace="x.y", tool_id="t", aliases=("other",)), a_tool("a.b"))
-    assert view.named("t") == view.named("other") == view.named("x.y.a.b") == ["t"]
-    assert view.named("a.b") == ["acme.a.b", "t"]
-    assert view.named("nothing") == []
-    assert view.named(".".join("x" * 5000)) == []
+    assert view.find_ids("t") == view.find_ids("other") == view.find_ids("x.y.a.b") == ["t"]
+    assert view.find_ids("a.b") == ["acme.a.b", "t"]
+    assert view.find_ids("nothing") == []
+    assert view.find_ids(".".join("x" * 5000)) == []
 
 
 def test_added_tools_stand_beside_the_sealed_ones() -> None:
     sealed, added = a_tool("sealed"), a_tool("added")
     under = view_of(sealed, records=[agent_record(sealed)])
     joined = JoinedCatalog(under, [added])
-    assert {listed.tool.name for listed in joined.preferred()} == {"sealed", "added"}
-    assert joined.named("added") == ["acme.added"]
-    assert joined.named("sealed") == ["acme.sealed"]
+    assert {listed.tool.name for listed in joined.list_preferred()} == {"sealed", "added"}
+    assert joined.find_ids("added") == ["acme.added"]
+    assert joined.find_ids("sealed") == ["acme.sealed"]
     assert joined.record("agent", "helper") is not None
     assert set(surface_of(joined, request_of(agent="helper")).entries) == {"acme.sealed"}
 

@@ -13,7 +13,7 @@ from ferrule.app.custody.paths import ledger_paths
 from ferrule.contracts.store import Store
 from ferrule.definitions.compiler.seal import load_key
 from ferrule.ledger.stores.sqlite.store import SqliteStore
-from ferrule.model.failure import Retry, ToolError
+from ferrule.model.failure import RetryAdvice, ToolError
 from ferrule.model.journal import Entry, Header, Kind, Mark, Payload, ResultPayload, Segment, encode
 from ferrule.model.lifecycle import PHASES, STATES
 from ferrule.workspace.workspace import Workspace
@@ -27,7 +27,7 @@ _FAILURE = ToolError(
     error_code="execution_failed",
     message="upstream said 503",
     recoverability="retry_later",
-    retry=Retry(True, False, False, False, False),
+    retry=RetryAdvice(True, False, False, False, False),
 )
 _MILLISECOND = 1_000_000
 

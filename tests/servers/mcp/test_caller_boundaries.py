@@ -29,7 +29,7 @@ def keys(stand: Stand, *names: str) -> list[Modern]:
 
 
 def _id_of(stand: Stand, name: str) -> str:
-    return stand.app.catalog.named(name)[0]
+    return stand.app.catalog.find_ids(name)[0]
 
 
 @in_loop

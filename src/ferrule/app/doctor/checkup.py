@@ -21,7 +21,7 @@ from ferrule.app.app import App
 from ferrule.app.assembly import Overrides, assemble, open_store, run_app
 from ferrule.app.doctor.doctor import Doctor, Examined, Told
 from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.compiler.build import Contents, contents_of
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import Piece, gather
@@ -126,7 +126,7 @@ def _caller(workspace: Workspace) -> str:
     return AGENTS
 
 
-def _closed(listed: Listed, error: FerruleError) -> Examined:
+def _closed(listed: CatalogEntry, error: FerruleError) -> Examined:
     told = f"no call is made here as long as the workspace cannot be opened: {error}"
     return Examined(name=listed.tool.tool_id, kind=listed.tool.tool_kind, health="broken", told=told, code="workspace")
 
@@ -210,14 +210,14 @@ def _usable(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) 
 
 def _chosen(
     catalog: CatalogView, broken: list[Examined], names: Collection[str]
-) -> tuple[list[Listed], list[Examined]]:
+) -> tuple[list[CatalogEntry], list[Examined]]:
     """The tools that are meant. Raises WorkspaceError for a name that nothing has."""
-    preferred = catalog.preferred()
+    preferred = catalog.list_preferred()
     if not names:
         return list(preferred), broken
     wanted: set[str] = set()
     for name in names:
-        ids = set(catalog.named(name)) | {found.name for found in broken if found.name == name}
+        ids = set(catalog.find_ids(name)) | {found.name for found in broken if found.name == name}
         if not ids:
             known = [*(listed.tool.name for listed in preferred), *(found.name for found in broken)]
             raise WorkspaceError(f"there is no tool {name!r} here; {nearest(name, known) or 'ferrule list shows them'}")
@@ -230,5 +230,5 @@ async def _off(workspace: Workspace) -> list[str]:
     """The tools that somebody disabled."""
     with suppress(FerruleError):
         async with open_store(workspace.root) as store:
-            return [switch.tool_id for switch in await store.switched_off()]
+            return [switch.tool_id for switch in await store.list_disabled()]
     return []

@@ -16,7 +16,7 @@ import msgspec
 from ferrule.app.app import App
 from ferrule.app.preview.preview import Preview, Verdict, preview_tool
 from ferrule.contracts.executor import Context, ExecutionFailed, Executor
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogEntry
 from ferrule.infra.drivers import describe_failure
 from ferrule.model.surface import DEFAULT_TENANT, Surface, SurfaceRequest
 from ferrule.model.tool import Tool
@@ -99,14 +99,14 @@ class Doctor:
         self._places = asyncio.Semaphore(_TOGETHER)
         self._upstreams: dict[tuple[str, str], _Known] = {}
 
-    async def examine(self, tools: Sequence[Listed], told: Told = lambda done, total: None) -> list[Examined]:
+    async def examine(self, tools: Sequence[CatalogEntry], told: Told = lambda done, total: None) -> list[Examined]:
         """What was found for each tool, in their order."""
         done, surface = (
             0,
             await self._app.preview(SurfaceRequest(principal=self._principal, channel="doctor", tenant=self._tenant)),
         )
 
-        async def one(listed: Listed) -> Examined:
+        async def one(listed: CatalogEntry) -> Examined:
             nonlocal done
             async with self._places:
                 found = await self._examined(listed.tool, surface)

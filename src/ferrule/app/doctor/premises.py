@@ -21,7 +21,7 @@ from ferrule.app.app import App
 from ferrule.app.assembly import is_stale
 from ferrule.app.doctor.doctor import Examined, Health
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
 from ferrule.infra.credentials.oauth import FOLDER as TOKENS_FOLDER
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
@@ -138,7 +138,7 @@ async def providers(app: App, seconds: float) -> list[Examined]:
     return list(await asyncio.gather(*map(one, app.authorizations.providers)))
 
 
-async def sandbox(workspace: Workspace, tools: Iterable[Listed]) -> list[Examined]:
+async def sandbox(workspace: Workspace, tools: Iterable[CatalogEntry]) -> list[Examined]:
     """Whether commands can be confined, where a tool runs any."""
     mode = workspace.settings.builtins.sandbox
     if mode == "off" or not any(listed.tool.tool_kind == "shell_command" for listed in tools):
@@ -151,7 +151,7 @@ async def sandbox(workspace: Workspace, tools: Iterable[Listed]) -> list[Examine
 
 def cached_tools(workspace: Workspace, app: App) -> Iterator[Examined]:
     """What `[cache] tools` names in vain."""
-    known = {listed.tool.tool_id for listed in app.catalog.preferred()}
+    known = {listed.tool.tool_id for listed in app.catalog.list_preferred()}
     for name in workspace.settings.cache.tools:
         if name not in known:
             hint = nearest(name, known) or "'ferrule list' shows them"

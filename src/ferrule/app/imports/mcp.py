@@ -24,7 +24,7 @@ from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import Lock, Native, write_lock
 from ferrule.infra.lockfile.tools import check_server
 from ferrule.model.credentials import BadCredentials, read_credentials
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.settings import FILE_NAME
 from ferrule.workspace.workspace import Workspace
 
@@ -47,7 +47,7 @@ class Server(NamedTuple):
     """A server to import, and the secrets that go elsewhere."""
 
     name: str
-    server: McpServer
+    server: McpServerSettings
     secrets: dict[str, str]
 
 
@@ -76,7 +76,7 @@ def server_of(
     """
     is_address = len(words) == 1 and urlsplit(words[0]).scheme in ("http", "https")
     chosen = name or _called(words, is_address=is_address)
-    wanted = tuple(tools) or McpServer().tools
+    wanted = tuple(tools) or McpServerSettings().tools
     if is_address:
         if env:
             raise SettingsError(
@@ -84,13 +84,13 @@ def server_of(
             )
         if urlsplit(words[0]).username or urlsplit(words[0]).password:
             raise SettingsError("the address holds a password; leave it out, and show it with --bearer or --header")
-        server = McpServer(url=words[0], credentials=_checked(credentials), tools=wanted)
+        server = McpServerSettings(url=words[0], credentials=_checked(credentials), tools=wanted)
         secrets: dict[str, str] = {}
     else:
         if credentials:
             raise SettingsError("--bearer, --header and --credentials are for addresses; a program gets --env")
         variables, secrets = _variables(chosen, env, known or set())
-        server = McpServer(command=tuple(words), env=variables, tools=wanted)
+        server = McpServerSettings(command=tuple(words), env=variables, tools=wanted)
     check_server(chosen, server)
     return Server(chosen, server, secrets)
 
@@ -165,7 +165,7 @@ def offered(definition: Native) -> Offered:
     return Offered(str(definition.get("name")), description if isinstance(description, str) else "", said)
 
 
-def with_server(text: str, name: str, server: McpServer) -> str:
+def with_server(text: str, name: str, server: McpServerSettings) -> str:
     """The settings with a server. Raises SettingsError."""
     members: dict[str, Any] = {}
     if server.command:
@@ -175,12 +175,12 @@ def with_server(text: str, name: str, server: McpServer) -> str:
     for key in ("env", "credentials"):
         if getattr(server, key):
             members[key] = dict(getattr(server, key))
-    if server.tools != McpServer().tools:
+    if server.tools != McpServerSettings().tools:
         members["tools"] = list(server.tools)
     return with_table(text, ("mcp", "servers", name), members)
 
 
-def write_import(root: Path, server: Server, known: McpServer | None, lock: Lock) -> None:
+def write_import(root: Path, server: Server, known: McpServerSettings | None, lock: Lock) -> None:
     """Write the secrets, the settings and the lock, in this order: each is of use only after the one before it. `known`: what the
     settings say of the server already. Raises FerruleError."""
     keep_secrets(root, server.secrets)

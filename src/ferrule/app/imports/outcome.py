@@ -19,7 +19,7 @@ from ferrule.definitions.compiler.gather import gather
 from ferrule.model.change import Snapshot, ToolChange
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.document import Source
-from ferrule.model.value import MISSING, dotted
+from ferrule.model.value import MISSING, format_path
 from ferrule.workspace.parts import parts
 
 Effect = Literal["added", "removed", "breaking", "undecided", "compatible"]
@@ -167,7 +167,7 @@ def _entry(plan: FilePlan, conflict: Conflict) -> ConflictEntry:
     return ConflictEntry(
         plan.file,
         conflict.line,
-        dotted(conflict.path),
+        format_path(conflict.path),
         _shown(conflict.base, is_text),
         _shown(conflict.mine, is_text),
         _shown(conflict.theirs, is_text),

@@ -84,8 +84,8 @@ def _removed(sheet: Sheet, node: Node) -> Edit:
 def _replaced(sheet: Sheet, node: Node, change: Change, source: Sheet) -> Edit:
     theirs = source.node(change.path)
     if theirs is not None and _is_line(sheet, node) and _is_line(source, theirs):
-        written = source.manuscript.written(theirs.span)
-        space = " " if not sheet.manuscript.written(node.span) else ""
+        written = source.manuscript.text_of(theirs.span)
+        space = " " if not sheet.manuscript.text_of(node.span) else ""
         return _in_place_of(sheet, node, space + written)
     newline = sheet.manuscript.newline
     start, end = sheet.manuscript.offset(node.opener.line, node.opener.column), sheet.end_of(node)

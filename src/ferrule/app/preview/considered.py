@@ -10,9 +10,9 @@ from typing import Any
 from ferrule.app.preview.preview import preview_call
 from ferrule.app.preview.trial import Trial, Tried
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.errors import FerruleError
-from ferrule.model.story import Considered, RuleNote, Story
+from ferrule.model.story import RuleNote, RuleReview, Story
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.engine import RuleEngine
 
@@ -21,19 +21,19 @@ _GONE = "its agent does not have the tool any more, so what would become of the 
 _MASKED = "sensitive members of the input are masked in the ledger, so rules about them may be told otherwise"
 
 
-async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -> Considered:
+async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -> RuleReview:
     """Returns every rule of a policy with whether it fits the call, and the verdict. Without a decision no rule was asked, so
     none is told."""
     if not story.decisions:
-        return Considered()
+        return RuleReview()
     if not isinstance(engine, RuleEngine):
-        return Considered(remark="they cannot be told: the policy in force cannot be used")
+        return RuleReview(remark="they cannot be told: the policy in force cannot be used")
     versions = catalog.versions(story.header.tool_id)
     listed = next((one for one in versions if one.tool.version == story.header.tool_version), None)
     if listed is None:
-        return Considered(remark="they cannot be told: the tool is not in the catalog as it is now")
+        return RuleReview(remark="they cannot be told: the tool is not in the catalog as it is now")
     if not isinstance(story.final_input, dict):
-        return Considered(remark="they cannot be told: the input was erased")
+        return RuleReview(remark="they cannot be told: the input was erased")
     trial = Trial(catalog, engine)
     tried, remark = await _tried(trial, story, listed)
     notes = tuple(
@@ -41,10 +41,10 @@ async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -
         for each in trial.considered(tried)
     )
     verdict = "" if remark else tried.preview.verdict
-    return Considered(notes, "; ".join(filter(None, (_remark(story, engine), remark))), verdict)
+    return RuleReview(notes, "; ".join(filter(None, (_remark(story, engine), remark))), verdict)
 
 
-async def _tried(trial: Trial, story: Story, listed: Listed) -> tuple[Tried, str]:
+async def _tried(trial: Trial, story: Story, listed: CatalogEntry) -> tuple[Tried, str]:
     """The call as its caller would make it now; else, where there is no such agent any more, as anybody would, and a remark."""
     header, arguments, at = story.header, story.final_input, story.created_at
     caller: dict[str, Any] = {

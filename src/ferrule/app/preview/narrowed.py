@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.model.tool import Record, Tool
 
 
@@ -16,14 +16,14 @@ class NarrowedCatalog:
         self._ids = dict.fromkeys(tool_ids)
         self.digest = under.digest
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         return [versions[0] for tool_id in self._ids if (versions := self._under.versions(tool_id))]
 
-    def versions(self, tool_id: str) -> Sequence[Listed]:
+    def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
         return self._under.versions(tool_id) if tool_id in self._ids else ()
 
-    def named(self, name: str) -> Sequence[str]:
-        return [tool_id for tool_id in self._under.named(name) if tool_id in self._ids]
+    def find_ids(self, name: str) -> Sequence[str]:
+        return [tool_id for tool_id in self._under.find_ids(name) if tool_id in self._ids]
 
     def record(self, kind: str, record_id: str) -> Record | None:
         return self._under.record(kind, record_id)

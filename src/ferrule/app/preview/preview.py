@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ferrule.contracts.policy import Classifier, Judged, PolicyEngine, Program
+from ferrule.contracts.policy import Classifier, JudgedCall, PolicyEngine, PolicyProgram
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
@@ -59,7 +59,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with which argument."""
     changed_fields: tuple[str, ...] = ()
     """Arguments that would be mended or filled in."""
-    judged: Judged | None = None
+    judged: JudgedCall | None = None
     """What the policy looks at; None where no arguments are known."""
     failures: tuple[str, ...] = ()
     """Facts that could not be worked out."""
@@ -105,14 +105,14 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
 
 async def _preview_call(
     entry: SurfaceEntry,
-    program_of: Callable[[], Program],
+    program_of: Callable[[], PolicyProgram],
     arguments: dict[str, Any],
     now: int,
     classifiers: Mapping[str, Classifier],
 ) -> Preview:
     always, program = _preview_program(entry, program_of)
     facts, failures = call_facts(entry.tool, arguments, classifiers)
-    judged = Judged(arguments, facts, now)
+    judged = JudgedCall(arguments, facts, now)
     if always.verdict != "depends" or program is None:
         return msgspec.structs.replace(always, judged=judged, failures=failures)
     try:
@@ -123,7 +123,9 @@ async def _preview_call(
     return _ruled(ruling, judged, failures)
 
 
-def _preview_program(entry: SurfaceEntry, program_of: Callable[[], Program]) -> tuple[Preview, Program | None]:
+def _preview_program(
+    entry: SurfaceEntry, program_of: Callable[[], PolicyProgram]
+) -> tuple[Preview, PolicyProgram | None]:
     """What holds for every call, and the program that decides where each call is decided by itself."""
     if not entry.is_visible and not entry.is_judged:
         return Preview(verdict="blocked", why=entry.detail or str(entry.reason or "")), None
@@ -136,7 +138,7 @@ def _preview_program(entry: SurfaceEntry, program_of: Callable[[], Program]) -> 
     return Preview(verdict="depends", why=_on_what(program, entry)), program
 
 
-def _ruled(ruling: Ruling, judged: Judged | None = None, failures: tuple[str, ...] = ()) -> Preview:
+def _ruled(ruling: Ruling, judged: JudgedCall | None = None, failures: tuple[str, ...] = ()) -> Preview:
     # Whatever is neither allowed nor denied is put to a person, as in a call.
     verdict: Verdict = ruling.behavior if ruling.behavior in ("allow", "deny") else "ask"
     return Preview(verdict=verdict, why=ruling.message, ruling=ruling, judged=judged, failures=failures)
@@ -151,7 +153,7 @@ def _refusal(error: Exception) -> Ruling:
     return Ruling("deny", f"the policy failed to decide ({kind}), so the answer is no", "safety_check")
 
 
-def _on_what(program: Program, entry: SurfaceEntry) -> str:
+def _on_what(program: PolicyProgram, entry: SurfaceEntry) -> str:
     """Who looks at each call, and who wants a person to agree."""
     rules = program.looking if isinstance(program, RuleProgram) else ()
     verb = "looks" if len(rules) == 1 else "look"

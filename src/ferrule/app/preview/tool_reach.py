@@ -14,8 +14,8 @@ import msgspec
 
 from ferrule.app.preview.narrowed import NarrowedCatalog
 from ferrule.app.preview.preview import Verdict, preview_tool
-from ferrule.contracts.policy import Judged, PolicyEngine
-from ferrule.contracts.surface import CatalogView, Listed, Readiness
+from ferrule.contracts.policy import JudgedCall, PolicyEngine
+from ferrule.contracts.surface import CatalogEntry, CatalogView, Readiness
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.runtime.policy.classifiers import BUILTIN
@@ -131,8 +131,8 @@ def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Re
     )
 
 
-def _call(entry: SurfaceEntry, now: int) -> Judged:
-    return Judged({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
+def _call(entry: SurfaceEntry, now: int) -> JudgedCall:
+    return JudgedCall({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
 
 
 def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[AccessRule, ...]:
@@ -152,7 +152,7 @@ def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) ->
     return tuple(sorted(found, key=lambda rule: not rule.is_always))
 
 
-def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[AccessRule]:
+def rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[AccessRule]:
     """Rules about this tool that hold only for certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []

@@ -122,7 +122,7 @@ class Trial:
     def _entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
         key = (repr(request), name if request.agent is None else "")
         if key not in self._surfaces:
-            named = (name, *self._catalog.named(name))
+            named = (name, *self._catalog.find_ids(name))
             view = self._catalog if request.agent is not None else NarrowedCatalog(self._catalog, named)
             self._surfaces[key] = build_surface(
                 view,
@@ -162,5 +162,5 @@ class _Ready:
 
 
 def _all_names(catalog: CatalogView) -> list[str]:
-    tools = [listed.tool for listed in catalog.preferred()]
+    tools = [listed.tool for listed in catalog.list_preferred()]
     return [name for tool in tools for name in (tool.name, *tool.aliases)]

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.content.tokens import token_estimate
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
@@ -34,7 +34,7 @@ _SHORTEST_PART = 2
 class Shown(NamedTuple):
     """One tool as lists show it."""
 
-    listed: Listed
+    listed: CatalogEntry
     risk: Risk
     effect: Effect
 
@@ -69,7 +69,7 @@ def effect_of(tool: Tool) -> Effect:
     return "destroys" if facts.is_destructive is True else "writes"
 
 
-def risk_of(listed: Listed) -> Risk:
+def risk_of(listed: CatalogEntry) -> Risk:
     """A tool's risk, as people are told it when they are asked."""
     return traits_of(SurfaceEntry(listed.tool, listed.digest, "loaded")).risk
 
@@ -86,7 +86,7 @@ class Shelf:
 
     def __init__(self, catalog: CatalogView) -> None:
         self.digest = catalog.digest
-        listed = sorted(catalog.preferred(), key=lambda one: one.tool.tool_id)
+        listed = sorted(catalog.list_preferred(), key=lambda one: one.tool.tool_id)
         self.tools = tuple(Shown(one, risk_of(one), effect_of(one.tool)) for one in listed)
         """Every tool in the version that surfaces show, by id."""
         self._numbers = {one.tool.tool_id: number for number, one in enumerate(listed)}

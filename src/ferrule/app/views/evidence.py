@@ -11,12 +11,12 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogEntry
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import HookRun
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.story import Story
-from ferrule.model.story_parts import Difference, differences
+from ferrule.model.story_parts import FieldDifference, differences
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import FACT_NAMES
 from ferrule.runtime.approval.check import current
@@ -121,7 +121,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """The same where it has to be typed before approving; None where nothing has to be."""
     model_input: Any
     input: Any
-    differences: tuple[Difference, ...]
+    differences: tuple[FieldDifference, ...]
     """From what the model wrote to what would run."""
     changes: tuple[Change, ...]
     rules: tuple[AskingRule, ...]
@@ -130,7 +130,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 def review_of(
     story: Story,
     waiting: Waiting | None,
-    versions: Sequence[Listed],
+    versions: Sequence[CatalogEntry],
     engine: PolicyEngine,
 ) -> Review:
     """The review of a call. `versions`: of its tool, as the catalog has them now."""
@@ -263,7 +263,7 @@ def _edited_input(story: Story) -> Any:
     return story.final_input
 
 
-def _is_destructive(story: Story, versions: Sequence[Listed]) -> bool:
+def _is_destructive(story: Story, versions: Sequence[CatalogEntry]) -> bool:
     """What is not known to be harmless is not."""
     facts = story.header.facts
     if len(facts) > _DESTRUCTIVE:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ferrule.cli.gen_choice import Unread
-from ferrule.contracts.language import Language, Step
+from ferrule.contracts.language import Language, NextStep
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.definitions.stubs.ownership import REFUSED, WRITTEN, Judged, State
 from ferrule.workspace.stubs import Outcome
@@ -224,7 +224,7 @@ def _listed(word: str, paths: Sequence[str]) -> Iterator[str]:
         yield f"  {word}: {len(paths) - _MOST:,} more"
 
 
-def _next_lines(report: GenReport, steps: Sequence[Step], folder: Path) -> Iterator[str]:
+def _next_lines(report: GenReport, steps: Sequence[NextStep], folder: Path) -> Iterator[str]:
     if report.kind == "implementation":
         new = (each.path for each in report.files if each.standing == "yours" and each.tool_id and each.state == "new")
         first = next(new, None)

@@ -19,7 +19,7 @@ import msgspec
 
 from ferrule import __version__
 from ferrule.contracts.registry import Registry
-from ferrule.contracts.reporter import Reporter, Surroundings
+from ferrule.contracts.reporter import ReportContext, Reporter
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.reporters.builtin import REPORTERS
 from ferrule.errors import WorkspaceError
@@ -69,7 +69,7 @@ def write_report(
     """Show a report, with the texts `before` above it. `text_of` gives a file's text for excerpts, by default from disk."""
     report, names = _printable(report)
     read = text_of or read_text
-    surroundings = Surroundings(
+    surroundings = ReportContext(
         text_of=lambda file: read(names.get(file, file)),
         pages=rule_pages,
         page_address=page_of,

@@ -13,7 +13,7 @@ from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Mutation
 from ferrule.model.story import InputView, Story
-from ferrule.model.story_parts import Difference
+from ferrule.model.story_parts import FieldDifference
 from ferrule.model.timestamps import LAST, milliseconds, parse_iso
 
 _NEWS_SHOWN = frozenset({"cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"})
@@ -96,7 +96,7 @@ def _input(view: InputView) -> Iterator[str]:
         yield from row(view.name if number == 0 else "", _difference(difference))
 
 
-def _difference(difference: Difference) -> str:
+def _difference(difference: FieldDifference) -> str:
     match difference.kind:
         case "added":
             return f"{difference.path}: added {as_json(difference.after)}"

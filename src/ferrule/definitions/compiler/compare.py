@@ -12,7 +12,7 @@ from ferrule.definitions.compiler.pack import canonical, digest_of
 from ferrule.definitions.compiler.schema_changes import narrowed, weakened, without_new_names
 from ferrule.definitions.content.linkage import linked
 from ferrule.model.catalog import Catalog
-from ferrule.model.change import SOFT, Comparison, Part, Snapshot, ToolChange
+from ferrule.model.change import SOFT, ComparedTool, Comparison, Snapshot, ToolChange
 from ferrule.model.effective import references
 from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
 from ferrule.model.semver import Bump, bump_between, parse_version
@@ -32,7 +32,7 @@ def snapshot_of_pieces(
     folders: frozenset[str] = frozenset(),
 ) -> Snapshot:
     """A snapshot of definition files."""
-    parts: list[Part] = []
+    parts: list[ComparedTool] = []
     outlines: list[Outline] = []
     pieces = list(pieces)
     records = [record for piece in pieces if piece.compiled for record in piece.compiled.records]
@@ -59,29 +59,31 @@ def snapshot_of_tools(tools: Iterable[tuple[Tool, str]], records: Iterable[Recor
     for tool, digest in tools:
         outline = _outline_of(tool)
         facts = _decoded(tool.payload) or {}
-        parts.append(Part(outline, "", digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
+        parts.append(
+            ComparedTool(outline, "", digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts)
+        )
         outlines.append(outline)
     for record in records:
         outlines += _outlines_of(record)
     return _snapshot(parts, outlines)
 
 
-def _snapshot(parts: list[Part], outlines: list[Outline], **more: Any) -> Snapshot:
+def _snapshot(parts: list[ComparedTool], outlines: list[Outline], **more: Any) -> Snapshot:
     agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline) and o.agent_id is not None}
     roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline) and o.iam_id is not None}
     return Snapshot(tuple(parts), agents, roles, tuple(outlines), **more)
 
 
-def _part(outline: ToolOutline, piece: Piece, tool: Tool | None) -> Part:
+def _part(outline: ToolOutline, piece: Piece, tool: Tool | None) -> ComparedTool:
     value = piece.definition.value
     payload = canonical(tool) if tool is not None else b""
     digest = digest_of(payload) if tool is not None else ""
     content = digest_of(canonical(value)) if piece.dialect == "aml" else ""  # a manifest holds many tools
     if tool is not None:
-        return Part(outline, content, digest, *_schemas(tool), _decoded(tool.payload) or {})
+        return ComparedTool(outline, content, digest, *_schemas(tool), _decoded(tool.payload) or {})
     interface = value.get("interface")
     interface = interface if isinstance(interface, dict) else {}
-    return Part(outline, content, "", interface.get("input"), interface.get("output"), value)
+    return ComparedTool(outline, content, "", interface.get("input"), interface.get("output"), value)
 
 
 def _schemas(tool: Tool) -> tuple[Any, Any]:
@@ -141,19 +143,19 @@ def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
     return Comparison(published, candidate, tuple(changes))
 
 
-def _by_key(parts: Iterable[Part]) -> dict[Key, list[Part]]:
-    table: dict[Key, list[Part]] = {}
+def _by_key(parts: Iterable[ComparedTool]) -> dict[Key, list[ComparedTool]]:
+    table: dict[Key, list[ComparedTool]] = {}
     for part in parts:
         table.setdefault((part.outline.dialect, part.outline.tool_id), []).append(part)
     return table
 
 
-def _paired(old: list[Part], new: list[Part]) -> list[tuple[Part | None, Part | None]]:
+def _paired(old: list[ComparedTool], new: list[ComparedTool]) -> list[tuple[ComparedTool | None, ComparedTool | None]]:
     """Each new part with the old one it continues: the same, else of the same version, else the newest."""
     if not old or not new:
         return [(part, None) for part in old] or [(None, part) for part in new]
     latest = max(old, key=lambda part: parse_version(part.outline.version) or (-1,))
-    pairs: list[tuple[Part | None, Part | None]] = []
+    pairs: list[tuple[ComparedTool | None, ComparedTool | None]] = []
     continued = set()
     for part in new:
         namesakes = [one for one in old if one.outline.version == part.outline.version]
@@ -165,7 +167,9 @@ def _paired(old: list[Part], new: list[Part]) -> list[tuple[Part | None, Part | 
     return pairs
 
 
-def _change(old: Part | None, new: Part | None, users: tuple[tuple[str, ...], tuple[str, ...]]) -> ToolChange:
+def _change(
+    old: ComparedTool | None, new: ComparedTool | None, users: tuple[tuple[str, ...], tuple[str, ...]]
+) -> ToolChange:
     agents, roles = users
     if old is None or new is None:
         needed = Bump.MAJOR if new is None else Bump.NONE
@@ -191,7 +195,7 @@ def _input_changes(old: Any, new: Any) -> tuple[Any, Any, bool]:
     return changes, example, answer is Answer.UNDECIDED and not changes
 
 
-def _fields(old: Part, new: Part) -> tuple[str, ...]:
+def _fields(old: ComparedTool, new: ComparedTool) -> tuple[str, ...]:
     changed = tuple(key for key in sorted({*old.facts, *new.facts}) if old.facts.get(key) != new.facts.get(key))
     if not changed and old.outline.namespace != new.outline.namespace:
         return ("namespace",)  # of AML tools it is a setting, so no field of theirs shows it

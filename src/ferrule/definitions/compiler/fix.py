@@ -23,7 +23,7 @@ from ferrule.definitions.compiler.read import decode, read
 from ferrule.definitions.compiler.scalars import Unparsable
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Document, Source
-from ferrule.model.value import Path, dotted
+from ferrule.model.value import Path, format_path
 
 MAX_FIXES = 10_000
 """Per file; more are left for a second run."""
@@ -78,7 +78,7 @@ class _Offer(NamedTuple):
     @property
     def identity(self) -> tuple[int, str, str]:
         """The same for the same fix of a later state of the file."""
-        return self.document, self.fix.rule, dotted(self.fix.paths[0])
+        return self.document, self.fix.rule, format_path(self.fix.paths[0])
 
 
 class _State(NamedTuple):
@@ -202,7 +202,7 @@ class _Mender:
             homes = {definition.path for definition in manuscript.definitions}
             for fixer in self.fixers.fixers:
                 for fix in fixer(manuscript):
-                    offer = _Offer(index, dotted(_home(fix.paths[0], homes)), fix)
+                    offer = _Offer(index, format_path(_home(fix.paths[0], homes)), fix)
                     if offer.identity not in refused and _answers(fix, asked):
                         yield offer
 
@@ -223,7 +223,7 @@ def _errors_by(state: _State, bases: set[str]) -> Counter[str]:
 
 
 def _answers(fix: Fix, found: Counter[tuple[str, str]]) -> bool:
-    return any(found[fix.rule, dotted(path)] > 0 for path in fix.paths)
+    return any(found[fix.rule, format_path(path)] > 0 for path in fix.paths)
 
 
 def _is_better(before: _State, after: _State, offers: list[_Offer]) -> bool:
@@ -232,7 +232,7 @@ def _is_better(before: _State, after: _State, offers: list[_Offer]) -> bool:
 
 def _is_answered(before: _State, after: _State, offers: list[_Offer]) -> bool:
     """True when every diagnostic that a fix is about is gone: documents of one file may have paths in common."""
-    answered = Counter((offer.fix.rule, dotted(path)) for offer in offers for path in set(offer.fix.paths))
+    answered = Counter((offer.fix.rule, format_path(path)) for offer in offers for path in set(offer.fix.paths))
     had, has = before.found, after.found
     return all(has[place] <= max(had[place] - count, 0) for place, count in answered.items())
 

@@ -14,7 +14,7 @@ from ferrule.definitions.compiler import json_text
 from ferrule.definitions.compiler.read import compose_all
 from ferrule.model.diagnostic import Diagnostic, Finding
 from ferrule.model.document import Document, Places, Span
-from ferrule.model.value import Path, dotted
+from ferrule.model.value import Path, format_path
 
 
 class Located(NamedTuple):
@@ -75,7 +75,7 @@ def diagnostic_of(located: Located, file: str, url: str | None) -> Diagnostic:
     return Diagnostic(
         rule=finding.rule,
         severity=finding.severity,
-        path=dotted(located.path),
+        path=format_path(located.path),
         file=file,
         line=span.line,
         column=span.column,

@@ -8,7 +8,7 @@ from typing import Any
 from ferrule.contracts.rule import Closed, Expectation, Required, Row, Subject
 from ferrule.model.diagnostic import Finding
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, dig, dotted
+from ferrule.model.value import Path, dig, format_path
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a list"})
@@ -282,4 +282,4 @@ def _hint(row: Row, value: Any) -> str | None:
 
 
 def _label(path: Path) -> str:
-    return f"`{dotted(path)}`" if path else "the definition"
+    return f"`{format_path(path)}`" if path else "the definition"

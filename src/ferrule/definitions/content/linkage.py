@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.tool import CLOSED_WORLD_KINDS, FACT_NAMES, Record, Tool, inferred, raw
+from ferrule.model.tool import CLOSED_WORLD_KINDS, FACT_NAMES, Record, Tool, infer_facts, raw
 
 EMBEDDED_AS = {
     "interface": "tool_interface",
@@ -79,7 +79,7 @@ def replace_payload(tool: Tool, payload: dict[str, Any]) -> Tool:
     unstated = frozenset(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else frozenset()
     derived = {"is_open_world": tool.tool_kind not in CLOSED_WORLD_KINDS}
     derived |= {name: value for name, value in stated.items() if name in unstated}
-    facts, defaulted = inferred({name: value for name, value in stated.items() if name not in unstated}, **derived)
+    facts, defaulted = infer_facts({name: value for name, value in stated.items() if name not in unstated}, **derived)
     credentials = permission.get("credential_refs") or interface.get("required_credentials")
     return msgspec.structs.replace(
         tool,

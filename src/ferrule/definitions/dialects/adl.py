@@ -20,7 +20,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
-from ferrule.model.tool import Compiled, Record, Tool, inferred, raw
+from ferrule.model.tool import Compiled, Record, Tool, infer_facts, raw
 from ferrule.model.value import JsonValue, Path, dig
 
 FAMILY = "adl.inference-gateway.com"
@@ -146,11 +146,11 @@ def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, ve
     if (extension := extension_of_item(manifest, item)) is not None:
         payload[EXTENSION] = extension
     if builtin is None:
-        facts, unstated = inferred({})
+        facts, unstated = infer_facts({})
         title, description, schema = item.get("name"), item.get("description"), item.get("schema")
         tags = item.get("tags")
     else:
-        facts, unstated = inferred(
+        facts, unstated = infer_facts(
             {"is_read_only": True} if builtin.is_read_only else {}, is_open_world=builtin.is_open_world
         )
         title, description, schema = builtin.name, builtin.description, builtin.schema

@@ -17,7 +17,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import AgentOutline, BrokenOutline, Outline, RecordOutline, RoleOutline, ToolOutline
-from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
+from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, infer_facts, raw
 from ferrule.model.value import JsonValue, is_integer
 
 _KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
@@ -262,7 +262,7 @@ def _facts(kind: str, *, has_transport: bool) -> tuple[SafetyFacts, tuple[str, .
     stated = _STATED_FACTS[kind]
     if kind == "function" and not has_transport:
         stated = {**stated, "is_open_world": False}
-    return inferred(stated, is_open_world=has_transport)
+    return infer_facts(stated, is_open_world=has_transport)
 
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:

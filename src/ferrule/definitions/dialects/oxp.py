@@ -15,7 +15,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
-from ferrule.model.tool import Compiled, Tool, inferred, raw
+from ferrule.model.tool import Compiled, Tool, infer_facts, raw
 from ferrule.model.value import Path
 
 _ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)")
@@ -128,7 +128,7 @@ class OxpDialect:
 def compiled_definition(value: dict[str, Any]) -> Tool:
     """The tool of a definition without errors; what stands under our key does not count."""
     toolkit, short, version = _identity(value)
-    facts, unstated = inferred({}, is_open_world=True)
+    facts, unstated = infer_facts({}, is_open_world=True)
     schema = value.get("input_schema", {})
     schema = schema.get("parameters", {key: member for key, member in schema.items() if key != EXTENSION})
     output = value.get("output_schema")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
 from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.content.guidance import described
 from ferrule.definitions.formats.entries import SCHEMAS, UNREAD, Entry, Unreadable, entries
@@ -83,14 +83,14 @@ class FunctionList(ABC):
 
     def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
         """The functions of a list, of a request that holds one, or a single one."""
-        tools: dict[str, ReadTool] = {}
+        tools: dict[str, DocumentTool] = {}
         findings: list[Finding] = []
         for entry in entries(value):
             try:
                 tool = self._tool(entry, namespace, names)
                 if tool.name in tools:
                     raise Unreadable(f"there are two tools called {tool.name!r}", hint="rename one of them")
-                tools[tool.name] = ReadTool(tool, entry.path)
+                tools[tool.name] = DocumentTool(tool, entry.path)
             except Unreadable as error:
                 findings.append(error.at(entry.path))
         if not tools and not findings and value != [] and value != {"tools": []}:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
 from ferrule.definitions.content.extension import carried, decoded, differences, restored
 from ferrule.definitions.content.guidance import described, guidance_lines
 from ferrule.definitions.formats.entries import UNREAD, Entry, Unreadable, entries
@@ -23,13 +23,13 @@ from ferrule.infra.lockfile.tools import DIALECT, tool_of, unusable
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import META_EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.model.value import JsonValue
 from ferrule.schema.internal_fields import internal_fields
 from ferrule.schema.validation.latest_draft import latest_draft
 
 _NAMES = NameRule("A-Za-z0-9_.-", 128, "A-Za-z0-9_")
-_SERVER = McpServer()
+_SERVER = McpServerSettings()
 _META = "_meta"
 _WHY = {
     "tool_id": "a server's tool is known by its name",
@@ -66,7 +66,7 @@ class McpList:
 
     def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
         """The tools of a list. `namespace`: the server's id."""
-        tools: dict[str, ReadTool] = {}
+        tools: dict[str, DocumentTool] = {}
         findings: list[Finding] = []
         for entry in entries(value):
             try:
@@ -80,7 +80,7 @@ class McpList:
             if written in tools:
                 findings.append(Finding(UNREAD, entry.path, f"there are two tools called {written!r}"))
             else:
-                tools[written] = ReadTool(tool, entry.path)
+                tools[written] = DocumentTool(tool, entry.path)
         if not tools and not findings and value not in ([], {"tools": []}):
             hint = "give the result of `tools/list`, or the list in it"
             findings.append(Finding(UNREAD, (), "there are no tools in it", hint=hint))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
 from ferrule.definitions.content.extension import ORIGIN, carried, decoded, differences
 from ferrule.definitions.formats.offer import left_out
 from ferrule.definitions.formats.openapi_reading import DIALECT, Reader
@@ -278,10 +278,10 @@ class OpenApiFormat:
             return Reading((), (problem.finding,))
         space = namespace or namespace_of(document)
         reader = Reader(document, space, names)
-        tools: list[ReadTool] = []
+        tools: list[DocumentTool] = []
         for heading in document.headings():
             try:
-                tools.append(ReadTool(reader.tool(heading), heading.path))
+                tools.append(DocumentTool(reader.tool(heading), heading.path))
             except (Broken, RecursionError) as problem:
                 told = f"no tool can be made of {heading.label}: {problem}"
                 document.keep(Finding(LEFT_OUT, heading.path, told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -13,7 +13,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 class GithubReporter:
     """For logs of a GitHub workflow."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """A line per diagnostic; nothing when there is none."""
         for diagnostic in report.diagnostics:
             yield _annotation(diagnostic)

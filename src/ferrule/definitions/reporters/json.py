@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.model.diagnostic import Report
 
 
 class JsonReporter:
     """For programs. Every member is always present; what does not apply is null."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """One JSON text, indented."""
         yield msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
         yield "\n"

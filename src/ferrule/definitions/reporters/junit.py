@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,7 +20,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 class JunitReporter:
     """For CI systems that show tests."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """One XML document. A clean check is one passed test, so that the page is never empty."""
         summary = report.summary
         failing = (Severity.ERROR, Severity.WARNING) if surroundings.is_strict else (Severity.ERROR,)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.contracts.rule import RuleInfo
 from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
@@ -24,7 +24,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 class SarifReporter:
     """For code scanning."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """One SARIF log with one run."""
         codes = sorted({diagnostic.rule for diagnostic in report.diagnostics})
         positions = {code: position for position, code in enumerate(codes)}
@@ -47,7 +47,7 @@ class SarifReporter:
         yield "\n"
 
 
-def _rule(code: str, page: RuleInfo | None, surroundings: Surroundings) -> dict[str, Any]:
+def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> dict[str, Any]:
     described: dict[str, Any] = {"id": code, "helpUri": surroundings.page_address(code)}
     if page is not None:
         text = f"{page.summary}\n\n{page.details}".strip()
@@ -99,7 +99,7 @@ def _address(file: str) -> str:
 class _Fingerprints:
     """Identity of a result that does not depend on line numbers; equal ones are told apart by counting."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: ReportContext) -> None:
         self._seen: Counter[str] = Counter()
         self._lines = lru_cache(maxsize=4)(lambda file: (surroundings.text_of(file) or "").split("\n"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from ferrule.contracts.reporter import Surroundings
+from ferrule.contracts.reporter import ReportContext
 from ferrule.definitions.reporters.excerpt import cleaned, excerpt
 from ferrule.model.diagnostic import Diagnostic, Report, Severity, Summary
 
@@ -18,7 +18,7 @@ Paint = Callable[[str, str], str]
 class TextReporter:
     """One block per diagnostic, as compilers write them."""
 
-    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
         """The blocks, separated by empty lines, and the summary."""
         paint = _painted if surroundings.has_colour else _plain
         lines_of = lru_cache(maxsize=4)(lambda file: _lines(surroundings.text_of(file)))

@@ -26,8 +26,8 @@ def renamed(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     if node is None:
         return None
     if manuscript.is_json:
-        return manuscript.replaced(node.opener, json.dumps(key))
-    return manuscript.reworded(node.opener, key)
+        return manuscript.replace(node.opener, json.dumps(key))
+    return manuscript.reword(node.opener, key)
 
 
 def wrapped(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
@@ -35,9 +35,9 @@ def wrapped(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     node = manuscript.node(path)
     if node is None:
         return None
-    text = manuscript.written(node.span)
+    text = manuscript.text_of(node.span)
     if text[:1] in ("{", "["):
-        return manuscript.replaced(node.span, _wrapped_flow(manuscript, node, text, key))
+        return manuscript.replace(node.span, _wrapped_flow(manuscript, node, text, key))
     first = min(node.children.values(), key=lambda child: child.opener, default=None)
     if (
         manuscript.is_json
@@ -49,7 +49,7 @@ def wrapped(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     lines = manuscript.extent(node)
     inner = manuscript.text[manuscript.offset(node.opener.line + 1) : manuscript.offset(lines.end)]
     opening = f"{' ' * (first.opener.column - 1)}{key}:{manuscript.newline}"
-    shifted = opening + manuscript.indented(inner, manuscript.step)
+    shifted = opening + manuscript.indent(inner, manuscript.step)
     return Edit(manuscript.offset(node.opener.line + 1), manuscript.offset(lines.end), shifted)
 
 
@@ -75,7 +75,7 @@ def _first_indent(manuscript: Manuscript, node: Node) -> str | None:
     if not node.children:
         return None
     first = min(child.opener for child in node.children.values())
-    before = manuscript.before(first)
+    before = manuscript.text_before(first)
     return before if first.line > node.span.line and not before.strip(" \t") else None
 
 
@@ -88,7 +88,7 @@ def _put(manuscript: Manuscript, path: Path, name: str, text: str, after: tuple[
     holder = manuscript.node(path)
     if holder is None:
         return None
-    is_flow = manuscript.written(holder.span)[:1] == "{"
+    is_flow = manuscript.text_of(holder.span)[:1] == "{"
     members = {key: child for key, child in holder.children.items() if child.written == (*path, key)}
     if not members:
         return _put_first(manuscript, holder, name, text) if is_flow else None
@@ -108,9 +108,9 @@ def _put(manuscript: Manuscript, path: Path, name: str, text: str, after: tuple[
 
 
 def _put_first(manuscript: Manuscript, holder: Node, name: str, text: str) -> Edit | None:
-    if manuscript.written(holder.span)[1:-1].strip():
+    if manuscript.text_of(holder.span)[1:-1].strip():
         return None
-    return manuscript.replaced(holder.span, f"{{{name}: {text}}}")
+    return manuscript.replace(holder.span, f"{{{name}: {text}}}")
 
 
 def dropped(manuscript: Manuscript, path: Path) -> Edit | None:
@@ -121,9 +121,9 @@ def dropped(manuscript: Manuscript, path: Path) -> Edit | None:
     members = sorted((child for child in holder.children.values() if child.written[:-1] == path[:-1]), key=_start)
     if len(members) < 2:
         return None
-    if manuscript.written(holder.span)[:1] != "{":
+    if manuscript.text_of(holder.span)[:1] != "{":
         lines = manuscript.lines_of(node)
-        return None if lines is None else manuscript.removed(lines)
+        return None if lines is None else manuscript.remove_lines(lines)
     index = members.index(node)
     if index + 1 < len(members):
         start, end = manuscript.offset(*node.opener[:2]), manuscript.offset(*members[index + 1].opener[:2])
@@ -149,30 +149,30 @@ def _wrapped_scalar(manuscript: Manuscript, path: Path) -> Edit | None:
     node = manuscript.node(path)
     if node is None or node.children or node.span.line != node.opener.line or node.span.line != node.span.end_line:
         return None
-    text = f"{{{_key(manuscript, str(path[-1]))}: {manuscript.written(node.span)}}}"
-    return manuscript.replaced(node.span, text)
+    text = f"{{{_key(manuscript, str(path[-1]))}: {manuscript.text_of(node.span)}}}"
+    return manuscript.replace(node.span, text)
 
 
 def _transplanted(manuscript: Manuscript, path: Path, beside: Path) -> Edit | None:
     node, target = manuscript.node(path), manuscript.node(beside)
     if node is None or target is None:
         return None
-    is_flow = manuscript.written(target.span)[:1] == "{"
+    is_flow = manuscript.text_of(target.span)[:1] == "{"
     lines = None if manuscript.is_json else manuscript.lines_of(node)
     if is_flow:
-        text = manuscript.written(node.span)
+        text = manuscript.text_of(node.span)
         is_whole = manuscript.is_json or ("\n" not in text and text[:1] in ("{", "[", '"', "'"))
         inner = _first_indent(manuscript, target) or ""
-        outer = manuscript.before(node.opener)
+        outer = manuscript.text_before(node.opener)
         if inner.startswith(outer) and not outer.strip(" \t"):
             text = _shifted(text, inner.removeprefix(outer))
-        name = manuscript.written(node.opener)
+        name = manuscript.text_of(node.opener)
         return _put(manuscript, beside, name, text) if is_whole else None
     children = [child for child in target.children.values() if _begins_line(manuscript, child)]
     if lines is None or len(children) != len(target.children) or not children:
         return None
     last = max(children, key=_start)
-    block = manuscript.indented(manuscript.taken(lines), last.opener.column - node.opener.column)
+    block = manuscript.indent(manuscript.text_of_lines(lines), last.opener.column - node.opener.column)
     at = manuscript.offset(manuscript.extent(last).end)
     if last.opener.column <= node.opener.column or (at and manuscript.text[at - 1] != "\n"):
         return None
@@ -185,7 +185,7 @@ def _start(node: Node) -> tuple[int, int]:
 
 def _begins_line(manuscript: Manuscript, node: Node) -> bool:
     """True for a key of a block, also behind the `-` of a list item."""
-    return not manuscript.is_json and _DASHES.fullmatch(manuscript.before(node.opener)) is not None
+    return not manuscript.is_json and _DASHES.fullmatch(manuscript.text_before(node.opener)) is not None
 
 
 def _separator(manuscript: Manuscript, holder: Node, members: list[Node]) -> str | None:

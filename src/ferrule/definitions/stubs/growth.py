@@ -11,7 +11,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from urllib.parse import unquote
 
-from ferrule.contracts.type_tree import Alias, Anything, Declaration, Named, Type, Words
+from ferrule.contracts.type_tree import Alias, Anything, Declaration, NamedType, Type, TypeAnnotations
 from ferrule.definitions.stubs.alternatives import Alternative
 from ferrule.definitions.stubs.identifiers import capitalised, words
 from ferrule.definitions.stubs.places import Document, Node, Place
@@ -128,18 +128,20 @@ class Growth(ABC):
         """The type that was made of the same before."""
         return self._known.get(key)
 
-    def reserved(self, key: Key, name: str, pointer: str) -> Named | None:
+    def reserved(self, key: Key, name: str, pointer: str) -> NamedType | None:
         """A new declaration's name; None where there are too many already."""
         if len(self.declared) >= _MOST_DECLARATIONS:
             self.document.note(pointer, f"there are more than {_MOST_DECLARATIONS:,} types; any value is taken")
             return None
         given = self.root_name if key == self.root_key else self.names.given(name, pointer)
         self.declared[given] = None
-        named = Named(given)
+        named = NamedType(given)
         self._known[key] = named
         return named
 
-    def grown(self, key: Key, name: str, pointer: str, build: Callable[[], Type], words: Callable[[], Words]) -> Type:
+    def grown(
+        self, key: Key, name: str, pointer: str, build: Callable[[], Type], words: Callable[[], TypeAnnotations]
+    ) -> Type:
         """What `build` gives; where it met itself on the way, it has a name."""
         if (known := self._known.get(key)) is not None:
             return known
@@ -150,13 +152,13 @@ class Growth(ABC):
                 if named is None:
                     return ANYTHING
                 self._open[key] = named.name
-            return Named(self._open[key])
+            return NamedType(self._open[key])
         self._open[key] = ""
         made = build()
         given = self._open.pop(key)
-        if given and made != Named(given):
+        if given and made != NamedType(given):
             self.declared[given] = Alias(name=given, type=made, pointer=pointer, words=words())
-            made = Named(given)
+            made = NamedType(given)
         self._known[key] = made
         return made
 

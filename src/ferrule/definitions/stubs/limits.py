@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from ferrule.contracts.type_tree import SILENT, Bound, Words
+from ferrule.contracts.type_tree import SILENT, Bound, TypeAnnotations
 from ferrule.definitions.stubs.places import Place
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.words import told
@@ -31,7 +31,7 @@ _MOST = 12
 _MOST_EXAMPLES = 5
 
 
-def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()) -> Words:
+def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[Bound, ...] = ()) -> TypeAnnotations:
     """What the schemas of one value say about it; of two that say the same thing, the first is heard."""
     told_of: dict[str, Any] = {}
     for place in places:
@@ -46,7 +46,7 @@ def words(places: Iterable[Place], limits: tuple[str, ...] = (), bounds: tuple[B
     examples = told_of.get("examples")
     if not isinstance(examples, list):
         examples = [told_of["example"]] if "example" in told_of else []
-    return Words(
+    return TypeAnnotations(
         description=description.strip() if isinstance(description, str) else "",
         limits=limits,
         bounds=bounds,

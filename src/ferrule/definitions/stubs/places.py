@@ -11,7 +11,7 @@ import re
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ferrule.contracts.type_tree import Note
+from ferrule.contracts.type_tree import TypeNote
 from ferrule.schema.merging import ANNOTATIONS
 from ferrule.schema.references import References, draft_by_name, rooted
 from ferrule.schema.walk import positions
@@ -78,7 +78,7 @@ class Document:
 
     def __init__(self, root: Any) -> None:
         self.root = rooted(root) if _has_addresses(root) else root
-        self.notes: dict[Note, None] = {}
+        self.notes: dict[TypeNote, None] = {}
         self._references = References(self.root)
 
     @cached_property
@@ -89,7 +89,7 @@ class Document:
     def note(self, pointer: str, message: str) -> None:
         """Tells something once."""
         if len(self.notes) < MOST_NOTES:
-            self.notes[Note(pointer, message)] = None
+            self.notes[TypeNote(pointer, message)] = None
 
     def flat(self, places: tuple[Place, ...]) -> tuple[Place, ...] | None:
         """What all of them say, `$ref` and `allOf` followed; None where no value fits."""

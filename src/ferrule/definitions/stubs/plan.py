@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
-from ferrule.contracts.type_tree import Alias, Enumeration, Record, TypeTree, Union
+from ferrule.contracts.language import Injected, Language, Project, StubKind, StubPlan, ToolPlan
+from ferrule.contracts.type_tree import Alias, Enumeration, RecordType, TypeTree, Union
 from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.placeholder import placeholder_of
@@ -43,7 +43,7 @@ def _shape(tree: TypeTree) -> list[object]:
     found: list[object] = []
     for each in tree.declarations:
         match each:
-            case Record(members=members):
+            case RecordType(members=members):
                 found += [each.openness, each.extra, [(one.name, one.type, one.is_required) for one in members]]
             case Enumeration(choices=choices):
                 found.append(choices)
@@ -86,7 +86,7 @@ def plan(
     *,
     names: Mapping[str, str] | None = None,
     progress: Progress = lambda done, total: None,
-) -> Plan:
+) -> StubPlan:
     """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
     versions = Counter(tool.tool_id for tool in tools)
     kept = {tool_id: names for tool_id, names in choice.kept.items() if versions[tool_id] < 2}
@@ -101,7 +101,7 @@ def plan(
         progress(number, len(tools))
         called = (names or {}).get(tool.tool_id, tool.name)
         planned.append(_planned(tool, called, stems[key], types[symbol], choice.kind, project.acronyms, taken))
-    return Plan(
+    return StubPlan(
         kind=choice.kind,
         project=project,
         tools=tuple(planned),

@@ -8,16 +8,16 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
+    NamedType,
     Nullable,
     Number,
     Openness,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
-    Words,
+    TypeAnnotations,
 )
 from ferrule.definitions.stubs.alternatives import Alternative
 from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying
@@ -85,7 +85,7 @@ def _marks(rest: Rest) -> frozenset[str]:
     return frozenset([rest.openness, *(place.pointer for place in rest.node.places)])
 
 
-def _words(found: Alternative) -> Words:
+def _words(found: Alternative) -> TypeAnnotations:
     """A branch of a union speaks for itself before what stands around it does."""
     clauses = limits(found.places, ("object",))
     required = tuple(clause for place in found.places if (clause := needs(place.schema)))
@@ -148,7 +148,7 @@ def _conditional(growth: Growth, places: tuple[Place, ...]) -> list[Place]:
 
 
 def _declare(
-    growth: Growth, name: str, base: str, places: tuple[Place, ...], rest: Rest, pointer: str, told: Words
+    growth: Growth, name: str, base: str, places: tuple[Place, ...], rest: Rest, pointer: str, told: TypeAnnotations
 ) -> None:
     """The record, members and all."""
     required = {each for place in places for each in required_of(place.schema)}
@@ -167,7 +167,7 @@ def _declare(
             members.append(member)
     extra = growth.type_of(rest.node, f"{base}Value", 1) if rest.node.places else ANYTHING
     openness: Openness = "closed" if extra is None else rest.openness
-    growth.declared[name] = Record(
+    growth.declared[name] = RecordType(
         name=name,
         members=tuple(members),
         openness=openness,
@@ -192,12 +192,12 @@ def about(name: str, places: tuple[Place, ...]) -> Node:
 
 def _member(
     growth: Growth, name: str, node: Node, is_required: bool, base: str, beside: tuple[Place, ...]
-) -> Member | None:
+) -> RecordMember | None:
     made: Type | None = ANYTHING
     if node.places:
         if (simple := plain(node)) is not None:
             told = words(node.places, limits(node.places, _kinds(simple)), bounds(node.places, _kinds(simple)))
-            return Member(name=name, type=simple, is_required=is_required, words=told)
+            return RecordMember(name=name, type=simple, is_required=is_required, words=told)
         made = growth.type_of(node, growth.names.joined(base, name), 1)
     if made is None:
         if not is_required:
@@ -208,7 +208,7 @@ def _member(
     flat = growth.document.flat(node.places) or ()
     clauses = limits(flat, _kinds(made)) + _of_items(growth, flat, made)
     told = words((*node.places, *flat, *beside), clauses, bounds(flat, _kinds(made)))
-    return Member(name=name, type=made, is_required=is_required, words=told)
+    return RecordMember(name=name, type=made, is_required=is_required, words=told)
 
 
 def _of_items(growth: Growth, flat: tuple[Place, ...], made: Type) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def _kinds(made: Type) -> tuple[str, ...]:
     match made:
         case Nullable():
             return _kinds(made.inner)
-        case Text():
+        case TextType():
             return ("string",)
         case Integer() | Number():
             return ("number",)
@@ -234,7 +234,7 @@ def _kinds(made: Type) -> tuple[str, ...]:
             return ("array",)
         case MapOf():
             return ("object",)
-        case Named():
+        case NamedType():
             return ()
         case _:
             return ("string", "number", "array")

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from ferrule.contracts.type_tree import (
     Boolean,
-    Choice,
     Constant,
     Enumeration,
+    EnumerationChoice,
     Integer,
-    Named,
+    NamedType,
     Number,
-    Text,
+    TextType,
     Type,
-    Words,
+    TypeAnnotations,
 )
 from ferrule.definitions.stubs.alternatives import Alternative, is_whole
 from ferrule.definitions.stubs.growth import Growth, saying
@@ -33,7 +33,7 @@ _LISTING = frozenset({"enum", "const"})
 _MOST_CHOICES = 2_000
 _MOST_TOLD = 100
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-BOOLEAN, NUMBER, INTEGER, TEXT = Boolean(), Number(), Integer(), Text()
+BOOLEAN, NUMBER, INTEGER, TEXT = Boolean(), Number(), Integer(), TextType()
 
 
 _PLAIN = frozenset(
@@ -102,7 +102,7 @@ def together(growth: Growth, found: Sequence[Alternative], name: str, pointer: s
     kinds = {each.kind for each in found if each.values is None}
     if kinds == {"string"}:
         formats = {_text(each.places).format for each in found}
-        return Text(formats.pop()) if len(formats) == 1 and not any(each.values for each in found) else TEXT
+        return TextType(formats.pop()) if len(formats) == 1 and not any(each.values for each in found) else TEXT
     if kinds == {"boolean"}:
         return BOOLEAN
     if kinds == {"integer"} and all(is_whole(value) for each in found for value in each.values or ()):
@@ -110,12 +110,12 @@ def together(growth: Growth, found: Sequence[Alternative], name: str, pointer: s
     return NUMBER
 
 
-def _text(places: tuple[Place, ...]) -> Text:
+def _text(places: tuple[Place, ...]) -> TextType:
     for place in places:
         if place.schema.get("contentEncoding") in ("base64", "base64url"):
-            return Text("binary")
+            return TextType("binary")
         if isinstance(said := place.schema.get("format"), str):
-            return Text(said)
+            return TextType(said)
     return TEXT
 
 
@@ -203,10 +203,10 @@ def _enumeration(growth: Growth, found: Alternative, values: Sequence[str | int]
         pointer=places[0].pointer if places else pointer,
         words=_with_choices(words(places or found.places), found.places),
     )
-    return Named(named.name)
+    return NamedType(named.name)
 
 
-def _with_choices(said: Words, places: tuple[Place, ...]) -> Words:
+def _with_choices(said: TypeAnnotations, places: tuple[Place, ...]) -> TypeAnnotations:
     """What is said of an enumeration, and below it what is said of its values."""
     lines = [f"- {value}: {text}" for place in places for value, text in _told_of_choices(place.schema)]
     if not lines:
@@ -231,16 +231,16 @@ def _told_of_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[Choice, ...]:
+def _choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[EnumerationChoice, ...]:
     """With words that are all different: the labels where every value has its own."""
     if len(set(labels)) == len(values) and all(labels):
-        return tuple(Choice(value, label) for value, label in zip(values, labels, strict=True))
-    found: dict[str, Choice] = {}
+        return tuple(EnumerationChoice(value, label) for value, label in zip(values, labels, strict=True))
+    found: dict[str, EnumerationChoice] = {}
     for value in values:
         word = value if isinstance(value, str) else f"minus {-value}" if value < 0 else str(value)
         if not word:
             word = "empty"
         while word in found or (value == "" and word in values):
             word += "_"
-        found[word] = Choice(value, word)
+        found[word] = EnumerationChoice(value, word)
     return tuple(found.values())

@@ -13,10 +13,10 @@ from ferrule.contracts.type_tree import (
     Enumeration,
     ListOf,
     MapOf,
-    Named,
+    NamedType,
     Null,
     Nullable,
-    Record,
+    RecordType,
     TupleOf,
     Type,
     TypeTree,
@@ -54,9 +54,9 @@ def type_tree(
         tree.grow()
     except RecursionError:
         document.note("#", "it is nested too deep; any value is taken")
-        return TypeTree(Named(name), (Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes))
+        return TypeTree(NamedType(name), (Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes))
     declared = losing_nothing({each: found for each, found in tree.declared.items() if found is not None})
-    return TypeTree(Named(name), _in_order(declared, name), tuple(document.notes))
+    return TypeTree(NamedType(name), _in_order(declared, name), tuple(document.notes))
 
 
 class _Tree(Growth):
@@ -71,7 +71,7 @@ class _Tree(Growth):
         root = Node((Place(self.document.root, "#"),))
         made = self._root(root)
         flat = self.document.flat(root.places) or ()
-        listed = self.declared.get(made.name) if isinstance(made, Named) else None
+        listed = self.declared.get(made.name) if isinstance(made, NamedType) else None
         if isinstance(listed, Enumeration) and listed.name != self.root_name:
             self.declared = {self.root_name: msgspec.structs.replace(listed, name=self.root_name, pointer="#")}
         if self.root_name not in self.declared:
@@ -172,7 +172,7 @@ def _in_order(declared: dict[str, Declaration], root: str) -> tuple[Declaration,
 def _mentioned(declaration: Declaration) -> list[str]:
     inner: list[Any] = []
     match declaration:
-        case Record():
+        case RecordType():
             inner = [member.type for member in declaration.members]
             if declaration.extra is not None:
                 inner.append(declaration.extra)
@@ -184,7 +184,7 @@ def _mentioned(declaration: Declaration) -> list[str]:
     inner.reverse()
     while inner:
         match inner.pop():
-            case Named(name):
+            case NamedType(name):
                 found.append(name)
             case ListOf(item) | MapOf(item) | Nullable(item):
                 inner.append(item)

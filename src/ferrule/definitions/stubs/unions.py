@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.type_tree import Anything, Declaration, Named, Record, Type, Union, Variant
+from ferrule.contracts.type_tree import Anything, Declaration, NamedType, RecordType, Type, Union, Variant
 from ferrule.definitions.stubs.alternatives import Alternative, alternatives, is_whole, kinds_of
 from ferrule.definitions.stubs.growth import ANYTHING, Growth, is_definition, key_of, last_step
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal
@@ -242,7 +242,7 @@ def _declared(
     places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
     key = key_of("union", places, node.chosen)
     met = growth.met(key)
-    named = Named(met) if met else growth.reserved(key, name, node.pointer)
+    named = NamedType(met) if met else growth.reserved(key, name, node.pointer)
     if named is None:
         return ANYTHING
     # What several branches have in common is known by its kind: it comes after those that a schema of their own tells.
@@ -272,8 +272,8 @@ def losing_nothing(declared: Mapping[str, Declaration]) -> dict[str, Declaration
     opened: dict[str, Declaration] = {}
     for union in declared.values():
         if isinstance(union, Union) and union.tag is None:
-            types = (declared.get(each.type.name) for each in union.variants if isinstance(each.type, Named))
-            records = [each for each in types if isinstance(each, Record)]
+            types = (declared.get(each.type.name) for each in union.variants if isinstance(each.type, NamedType))
+            records = [each for each in types if isinstance(each, RecordType)]
             names = {member.name for record in records for member in record.members}
             opened |= {
                 record.name: msgspec.structs.replace(record, openness="open", extra=ANYTHING)

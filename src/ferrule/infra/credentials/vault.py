@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ferrule.contracts.credentials import Shown
+from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.secrets import SecretSource, SecretUnavailable
 from ferrule.infra.clouds.expiring_cache import Fresh, Kept
@@ -79,14 +79,14 @@ class CachedVault:
 
     async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
         """What goes into an HTTP request (AML-61, 65, 66, 70)."""
-        shown = await self.shown(credentials, context)
+        shown = await self.request_credentials(credentials, context)
         if shown.query or shown.cookies:
             raise ExecutionFailed(
                 "setup_required", "an api-key can stand in a query or a cookie of rest-api tools only"
             )
         return shown.headers
 
-    async def shown(self, credentials: Credentials, context: Context) -> Shown:
+    async def request_credentials(self, credentials: Credentials, context: Context) -> RequestCredentials:
         """What goes into an HTTP request, wherever it goes."""
         if not credentials.others:
             return await self._shown(credentials, context)
@@ -98,20 +98,20 @@ class CachedVault:
             headers |= one.headers
             query |= one.query
             cookies |= one.cookies
-        return Shown(headers, query, cookies)
+        return RequestCredentials(headers, query, cookies)
 
-    async def _shown(self, credentials: Credentials, context: Context) -> Shown:
+    async def _shown(self, credentials: Credentials, context: Context) -> RequestCredentials:
         match credentials.scheme:
             case "none" | "iam-role":
-                return Shown({})
+                return RequestCredentials({})
             case "api-key":
                 return await self._key(credentials, context)
             case "bearer-token" | "service-account":
-                return Shown({"Authorization": f"Bearer {await self._header_value(credentials, context)}"})
+                return RequestCredentials({"Authorization": f"Bearer {await self._header_value(credentials, context)}"})
             case "oauth2":
-                return Shown({"Authorization": f"Bearer {await self._token(credentials, context)}"})
+                return RequestCredentials({"Authorization": f"Bearer {await self._token(credentials, context)}"})
 
-    async def _key(self, credentials: Credentials, context: Context) -> Shown:
+    async def _key(self, credentials: Credentials, context: Context) -> RequestCredentials:
         name = credentials.place_name if credentials.place != "header" else credentials.header
         if not name:
             raise ExecutionFailed("setup_required", "an api-key needs a 'header' to stand in")
@@ -120,14 +120,14 @@ class CachedVault:
             value = f"Basic {self._basic(credentials, value)}"
         match credentials.place:
             case "header":
-                return Shown({name: value})
+                return RequestCredentials({name: value})
             case "query":
                 self._learn(
                     credentials.label, quote(value, safe="")
                 )  # as it is sent, whatever that is wrapped in later
-                return Shown({}, query={name: value})
+                return RequestCredentials({}, query={name: value})
             case "cookie":
-                return Shown({}, cookies={name: value})
+                return RequestCredentials({}, cookies={name: value})
 
     def _basic(self, credentials: Credentials, value: str) -> str:
         """`user:password` as HTTP's Basic scheme shows it; its parts are as secret as the whole."""
@@ -160,7 +160,7 @@ class CachedVault:
             found = {**found, "port": int(found["port"])}
         return found
 
-    def refused(self, credentials: Credentials, context: Context) -> None:
+    def forget_refused(self, credentials: Credentials, context: Context) -> None:
         """Forget what is kept: the other side did not accept it."""
         if credentials.scheme == "oauth2" and self._broker is not None:
             self._broker.forget(credentials)
@@ -175,7 +175,7 @@ class CachedVault:
             return await self._broker.token(credentials, self.secret, context)
         except ExecutionFailed as failed:
             if failed.code == "credential_refused":  # the client's secret: it may have been changed meanwhile
-                self.refused(credentials, context)
+                self.forget_refused(credentials, context)
             raise
 
     async def _header_value(self, credentials: Credentials, context: Context) -> str:

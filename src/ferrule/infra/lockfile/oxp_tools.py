@@ -16,7 +16,7 @@ import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
-from ferrule.model.tool import Tool, inferred, raw
+from ferrule.model.tool import Tool, infer_facts, raw
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
 from ferrule.schema.validation.validators import explain_refusal
 
@@ -113,7 +113,7 @@ def oxp_tool_of(server_id: str, definition: Native, *, is_ambiguous: bool = Fals
     """One definition as a tool of the workspace. `is_ambiguous`: another toolkit's tool would have the same name."""
     toolkit, short, version = _parts(definition)
     parameters, output = _schemas(definition, is_compat=True)
-    facts, unstated = inferred({}, is_open_world=True)
+    facts, unstated = infer_facts({}, is_open_world=True)
     requirements = definition.get("requirements")
     mapping = {"source": "oxp", "server_id": server_id, "tool_id": definition["id"]}
     return Tool(

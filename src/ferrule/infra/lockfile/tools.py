@@ -15,8 +15,8 @@ import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
-from ferrule.model.tool import Tool, inferred, raw
-from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.model.tool import Tool, infer_facts, raw
+from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.schema.validation.validators import explain_refusal
 
 DIALECT = "mcp"
@@ -67,7 +67,7 @@ def imported_names(root: Path, settings: McpUpstreams) -> frozenset[tuple[str, s
     )
 
 
-def check_server(server_id: str, server: McpServer) -> None:
+def check_server(server_id: str, server: McpServerSettings) -> None:
     """Raises SettingsError for a server that cannot be reached as written."""
     where = f"[mcp.servers.{server_id}]"
     if not is_usable_name(server_id) or "/" in server_id:
@@ -76,7 +76,7 @@ def check_server(server_id: str, server: McpServer) -> None:
         raise SettingsError(f"{where} needs either a command or a url")
 
 
-def is_wanted(server: McpServer, name: str) -> bool:
+def is_wanted(server: McpServerSettings, name: str) -> bool:
     """True for a tool that `tools` of the server's table names."""
     return any(fnmatchcase(name, pattern) for pattern in server.tools)
 
@@ -97,12 +97,12 @@ def unusable(definition: Native) -> str | None:
     return None
 
 
-def tool_of(server_id: str, server: McpServer, definition: Native) -> Tool:
+def tool_of(server_id: str, server: McpServerSettings, definition: Native) -> Tool:
     """One definition as a tool of the workspace."""
     name = definition["name"]
     hints = definition.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
-    facts, unstated = inferred({}, is_open_world=True, is_destructive=hints.get("destructiveHint") is True)
+    facts, unstated = infer_facts({}, is_open_world=True, is_destructive=hints.get("destructiveHint") is True)
     output = definition.get("outputSchema")
     mapping = {"source": DIALECT, "server_id": server_id, "method": "tools/call", "tool_name": name}
     return Tool(

@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Callable
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.contracts.payloads import Kept, PayloadWriter
+from ferrule.contracts.payloads import PayloadWriter, StoredPayload
 
 _CONTINUED = range(0x80, 0xC0)
 """Bytes in the middle of a character of UTF-8."""
@@ -68,7 +68,7 @@ class Capture:
         left_out = self.total - len(self._head) - len(tail)
         return f"{head}\n[… {left_out} bytes left out …]\n{tail.decode('utf-8', 'replace')}"
 
-    def close(self) -> Kept | None:
+    def close(self) -> StoredPayload | None:
         """Make the kept whole readable. None when there is none: nothing was left out, or it could not be kept."""
         writer, self.writer = self.writer, None
         if writer is None:

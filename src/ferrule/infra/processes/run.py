@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from ferrule.contracts.payloads import Kept, PayloadWriter
+from ferrule.contracts.payloads import PayloadWriter, StoredPayload
 from ferrule.infra.processes.output import Capture, Lines
 from ferrule.infra.processes.programs import Limits
 from ferrule.infra.processes.tree import Tree
@@ -64,7 +64,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     line_count: int
     is_whole: bool
     """False when something of the output was left out above."""
-    kept: Kept | None
+    kept: StoredPayload | None
     """Where the whole of a long output is."""
     is_gone: bool
     """True when none of its processes is left."""
@@ -215,7 +215,7 @@ class _Run:
             reason = "not_confined"
         code, signal = self._ending() if reason == "exited" else (None, None)
         self._progress(code, is_last=True)
-        kept: Kept | None = None
+        kept: StoredPayload | None = None
         if keeps and self._capture.writer is not None:
             closing = self._loop.run_in_executor(None, self._capture.close)
             await patience.wait(closing)

@@ -9,7 +9,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from ferrule.contracts.ledger import TABLES, HeadRow, RawRow, Source, SourceDamaged
+from ferrule.contracts.ledger import TABLES, HeadRow, LedgerSource, RawRow, SourceDamaged
 from ferrule.ledger.audit.findings import Findings, Verdict
 from ferrule.ledger.audit.histories import Anchor, from_facts
 from ferrule.ledger.audit.tables import compare
@@ -24,7 +24,7 @@ NO_WITNESS = (
 
 
 def verify(
-    source: Source,
+    source: LedgerSource,
     keys: Iterable[bytes],
     *,
     witness: Iterable[Sighting] | None = None,
@@ -63,7 +63,9 @@ def verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) ->
     )
 
 
-def _check(source: Source, walk: Walk, findings: Findings, keys: tuple[bytes, ...], progress: Progress | None) -> None:
+def _check(
+    source: LedgerSource, walk: Walk, findings: Findings, keys: tuple[bytes, ...], progress: Progress | None
+) -> None:
     for message in source.defects():
         findings.add("schema", message)
     anchor = find_anchor(source, findings)
@@ -80,7 +82,7 @@ def _check(source: Source, walk: Walk, findings: Findings, keys: tuple[bytes, ..
         findings.add("file", message)
 
 
-def find_anchor(source: Source, findings: Findings) -> Anchor | None:
+def find_anchor(source: LedgerSource, findings: Findings) -> Anchor | None:
     """Where a pruned ledger begins, as its latest `pruned` row says; None for one that begins at its first row.
 
     The row is believed for now: the pass reaches it later, and the signed head vouches for it like for any other.
@@ -136,7 +138,7 @@ def is_signature(signature: bytes, text: bytes, keys: Iterable[bytes]) -> bool:
     return False
 
 
-def _check_tables(source: Source, walk: Walk, findings: Findings) -> None:
+def _check_tables(source: LedgerSource, walk: Walk, findings: Findings) -> None:
     for name in TABLES:
         try:
             compare(name, walk.tables.rows(name), source.table(name), findings)
@@ -147,7 +149,7 @@ def _check_tables(source: Source, walk: Walk, findings: Findings) -> None:
 
 
 def _witnessed(
-    source: Source, walk: Walk, findings: Findings, keys: tuple[bytes, ...], witness: Iterable[Sighting]
+    source: LedgerSource, walk: Walk, findings: Findings, keys: tuple[bytes, ...], witness: Iterable[Sighting]
 ) -> list[str]:
     def is_genuine(sighting: Sighting) -> bool:
         return is_signed(HeadRow(*sighting[:5]), keys)

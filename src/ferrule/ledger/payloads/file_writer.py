@@ -17,22 +17,22 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from ferrule.contracts.payloads import Kept, uri_of
+from ferrule.contracts.payloads import StoredPayload, uri_of
 from ferrule.ledger.payloads.folders import entered
 
 _MAGIC = b"FERRPAY1"
 _FIXED = 32 + 4 + len(_MAGIC)
 _LONGEST = 64 * 1024
-_decode = msgspec.json.Decoder(Kept).decode
+_decode = msgspec.json.Decoder(StoredPayload).decode
 
 
-def trailer(kept: Kept) -> bytes:
+def trailer(kept: StoredPayload) -> bytes:
     """What to write behind the bytes."""
     said = b"\n" + msgspec.json.encode(kept)
     return said + hashlib.sha256(said).digest() + len(said).to_bytes(4, "big") + _MAGIC
 
 
-def kept_in(fd: int) -> Kept:
+def kept_in(fd: int) -> StoredPayload:
     """What a payload's file says it holds. Raises ValueError when it is not whole, or not one."""
     size = os.fstat(fd).st_size
     fixed = os.pread(fd, _FIXED, max(0, size - _FIXED))
@@ -61,7 +61,7 @@ _FAR = 7_258_118_400_000_000
 class FileWriter:
     """Writes under a name that nobody looks for; `close` links the file into place. Safe from any thread."""
 
-    def __init__(self, root: Path, beginning: tuple[str, ...], end: tuple[str, ...], described: Kept) -> None:
+    def __init__(self, root: Path, beginning: tuple[str, ...], end: tuple[str, ...], described: StoredPayload) -> None:
         self.size = 0
         self._root = root
         self._beginning = beginning
@@ -81,7 +81,7 @@ class FileWriter:
             self._digest.update(chunk)
             self.size += len(chunk)
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         """Make it readable, durably. Raises OSError; then nothing is left of it."""
         with self._lock:
             try:
@@ -97,7 +97,7 @@ class FileWriter:
     def __del__(self) -> None:
         self._drop()
 
-    def _finished(self) -> Kept:
+    def _finished(self) -> StoredPayload:
         invocation_id = self._described.owner.invocation_id
         described = replace(self._described, size=self.size, digest=f"sha256:{self._digest.hexdigest()}")
         number = self._free(0)

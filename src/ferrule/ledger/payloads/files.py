@@ -19,11 +19,11 @@ from pathlib import Path
 
 from ferrule.contracts.payloads import (
     Access,
-    Address,
-    Kept,
+    PayloadAddress,
     PayloadOwner,
     PayloadWriter,
     Scope,
+    StoredPayload,
     address_of,
     uri_of,
 )
@@ -60,7 +60,7 @@ class FilePayloads:
                 self._live.clear_remains()
                 self._is_cleared = True
             live = self._live.ensure()
-        described = Kept(
+        described = StoredPayload(
             uri=uri_of(owner.invocation_id, 0),
             media_type=tidy_media_type(media_type),
             digest="",
@@ -74,7 +74,7 @@ class FilePayloads:
         )
         return FileWriter(self._root, (LIVE, live), (KEPT,) if scope == "durable" else (LIVE, live), described)
 
-    async def describe(self, uri: str) -> Kept:
+    async def describe(self, uri: str) -> StoredPayload:
         """What is known of a payload. Raises PayloadGone."""
         return await asyncio.to_thread(self._describe, uri)
 
@@ -116,7 +116,7 @@ class FilePayloads:
             self._is_closed = True
         await asyncio.to_thread(self._live.remove)
 
-    def _describe(self, uri: str) -> Kept:
+    def _describe(self, uri: str) -> StoredPayload:
         with self._opened(uri) as (_, kept):
             return kept
 
@@ -129,7 +129,7 @@ class FilePayloads:
             return data
 
     @contextmanager
-    def _opened(self, uri: str) -> Iterator[tuple[int, Kept]]:
+    def _opened(self, uri: str) -> Iterator[tuple[int, StoredPayload]]:
         """The payload's file, open, and what it says of itself. Raises PayloadGone."""
         address = address_of(uri)
         fd = -1 if address is None else self._open(address, uri)
@@ -150,7 +150,7 @@ class FilePayloads:
         finally:
             os.close(fd)
 
-    def _open(self, address: Address, uri: str) -> int:
+    def _open(self, address: PayloadAddress, uri: str) -> int:
         """A file descriptor; -1 when there is none. Raises PayloadGone for what is there and no file of ours."""
         try:
             for place in self._places():
@@ -169,7 +169,7 @@ class FilePayloads:
             return
         yield from ((LIVE, name) for name in names)
 
-    def _remove(self, address: Address) -> bool:
+    def _remove(self, address: PayloadAddress) -> bool:
         for place in self._places():
             with suppress(FileNotFoundError, NotADirectoryError), entered(self._root, *place) as folder:
                 os.unlink(stored_name(address), dir_fd=folder)
@@ -208,7 +208,7 @@ class FilePayloads:
         return count
 
 
-def stored_name(address: Address) -> str:
+def stored_name(address: PayloadAddress) -> str:
     """The name of a payload's file."""
     return f"{address.invocation_id}.{address.number}"
 

@@ -7,7 +7,7 @@ import hashlib
 import threading
 from collections.abc import AsyncIterator, Callable, Collection
 
-from ferrule.contracts.payloads import Access, Kept, PayloadOwner, PayloadWriter, Scope, address_of, uri_of
+from ferrule.contracts.payloads import Access, PayloadOwner, PayloadWriter, Scope, StoredPayload, address_of, uri_of
 from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, media_type, span, unknown
 
 _CHUNK = 256 * 1024
@@ -19,7 +19,7 @@ class MemoryPayloads:
     def __init__(self, clock: Callable[[], int], room: int | None = None) -> None:
         self._now = clock
         self._room = room
-        self._kept: dict[str, tuple[Kept, bytes]] = {}
+        self._kept: dict[str, tuple[StoredPayload, bytes]] = {}
         self._lock = threading.Lock()
 
     def begin(
@@ -30,7 +30,7 @@ class MemoryPayloads:
         uri_of(owner.invocation_id, 0)
         return _Writer(self, owner, media_type, name, scope, expires_at, access)
 
-    async def describe(self, uri: str) -> Kept:
+    async def describe(self, uri: str) -> StoredPayload:
         """What is known of a payload. Raises PayloadGone."""
         return self._found(uri)[0]
 
@@ -80,7 +80,7 @@ class MemoryPayloads:
         """True when so many more bytes fit."""
         return self._room is None or sum(len(data) for _, data in self._kept.values()) + more <= self._room
 
-    def add(self, data: bytes, describe: Callable[[str, int], Kept], invocation_id: str) -> Kept:
+    def add(self, data: bytes, describe: Callable[[str, int], StoredPayload], invocation_id: str) -> StoredPayload:
         """Take a payload in, under the next free address of its invocation."""
         with self._lock:
             number = next(n for n in range(len(self._kept) + 1) if uri_of(invocation_id, n) not in self._kept)
@@ -88,7 +88,7 @@ class MemoryPayloads:
             self._kept[kept.uri] = (kept, data)
             return kept
 
-    def _found(self, uri: str) -> tuple[Kept, bytes]:
+    def _found(self, uri: str) -> tuple[StoredPayload, bytes]:
         found = self._kept.get(uri) if address_of(uri) is not None else None
         if found is None:
             raise unknown(uri)
@@ -123,15 +123,15 @@ class _Writer:
             self._data += chunk
             self.size = len(self._data)
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         """Make it readable."""
         with self._lock:
             if self._data is None:
                 raise OSError(errno.EBADF, "the payload was closed or given up")
             data, self._data = bytes(self._data), None
 
-        def described(uri: str, now: int) -> Kept:
-            return Kept(
+        def described(uri: str, now: int) -> StoredPayload:
+            return StoredPayload(
                 uri=uri, digest=_digest(data), size=len(data), created_at=now, owner=self._owner,
                 expires_at=self._expires_at, scope=self._scope, access=self._access, **self._facts,
             )  # fmt: skip
@@ -148,5 +148,5 @@ def _digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def _is_over(kept: Kept, now: int) -> bool:
+def _is_over(kept: StoredPayload, now: int) -> bool:
     return kept.expires_at is not None and kept.expires_at <= now

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from ferrule.contracts.store import Committed, Condition, Outcome
+from ferrule.contracts.store import CommitCondition, Committed, Outcome
 from ferrule.ledger.chain import NO_PAYLOAD, SALT_BYTES, START, commitment, kind_number, row_hash
 from ferrule.ledger.tables import ALL_TOOLS, Tables
 from ferrule.model.journal import KINDS, Entry, Kind, Mark, News, OpenCall, StoredEntry, encode
@@ -17,7 +17,7 @@ from ferrule.model.journal import KINDS, Entry, Kind, Mark, News, OpenCall, Stor
 _NO_MARK = Mark()
 
 
-def refusal(tables: Tables, entry: Entry, condition: Condition) -> Committed | None:
+def refusal(tables: Tables, entry: Entry, condition: CommitCondition) -> Committed | None:
     """Why the row may not be written; None when it may. The state is judged first, then switch, key and limits."""
     call = tables.open_calls.get(entry.call)
     mark = entry.mark or _NO_MARK
@@ -29,7 +29,7 @@ def refusal(tables: Tables, entry: Entry, condition: Condition) -> Committed | N
     return taken or _limit_refusal(tables, mark, condition.run_limits)
 
 
-def _fits(call: OpenCall | None, condition: Condition) -> bool:
+def _fits(call: OpenCall | None, condition: CommitCondition) -> bool:
     if call is None:
         return not condition.states and condition.owner is None and condition.seq is None
     return (

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ferrule.model.approval import Answer, ApprovalRequest, Delegation, Identity, is_sealed, sealed
+from ferrule.model.approval import Answer, ApprovalRequest, Delegation, Identity, is_sealed, seal_record
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Mark, NewsBody, Payload, Segment, StoredEntry
 from ferrule.model.lifecycle import STATES
@@ -46,7 +46,7 @@ def answer_of(
         groups=tuple(sorted(identity.groups)),
         reason=reason or None,
     )
-    return sealed(key.secret, answer)
+    return seal_record(key.secret, answer)
 
 
 def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
@@ -117,7 +117,7 @@ def delegation_of(
         groups=tuple(sorted(identity.groups)),
         reason=reason or None,
     )
-    return sealed(key.secret, delegation)
+    return seal_record(key.secret, delegation)
 
 
 def delegation_row(delegation: Delegation, tool: str, audit_level: str) -> Entry:

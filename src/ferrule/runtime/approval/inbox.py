@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from ferrule.contracts.store import Condition, Store
+from ferrule.contracts.store import CommitCondition, Store
 from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
 from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.failure import Stop
@@ -264,7 +264,7 @@ class Inbox:
         payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
         binding = binding_for(self._keys.secret, question.request, given)
         answer = self._answer(question, "approve", reason, binding)
-        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        condition = CommitCondition(states=frozenset({question.open.state}), seq=question.open.seq)
         if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
             raise InboxError(f"others are answering {call} at this very moment; look at it again")
         on_recorded()
@@ -289,7 +289,7 @@ class Inbox:
             raise InboxError(f"{call} cannot be handed on: {problem}")
         told, now = self._told(reason, self._hidden(question)), self._now(question)
         delegation = delegation_of(self._identity, call, self._keys, to=to, reason=told, now=now)
-        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        condition = CommitCondition(states=frozenset({question.open.state}), seq=question.open.seq)
         row = delegation_row(delegation, question.tool, question.audit_level)
         if (await self._store.commit(row, condition)).outcome != "written":
             raise InboxError(what_became_of(call, await self._story(call)))
@@ -318,7 +318,7 @@ class Inbox:
         for _ in range(2):
             yes = await self._yes(question, edited, reason, seen)
             row = answered_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
-            condition = Condition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
+            condition = CommitCondition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
             if (await self._store.commit(row, condition)).outcome == "written":
                 return yes
             seen = question.binding

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ferrule.contracts.notifier import Notifier, NotTaken
-from ferrule.contracts.store import Condition, Store
+from ferrule.contracts.notifier import NoticeUndelivered, Notifier
+from ferrule.contracts.store import CommitCondition, Store
 from ferrule.errors import FerruleError
 from ferrule.model.approval import ApprovalRequest, Delegation
 from ferrule.model.journal import Entry, NewsBody, OpenCall, StoredEntry, header_of
@@ -125,7 +125,7 @@ class _Line:
                 await self._recipient.notifier.notify(await self._with_input(notice))
             except Exception as error:  # whatever a notifier of somebody else raises, calls go on
                 self._problem = error
-                if isinstance(error, NotTaken) and error.is_final:
+                if isinstance(error, NoticeUndelivered) and error.is_final:
                     break
             else:
                 return
@@ -230,7 +230,7 @@ class Reminders:
         now = self._now()
         happened = {"at": now, "event": f"tool.invocation.{REMINDED}", "data": {"status": call.state}}
         row = Entry("news", call.call, now, call.tool_id, REMINDED, NewsBody([happened], audit_level=task.audit_level))
-        written = await self._store.commit(row, Condition(states=frozenset({call.state}), seq=call.seq))
+        written = await self._store.commit(row, CommitCondition(states=frozenset({call.state}), seq=call.seq))
         if written.outcome != "written":
             return  # it was answered meanwhile
         news = await self._store.news_of(call.call)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
-from ferrule.contracts.payloads import kept_block
+from ferrule.contracts.payloads import payload_block
 from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
 from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
 from ferrule.infra.processes.programs import Limits
@@ -84,7 +84,7 @@ class BashTool:
 
     def _output(self, value: dict[str, Any], argv: tuple[str, ...], finished: Finished, context: Context) -> Output:
         kept = finished.ended.kept
-        content = None if kept is None else (_text(value), kept_block(kept))
+        content = None if kept is None else (_text(value), payload_block(kept))
         ref = {
             "source": "cli",
             "command_id": argv[0],

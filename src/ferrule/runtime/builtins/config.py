@@ -17,7 +17,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, ConfigType
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.runtime.functions.threads import Threads
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) ->
     try:
         config = msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise _wrong(f"{where}: {in_words(error)}") from None
+        raise _wrong(f"{where}: {describe_complaint(error)}") from None
     for name, value in values.items():
         if isinstance(value, list) and not all(item.strip() and item.isprintable() for item in value):
             raise _wrong(f"{where}.{name} has an entry that says nothing, or with characters nobody can see")

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.model.tool import Tool
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -37,7 +37,7 @@ def read_transport(tool: Tool, settings: type[T]) -> T:
     try:
         return msgspec.convert(_definition(tool).transport, settings)
     except msgspec.ValidationError as error:
-        told = in_words(error)
+        told = describe_complaint(error)
         raise ExecutionFailed("setup_required", f"the transport of {tool.tool_id!r} cannot be used: {told}") from None
 
 

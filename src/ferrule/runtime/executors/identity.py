@@ -83,7 +83,7 @@ class Identity:
     def told(self, failed: ExecutionFailed, context: Context, cloud: Cloud | None = None) -> ExecutionFailed:
         """A failure; when it says that the credentials were not accepted, they are forgotten, and the cloud's tokens too."""
         if failed.code == "credential_refused":
-            self._vault.refused(self.credentials, context)
+            self._vault.forget_refused(self.credentials, context)
             if cloud is not None:
                 cloud.forget()
         return failed

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
-from ferrule.contracts.payloads import kept_block
+from ferrule.contracts.payloads import payload_block
 from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
 from ferrule.infra.processes.programs import ENVIRONMENT, Limits
 from ferrule.infra.processes.sandbox import SandboxMode
 from ferrule.model.credentials import SecretRef
 from ferrule.model.failure import ErrorClass
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.model.tool import Tool
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
@@ -102,7 +102,7 @@ def read_line(tool: Tool) -> CommandLine:
     try:
         line = msgspec.convert(_mapping(tool), CommandLine)
     except msgspec.ValidationError as error:
-        raise _unusable(f"the cli mapping of {tool.tool_id!r} cannot be used: {in_words(error)}") from None
+        raise _unusable(f"the cli mapping of {tool.tool_id!r} cannot be used: {describe_complaint(error)}") from None
     if not line.argv or not line.argv[0] or _PLACE.search(line.argv[0]) or any("\0" in word for word in line.argv):
         raise _unusable(f"the argv of {tool.tool_id!r} must begin with a program, by name or whole path")
     schema = msgspec.json.decode(tool.runtime_input_schema or tool.input_schema)
@@ -358,5 +358,5 @@ class ShellRun:
             ref["signal"] = ended.signal
         content = None
         if ended.kept is not None:
-            content = ({"type": "text", "text": msgspec.json.encode(value).decode()}, kept_block(ended.kept))
+            content = ({"type": "text", "text": msgspec.json.encode(value).decode()}, payload_block(ended.kept))
         return Output(value, content, native_refs=(ref,))

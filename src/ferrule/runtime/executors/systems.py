@@ -134,7 +134,7 @@ class Systems:
         self._look_at_catalog()
         catalog = self._catalog_of()
         if not self._is_whole:
-            for number, listed in enumerate(catalog.preferred()):
+            for number, listed in enumerate(catalog.list_preferred()):
                 if number % _AT_ONCE == _AT_ONCE - 1:
                     await asyncio.sleep(0)
                     if catalog is not self._catalog_of():

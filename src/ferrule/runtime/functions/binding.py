@@ -12,7 +12,7 @@ import msgspec
 
 from ferrule.errors import BindingError
 from ferrule.model.decision import RISKS
-from ferrule.model.tool import TASK_USES, Flag, TaskUse, Tool, inferred, raw
+from ferrule.model.tool import TASK_USES, Flag, TaskUse, Tool, infer_facts, raw
 from ferrule.runtime.functions.docstring import read_docstring
 from ferrule.runtime.functions.schemas import input_schema, output_schema
 from ferrule.runtime.functions.signature import Signature, label, read_signature
@@ -150,7 +150,7 @@ class Binding:
             raise BindingError(f"{self.label} has no name a model could call it by; give one with name=")
         if not description:
             raise BindingError(f"the tool {name!r} ({self.label}) says nothing about itself; write a docstring")
-        facts, defaulted = inferred(
+        facts, defaulted = infer_facts(
             {fact: said for fact, key in _FACTS.items() if (said := getattr(stated, key)) is not None}
         )
         namespace = stated.namespace or self._namespace or self._module()

@@ -91,5 +91,5 @@ def _refuse_headers(tools: Iterable[Tool]) -> None:
 
 def _meant(view: CatalogView, names: Iterable[str]) -> Iterator[Tool]:
     for name in names:
-        for tool_id in view.named(name.partition("@")[0]):
+        for tool_id in view.find_ids(name.partition("@")[0]):
             yield from (listed.tool for listed in view.versions(tool_id))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.notifier import NotTaken
+from ferrule.contracts.notifier import NoticeUndelivered
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.post import Poster, PostFailed
 
@@ -34,14 +34,14 @@ class WebhookNotifier:
         self._poster = Poster(client, url, secret, timeout_seconds=timeout_seconds, clock=clock)
 
     async def notify(self, notice: dict[str, Any]) -> None:
-        """Send one notice. Raises NotTaken."""
+        """Send one notice. Raises NoticeUndelivered."""
         try:
             status, _ = await self._poster.post(msgspec.json.encode(notice), str(notice.get("id", "")))
         except PostFailed as failed:
-            raise NotTaken(str(failed), is_final=failed.is_final) from None
+            raise NoticeUndelivered(str(failed), is_final=failed.is_final) from None
         if not 200 <= status < 300:
             is_final = status < 500 and status not in _TRY_AGAIN
-            raise NotTaken(f"{self._poster.host} answered {status}", is_final=is_final)
+            raise NoticeUndelivered(f"{self._poster.host} answered {status}", is_final=is_final)
 
     async def aclose(self) -> None:
         """Nothing is held open."""

@@ -42,7 +42,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import Answer, ApprovalRequest
-from ferrule.model.credentials import NOTHING_HANDED, Handed
+from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
@@ -72,7 +72,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Higher goes first among calls that wait for a limit."""
     client: frozenset[str] = frozenset()
     """What the calling client can be asked for."""
-    handed: Handed = NOTHING_HANDED
+    handed: CallSecrets = NO_CALL_SECRETS
     """Credentials that the caller gives its tool with this call. Never stored."""
     is_exact: bool = False
     """True: arguments that do not fit the schema are refused, also where it is plain what was meant."""

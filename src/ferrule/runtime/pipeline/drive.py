@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerError
 from ferrule.infra.tasks import is_from_outside, own_task, resolve, uncancelled
 from ferrule.model.failure import Stop
@@ -418,7 +418,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         return await resolve(stop_call(call, services, used_up))
     if call.state != "awaiting_approval" or is_input:
         call.enter("needs_input" if is_input else "awaiting_approval")
-    condition = Condition(
+    condition = CommitCondition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,

@@ -10,7 +10,7 @@ from jsonschema_rs import Validator
 
 from ferrule.contracts.executor import Run, Support
 from ferrule.contracts.hook import Hook
-from ferrule.contracts.policy import Program
+from ferrule.contracts.policy import PolicyProgram
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES, Phase
@@ -63,7 +63,7 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unready: Stop | None = None
     """Why it could not be run although it may be called: no executor, no set-up."""
     preflight: Callable[[dict[str, Any]], Any] | None = None
-    program: Program | None = None
+    program: PolicyProgram | None = None
     fixed: Ruling | None = None
     """The ruling that holds whatever the arguments are."""
     told_by_header: Ruling | None = None
@@ -101,7 +101,7 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             raise ReadTooEarly("schema of the arguments", "resolve_tool")
         return self.arguments
 
-    def require_program(self) -> Program:
+    def require_program(self) -> PolicyProgram:
         """What decides on its calls; the same."""
         if self.program is None:
             raise ReadTooEarly("policy program", "resolve_tool")

@@ -10,7 +10,7 @@ import logging
 
 from msgspec.structs import replace
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerError
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.journal import StoredEntry
@@ -123,7 +123,7 @@ async def surface_call(live: Live) -> None:
     states, phases, told = call.states, call.phases, (call.judgement, call.inputs.new_mutations)
     is_written = False
     try:
-        committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
+        committed = await services.store.commit(surfaced_row(call, services), CommitCondition(states=frozenset()))
         if committed.outcome == "written":
             is_written = True
             _go_on_after(call, committed.seq, "queued" if is_queued else "running", told)

@@ -15,7 +15,7 @@ from typing import Any
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
 from ferrule.infra.drivers import describe_failure
 from ferrule.infra.tasks import uncancelled
-from ferrule.model.client_requests import MISSING, flaw_in, undeclared
+from ferrule.model.client_requests import MISSING, find_flaw, list_undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
 from ferrule.runtime.pipeline.call import RUNNING, Call, Detached, Park
@@ -168,12 +168,12 @@ def _outcome(call: Call, services: Services, live: Live, runner: asyncio.Future[
 def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
     """Keep what a tool gave; one that waits for somebody parks the call, if there is somebody who could answer."""
     if type(output) is Waiting:
-        missing = undeclared(output.client_requests, call.options.client) if output.client_requests else None
+        missing = list_undeclared(output.client_requests, call.options.client) if output.client_requests else None
         if missing:
             words = ", ".join(missing)
             message = f"tool {call.prepared.tool_id!r} asks its caller for {words}, which that has not declared"
             return Stop("capability_gap", message, MISSING, native_error_ref=words)
-        flaw = flaw_in(output.client_requests)
+        flaw = find_flaw(output.client_requests)
         if flaw is not None:
             message = (
                 f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must mend it"

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import Waiting
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerError
-from ferrule.model.approval import ApprovalRequest, sealed
+from ferrule.model.approval import ApprovalRequest, seal_record
 from ferrule.model.decision import CLIENT_CHANNEL, Requirement
 from ferrule.model.journal import Entry
 from ferrule.model.news import progress_row
@@ -30,7 +30,7 @@ def waiting_request(call: Call, services: Services, waiting: Waiting) -> Approva
     if waiting.client_requests:
         requirement = Requirement(reply_channel=CLIENT_CHANNEL, is_reply_only=True)
     asked = question(call, services, "input", waiting.message, expires, requirement)
-    return sealed(services.sealing.secret, asked)
+    return seal_record(services.sealing.secret, asked)
 
 
 def question(
@@ -83,7 +83,7 @@ async def tell_waiting(call: Call, services: Services, request: ApprovalRequest,
     with it already, who then tells it first."""
     row = _row(call, services, request, call.notes[PROGRESSED])
     try:
-        await services.store.commit(row, Condition(states=frozenset({call.state}), seq=seq))
+        await services.store.commit(row, CommitCondition(states=frozenset({call.state}), seq=seq))
     except LedgerError as error:
         _log.warning("that %s waits could not be told: %s", call.invocation_id, error)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.errors import PolicyError
 from ferrule.infra.drivers import load_extra
 from ferrule.model.decision import Behavior
@@ -60,7 +60,7 @@ class CedarTable:
         tool = {"type": "Tool", "id": view.tool.tool_id}
         user = {"type": "User", "id": request.principal}
 
-        def hits(judged: Judged) -> tuple[CompiledRule, ...]:
+        def hits(judged: JudgedCall) -> tuple[CompiledRule, ...]:
             context = {**fixed, "arguments": _value(judged.arguments), "facts": _facts(view, judged)}
             asked = {
                 "principal": user,
@@ -175,7 +175,7 @@ def _context(view: ToolView, request: SurfaceRequest) -> dict[str, Any]:
     return {**{key: value for key, value in known.items() if value is not None}, "risk": view.risk, "tool": _tool(view)}
 
 
-def _facts(view: ToolView, judged: Judged) -> dict[str, bool]:
+def _facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
     """Facts as plain answers; what is not known for certain has the dangerous value (AT-49)."""
     facts = {name: getattr(judged.facts, name) is True for name in FLAGS}
     facts["is_destructive"] = is_possibly_destructive(judged.facts, view.tool.inferred_facts)

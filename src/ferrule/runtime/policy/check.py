@@ -13,7 +13,7 @@ from ferrule.errors import FerruleError
 from ferrule.infra.drivers import load_extra
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.outline import Library
-from ferrule.model.value import dotted
+from ferrule.model.value import format_path
 from ferrule.runtime.policy.cedar import CedarTable
 from ferrule.runtime.policy.load import SETTINGS_FILE, Home, homes, joined_groups, read_home, read_project
 from ferrule.runtime.policy.purpose import known_of, purposeless
@@ -89,7 +89,7 @@ def _located(name: str, read: Read, findings: Iterable[Finding]) -> Iterator[Dia
         yield Diagnostic(
             finding.rule,
             finding.severity,
-            dotted(finding.path),
+            format_path(finding.path),
             name,
             place.line,
             place.column,

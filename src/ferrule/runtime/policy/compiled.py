@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.runtime.policy.commands import CommandMatcher
@@ -26,7 +26,7 @@ class Check(NamedTuple):
     """One matcher that looks at the call."""
 
     key: str
-    test: Callable[[Judged], bool]
+    test: Callable[[JudgedCall], bool]
     about: Condition | Values | None
     """The part of the rule that it tests; None for facts."""
     kind: Kind | None = None
@@ -41,10 +41,10 @@ class CompiledRule(NamedTuple):
     """What remains to be seen; empty when it holds for every call."""
     is_naming: bool
     """True when it names the tool itself, without a wildcard (AT-123)."""
-    blocked: Callable[[Judged], str | None]
+    blocked: Callable[[JudgedCall], str | None]
     """The path that made it fit, where it is about paths."""
 
-    def fits(self, judged: Judged) -> bool:
+    def fits(self, judged: JudgedCall) -> bool:
         """True when the rule holds for a call."""
         for check in self.checks:  # noqa: SIM110  # a generator would cost more than the checks
             if not check.test(judged):
@@ -159,8 +159,8 @@ def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callabl
 
 def _values_test(
     kind: Kind, wanted: Values, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
-) -> Callable[[Judged], bool]:
-    def test(judged: Judged) -> bool:
+) -> Callable[[JudgedCall], bool]:
+    def test(judged: JudgedCall) -> bool:
         found = find_values(view, kind, wanted.fields, judged)
         if is_strict:
             return bool(found) and all(matches(each.value) for each in found)
@@ -169,7 +169,7 @@ def _values_test(
     return test
 
 
-def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: Judged) -> list[Found]:
+def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: JudgedCall) -> list[Found]:
     """Returns the values a rule is about. `file:` addresses are paths too."""
     found = view.fields.values(kind, judged.arguments, fields)
     if kind == "path" and not fields:
@@ -178,13 +178,13 @@ def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: Jud
     return found
 
 
-def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[Judged], str | None]:
+def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[JudgedCall], str | None]:
     wanted = rule.path
     if wanted is None:
         return lambda judged: None
     matcher = PathMatcher(wanted.patterns, base, is_strict=False)
 
-    def blocked(judged: Judged) -> str | None:
+    def blocked(judged: JudgedCall) -> str | None:
         found = find_values(view, "path", wanted.fields, judged)
         return next((matcher.shown(each.value) for each in found if matcher.fits(each.value)), None)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator, RegexOptions
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.value import is_number
 from ferrule.runtime.policy.records import Condition
 
@@ -46,7 +46,7 @@ NEGATIVE = frozenset({"not", "not_in"})
 """Conditions that a missing value may well fulfil."""
 
 
-def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[Judged], bool]:
+def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[JudgedCall], bool]:
     """A test of a call. `is_strict` for an allow."""
     path, holds = condition.path, OPERATORS[condition.operator](condition.operand)
     if condition.operator == "present":
@@ -54,7 +54,7 @@ def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[Judged
 
     only = path[0] if len(path) == 1 else None
 
-    def test(judged: Judged) -> bool:
+    def test(judged: JudgedCall) -> bool:
         arguments = judged.arguments
         value = arguments.get(only) if only is not None else None
         if value.__class__ in SCALARS:  # nearly always, and then there is nothing to walk through

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ferrule.contracts.policy import Classifier, Judged
+from ferrule.contracts.policy import Classifier, JudgedCall
 from ferrule.contracts.registry import late
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RuleSource, Ruling
@@ -115,7 +115,7 @@ class RuleEngine:
         """The rules of files that may concern a tool, in order."""
         return self._by_tool.find_rules((*view.names, *view.aliases))
 
-    def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: Judged) -> tuple[CompiledRule, ...]:
+    def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: JudgedCall) -> tuple[CompiledRule, ...]:
         """The Cedar policies that hold for a call; none where the engine is not Cedar."""
         table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
         return table(judged) if table is not None else ()
@@ -216,7 +216,9 @@ class Considered(NamedTuple):
     """What it did not match; `every matcher fits` when it did."""
 
 
-def explain_rules(engine: RuleEngine, entry: SurfaceEntry, request: SurfaceRequest, judged: Judged) -> list[Considered]:
+def explain_rules(
+    engine: RuleEngine, entry: SurfaceEntry, request: SurfaceRequest, judged: JudgedCall
+) -> list[Considered]:
     """Every rule of every source, in the order of the sources."""
     view = engine.view(entry)
     handed = (rule for file in engine.handed_over(request) for rule in file.rules)
@@ -226,7 +228,7 @@ def explain_rules(engine: RuleEngine, entry: SurfaceEntry, request: SurfaceReque
 
 
 def _considered(
-    rule: PolicyRule, engine: RuleEngine, view: ToolView, request: SurfaceRequest, judged: Judged
+    rule: PolicyRule, engine: RuleEngine, view: ToolView, request: SurfaceRequest, judged: JudgedCall
 ) -> Considered:
     miss = tool_miss(rule, view)
     if miss == "tool" and rule.decision == "allow" and any(fits(rule.tool, alias) for alias in view.aliases):

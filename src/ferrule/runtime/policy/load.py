@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.errors import PolicyError
 from ferrule.model.decision import DEFAULT_EXPIRY_SECONDS, RULE_SOURCES, RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
@@ -208,9 +208,9 @@ class _Refusal:
         self.fixed: Ruling | None = ruling
         self.denies_statically: Ruling | None = ruling
 
-    def decide(self, judged: Judged) -> Ruling:
+    def decide(self, judged: JudgedCall) -> Ruling:
         assert self.fixed is not None
         return self.fixed
 
-    def early_deny(self, judged: Judged) -> Ruling | None:
+    def early_deny(self, judged: JudgedCall) -> Ruling | None:
         return self.fixed

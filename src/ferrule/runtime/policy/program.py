@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import ClassifierNote, Ruling, Shadow
 from ferrule.runtime.policy.classifiers import Panel
 from ferrule.runtime.policy.commands import parsed_of
@@ -19,7 +19,7 @@ from ferrule.runtime.policy.indexing.index import ArgumentIndex
 from ferrule.runtime.policy.ruling import Frame, Heard, gate, ruling_of, suggestion
 from ferrule.runtime.policy.view import ToolView
 
-Table = Callable[[Judged], tuple[CompiledRule, ...]]
+Table = Callable[[JudgedCall], tuple[CompiledRule, ...]]
 """Rules kept elsewhere (Cedar): those that hold for a call."""
 Notes = tuple[ClassifierNote, ...]
 _KEPT = 256
@@ -50,7 +50,7 @@ class RuleProgram:
         self.denies_statically = self._static_deny()
         self.fixed = self._fixed()
 
-    def decide(self, judged: Judged) -> Ruling | Awaitable[Ruling]:
+    def decide(self, judged: JudgedCall) -> Ruling | Awaitable[Ruling]:
         """The ruling for one call."""
         if self.fixed is not None:
             return self.fixed
@@ -67,7 +67,7 @@ class RuleProgram:
         """The rules that look at each call."""
         return tuple(hit.rule.rule_id for hit in self._rules.perhaps.rules)
 
-    def early_deny(self, judged: Judged) -> Ruling | None:
+    def early_deny(self, judged: JudgedCall) -> Ruling | None:
         """The deny that rules and mode give this call by looking at its input alone."""
         if self.denies_statically is not None:
             return self.denies_statically
@@ -79,19 +79,19 @@ class RuleProgram:
             return self._ruled(judged, (*self._rules.always, *denying), ())
         return None
 
-    def ruled_with(self, judged: Judged, notes: Notes) -> Ruling:
+    def ruled_with(self, judged: JudgedCall, notes: Notes) -> Ruling:
         """The ruling, classifiers heard already: for a policy that is only watched."""
         return self.fixed or self._ruled(judged, self._hits(judged), notes)
 
-    async def _later(self, judged: Judged, hits: tuple[CompiledRule, ...], notes: Awaitable[Notes]) -> Ruling:
+    async def _later(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Awaitable[Notes]) -> Ruling:
         return self._ruled(judged, hits, await notes)
 
-    def _hits(self, judged: Judged) -> tuple[CompiledRule, ...]:
+    def _hits(self, judged: JudgedCall) -> tuple[CompiledRule, ...]:
         rules = self._rules
         hits = (*rules.always, *[rule for rule in rules.perhaps.find_rules(judged) if rule.fits(judged)])
         return hits if rules.table is None else (*hits, *rules.table(judged))
 
-    def _ruled(self, judged: Judged, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
+    def _ruled(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
         facts = judged.facts
         is_read_only = facts.is_read_only is True
         harmless = is_harmless(self._view.tool, facts)
@@ -105,7 +105,7 @@ class RuleProgram:
         ruling = self._with_details(ruling, judged, hits)
         return self._shadow.beside(ruling, judged) if self._shadow is not None else ruling
 
-    def _with_details(self, ruling: Ruling, judged: Judged, hits: tuple[CompiledRule, ...]) -> Ruling:
+    def _with_details(self, ruling: Ruling, judged: JudgedCall, hits: tuple[CompiledRule, ...]) -> Ruling:
         if ruling.behavior == "deny" and ruling.rule_refs:
             blocked = next((hit for hit in hits if hit.rule.rule_id == ruling.rule_refs[0] and hit.rule.path), None)
             return replace(ruling, blocked_path=blocked.blocked(judged)) if blocked is not None else ruling
@@ -113,7 +113,7 @@ class RuleProgram:
             return replace(ruling, suggested_updates=self._narrow_suggestion(judged))
         return ruling
 
-    def _narrow_suggestion(self, judged: Judged) -> tuple[dict[str, Any], ...]:
+    def _narrow_suggestion(self, judged: JudgedCall) -> tuple[dict[str, Any], ...]:
         """For a tool that runs commands: this command, not the tool. None when the line is not one plain command."""
         found = self._view.fields.values("command", judged.arguments)
         parsed = parsed_of(found[0].value) if len(found) == 1 else None
@@ -157,7 +157,7 @@ class ShadowProgram(NamedTuple):
     """None when the policy cannot be used."""
     problem: str = ""
 
-    def beside(self, ruling: Ruling, judged: Judged) -> Ruling:
+    def beside(self, ruling: Ruling, judged: JudgedCall) -> Ruling:
         """The ruling with what the shadow says, where it says something else."""
         return _noted(ruling, self._said(ruling, judged))
 
@@ -167,7 +167,7 @@ class ShadowProgram(NamedTuple):
             return _noted(ruling, self._refusal(self.problem))
         return _noted(ruling, self._shown(self.program.fixed)) if self.program.fixed is not None else None
 
-    def _said(self, ruling: Ruling, judged: Judged) -> Shadow:
+    def _said(self, ruling: Ruling, judged: JudgedCall) -> Shadow:
         if self.program is None:
             return self._refusal(self.problem)
         try:

@@ -6,7 +6,7 @@ something, and never more of them than that can be long. It does not know where 
 
 from __future__ import annotations
 
-from ferrule.contracts.payloads import Kept, PayloadWriter
+from ferrule.contracts.payloads import PayloadWriter, StoredPayload
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.runtime.redaction.matcher import REACH, Span
 from ferrule.runtime.redaction.patterns import BODY
@@ -139,7 +139,7 @@ class RedactingWriter:
             self._writer.write(self._stream.feed(bytes(self._held)))
             self._held.clear()
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         """Make it readable. Raises OSError."""
         self._writer.write(self._stream.feed(bytes(self._held)) + self._stream.finish())
         self._held.clear()

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.errors import SurfaceError
-from ferrule.model.effective import CALL, CALL_READ_ONLY, DENY, TOOL_ACCESS, Grants, Limits, access_of, strictest
+from ferrule.model.effective import CALL, CALL_READ_ONLY, DENY, TOOL_ACCESS, CallLimits, Grants, access_of, strictest
 from ferrule.model.hints import nearest
 from ferrule.model.surface import HoldReason, Standing, SurfaceRequest
 from ferrule.model.tool import Record, Tool
@@ -45,7 +45,7 @@ class Ceiling:
             f"the role {self.name!r} does not grant {tool.tool_id!r}; add it to the role's tools, or use another role"
         )
 
-    def limits(self, tool: Tool) -> Limits:
+    def limits(self, tool: Tool) -> CallLimits:
         """What the role says about the tool's use."""
         return strictest(grant.limits for grant in self.grants.of(tool.tool_id))
 
@@ -115,7 +115,7 @@ class Selection(msgspec.Struct):
 def candidates(view: CatalogView, request: SurfaceRequest) -> Selection:
     """The tools of the request's agent, or every tool of the catalog. Raises SurfaceError for an unknown agent."""
     if request.agent is None:
-        found = {one.tool.tool_id: _plain(view, request, one) for one in view.preferred()}
+        found = {one.tool.tool_id: _plain(view, request, one) for one in view.list_preferred()}
         return Selection(found, "every tool of the catalog")
     agent, manifest = view.record("agent", request.agent), view.record("manifest", request.agent)
     if agent is not None and manifest is not None:
@@ -202,7 +202,7 @@ def looked_up(view: CatalogView, request: SurfaceRequest, tool_ids: Iterable[str
     return found
 
 
-def _plain(view: CatalogView, request: SurfaceRequest, one: Listed) -> Candidate:
+def _plain(view: CatalogView, request: SurfaceRequest, one: CatalogEntry) -> Candidate:
     """A tool of the catalog as it is, in the version the request asks for."""
     tool = one.tool
     if tool.tool_id in request.pins:
@@ -213,7 +213,7 @@ def _plain(view: CatalogView, request: SurfaceRequest, one: Listed) -> Candidate
 
 
 def _pinned(
-    request: SurfaceRequest, versions: Sequence[Listed], preferred: Listed, *, is_named: bool = False
+    request: SurfaceRequest, versions: Sequence[CatalogEntry], preferred: CatalogEntry, *, is_named: bool = False
 ) -> Candidate:
     wanted = request.pins.get(preferred.tool.tool_id)
     chosen = preferred if wanted is None else next((one for one in versions if one.tool.version == wanted), None)

@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.errors import CatalogError
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.catalog import Catalog
@@ -24,38 +24,38 @@ class SealedCatalog:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._by_id: dict[str, tuple[Listed, ...]] = {}
-        self._preferred: tuple[Listed, ...] | None = None
+        self._by_id: dict[str, tuple[CatalogEntry, ...]] = {}
+        self._preferred: tuple[CatalogEntry, ...] | None = None
 
     @property
     def digest(self) -> str:
         """The catalog's."""
         return self.catalog.digest
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         """Every tool id once."""
         if self._preferred is None:
             catalog = self.catalog
-            found: dict[str, list[Listed]] = defaultdict(list)
+            found: dict[str, list[CatalogEntry]] = defaultdict(list)
             for number in range(len(catalog)):
                 tool = catalog.tool_at(number)
-                found[tool.tool_id].append(Listed(tool, catalog.digest_at(number)))
+                found[tool.tool_id].append(CatalogEntry(tool, catalog.digest_at(number)))
             self._preferred = tuple(_settled(versions)[0] for versions in found.values())
         return self._preferred
 
-    def versions(self, tool_id: str) -> Sequence[Listed]:
+    def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
         """The versions of one tool id, in the order of the catalog's index."""
         known = self._by_id.get(tool_id)
         if known is None:
             catalog = self.catalog
             known = _settled(
-                [Listed(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
+                [CatalogEntry(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
             )
             if known:  # what is asked for in vain is not kept: names come from callers
                 self._by_id[tool_id] = known
         return known
 
-    def named(self, name: str) -> Sequence[str]:
+    def find_ids(self, name: str) -> Sequence[str]:
         """The tool ids a name may mean."""
         found = {tool.tool_id for tool in self._found(name)}
         return sorted(found | {name} if self.catalog.tool(name) else found)
@@ -86,15 +86,15 @@ class EmptyCatalog:
 
     digest = hashlib.sha256(b"").hexdigest()
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         """None."""
         return ()
 
-    def versions(self, tool_id: str) -> Sequence[Listed]:
+    def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
         """None."""
         return ()
 
-    def named(self, name: str) -> Sequence[str]:
+    def find_ids(self, name: str) -> Sequence[str]:
         """None."""
         return ()
 
@@ -116,9 +116,9 @@ class JoinedCatalog:
 
     def __init__(self, under: CatalogView, tools: Iterable[Tool]) -> None:
         self._under = under
-        found: dict[str, list[Listed]] = defaultdict(list)
+        found: dict[str, list[CatalogEntry]] = defaultdict(list)
         for tool in tools:
-            found[tool.tool_id].append(Listed(tool, digest_of_tool(tool)))
+            found[tool.tool_id].append(CatalogEntry(tool, digest_of_tool(tool)))
         self._added = {tool_id: _settled(versions) for tool_id, versions in found.items()}
         self._names = _names_of(listed.tool for versions in self._added.values() for listed in versions)
         self._refuse_collisions()
@@ -126,21 +126,21 @@ class JoinedCatalog:
         self.digest = (
             hashlib.sha256("\n".join((under.digest, *digests)).encode()).hexdigest() if digests else under.digest
         )
-        self._preferred: tuple[Listed, ...] | None = None
+        self._preferred: tuple[CatalogEntry, ...] | None = None
 
-    def preferred(self) -> Sequence[Listed]:
+    def list_preferred(self) -> Sequence[CatalogEntry]:
         """The catalog's tools, then the added ones."""
         if self._preferred is None:
-            self._preferred = (*self._under.preferred(), *(versions[0] for versions in self._added.values()))
+            self._preferred = (*self._under.list_preferred(), *(versions[0] for versions in self._added.values()))
         return self._preferred
 
-    def versions(self, tool_id: str) -> Sequence[Listed]:
+    def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
         """The versions of one tool id."""
         return self._added.get(tool_id) or self._under.versions(tool_id)
 
-    def named(self, name: str) -> Sequence[str]:
+    def find_ids(self, name: str) -> Sequence[str]:
         """The tool ids a name may mean."""
-        return sorted({*self._names.get(name, ()), *self._under.named(name)})
+        return sorted({*self._names.get(name, ()), *self._under.find_ids(name)})
 
     def record(self, kind: str, record_id: str) -> Record | None:
         """The catalog's record."""
@@ -159,7 +159,7 @@ class JoinedCatalog:
             tool = versions[0].tool
             qualified = f"{tool.namespace}.{tool.name}"
             claimed = {listed.tool.version for listed in versions}
-            is_taken = self._under.versions(tool_id) or set(self._under.named(qualified)) - {tool_id}
+            is_taken = self._under.versions(tool_id) or set(self._under.find_ids(qualified)) - {tool_id}
             if is_taken or versions[0].is_contested or len(claimed) != len(versions) or len(self._names[qualified]) > 1:
                 raise CatalogError(
                     f"two tools are called {qualified!r} or have the id {tool_id!r}; rename the one made in this process,"
@@ -175,7 +175,7 @@ def _names_of(tools: Iterable[Tool]) -> dict[str, set[str]]:
     return names
 
 
-def _settled(versions: list[Listed]) -> tuple[Listed, ...]:
+def _settled(versions: list[CatalogEntry]) -> tuple[CatalogEntry, ...]:
     """The versions of one id with the preferred one first, marked when they are not all of one tool."""
     if len(versions) == 1:
         return (versions[0],)
@@ -202,7 +202,7 @@ class _Newest:
         return hash(self.version)
 
 
-def _preference(listed: Listed) -> tuple[bool, _Newest, str, str, str]:
+def _preference(listed: CatalogEntry) -> tuple[bool, _Newest, str, str, str]:
     """The order of a sealed catalog's index: available first, then newest first."""
     tool = listed.tool
     newest = _Newest(parse_version(tool.version) or _LOWEST)

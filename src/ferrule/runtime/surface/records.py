@@ -115,7 +115,7 @@ def _wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[Standi
 
 def _meant(view: CatalogView, ref: str) -> Sequence[str]:
     """An id, else the tools a name may mean."""
-    return (ref,) if view.versions(ref) else view.named(ref)
+    return (ref,) if view.versions(ref) else view.find_ids(ref)
 
 
 def _entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from ferrule.model.hints import nearest
-from ferrule.model.value import JsonValue, Path, dig, dotted
+from ferrule.model.value import JsonValue, Path, dig, format_path
 from ferrule.schema.mirrored_headers import mirrored
 from ferrule.schema.pointers import find_at, read_pointer
 from ferrule.schema.validation.ecma import pattern_defect
@@ -32,7 +32,7 @@ class SchemaDefect(NamedTuple):
 
     def sentence(self) -> str:
         """The defect with the keyword it is about, and the member that has it."""
-        where = f"`{dotted(self.path[-2:])}`" if self.path else "the schema"
+        where = f"`{format_path(self.path[-2:])}`" if self.path else "the schema"
         return f"{where} {self.message}"
 
 

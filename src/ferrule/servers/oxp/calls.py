@@ -18,7 +18,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import FerruleError, SurfaceError
 from ferrule.infra.tasks import resolve
-from ferrule.model.credentials import Handed
+from ferrule.model.credentials import CallSecrets
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.pipeline.arguments.complaints import Complaints
@@ -173,7 +173,7 @@ class Calling:
 
     async def _ready(
         self, caller: Caller, request: CallRequest, check_url: Callable[[str], str]
-    ) -> tuple[Item, Handed]:
+    ) -> tuple[Item, CallSecrets]:
         """The tool that is meant, and what the call brings for it. Raises BadRequest."""
         behalf = self._behalf(caller, request.context.user_id)
         shelf = await self.shelf(behalf)
@@ -221,7 +221,7 @@ class Calling:
         await shelf.base.call(f"{plain}@{version or 'latest'}", bytes(request.input))
 
     async def _called(
-        self, caller: Caller, item: Item, request: CallRequest, call_id: str, handed: Handed
+        self, caller: Caller, item: Item, request: CallRequest, call_id: str, handed: CallSecrets
     ) -> Result | Pending:
         options = CallOptions(
             idempotency_key=f"oxp {caller.identity.principal} {call_id}",

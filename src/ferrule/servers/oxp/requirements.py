@@ -13,7 +13,7 @@ from typing import Any
 from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
-from ferrule.model.credentials import NOTHING_HANDED, Handed, Requirements
+from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets, Requirements
 from ferrule.model.tool import Tool
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import requirements_of
@@ -22,12 +22,14 @@ from ferrule.servers.oxp.wire import BadRequest, CallContext
 _log = logging.getLogger("ferrule.oxp")
 
 
-async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_url: Callable[[str], str]) -> Handed:
+async def met(
+    app: App, tool: Tool, caller: Caller, context: CallContext, check_url: Callable[[str], str]
+) -> CallSecrets:
     """What the call brings for its tool, and nothing it did not ask for. `caller`: on whose behalf. `check_url`: where a state
     can be asked about. Raises BadRequest."""
     required = requirements_of(tool)
     if not required.is_anything:
-        return NOTHING_HANDED
+        return NO_CALL_SECRETS
     tokens = {one.id: one.token for one in context.authorization if one.token}
     secrets = {one.id: one.value for one in context.secrets if one.value}
     unbound = _unbound(app, tool, required)
@@ -51,7 +53,7 @@ async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_
             _told(tool, unauthorized, absent, is_anonymous="user_id" in missing), missing_requirements=missing
         )
     brought = {name: tokens[name] for name in required.authorization if name in tokens}
-    return Handed(brought | {name: secrets[name] for name in sorted(unbound)})
+    return CallSecrets(brought | {name: secrets[name] for name in sorted(unbound)})
 
 
 def asked_for(app: App, tool: Tool, written: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.contracts.dialect import Dialect
-from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.linkage import REFERRED_BY, linked
 from ferrule.definitions.content.native_fields import beyond
@@ -117,7 +117,8 @@ class NativeFormat:
         tools = linked([tool for tool, _ in found], records)
         places = (path for _, path in found)
         return Reading(
-            tuple(ReadTool(at_origin(tool), path) for tool, path in zip(tools, places, strict=True)), tuple(findings)
+            tuple(DocumentTool(at_origin(tool), path) for tool, path in zip(tools, places, strict=True)),
+            tuple(findings),
         )
 
     def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:

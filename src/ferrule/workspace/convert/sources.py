@@ -32,7 +32,7 @@ from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Report, Severity, summarise
 from ferrule.model.document import Document, Places, Source
 from ferrule.model.tool import Record, Tool, raw
-from ferrule.model.value import JsonValue, dotted
+from ferrule.model.value import JsonValue, format_path
 from ferrule.model.value import Path as ValuePath
 from ferrule.workspace.agent_tools import tools_of_agents
 from ferrule.workspace.convert import NAMES_FILE
@@ -247,7 +247,7 @@ def _unknown(source: Source, documents: list[Document]) -> list[Diagnostic]:
 
 def _errors_in(report: FileReport, path: ValuePath) -> list[Diagnostic]:
     """The errors of a definition that speak against converting it."""
-    prefix = dotted(path)
+    prefix = format_path(path)
     return [
         one
         for one in report.diagnostics

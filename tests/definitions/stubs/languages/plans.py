@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Plan, Project, Section, Service, ToolPlan
+from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import TypeTree
 from ferrule.definitions.stubs.identifiers import ACRONYMS
 from ferrule.definitions.stubs.placeholder import placeholder_of
@@ -62,7 +62,7 @@ def injected(*names: str) -> tuple[Injected, ...]:
     )
 
 
-def plan_of(*tools: ToolPlan, project: Project = PROJECT, **more: Any) -> Plan:
+def plan_of(*tools: ToolPlan, project: Project = PROJECT, **more: Any) -> StubPlan:
     """The plan of some tools."""
     given: dict[str, Any] = {"kind": "implementation", "project": project, "tools": tools}
-    return Plan(**given | more)
+    return StubPlan(**given | more)

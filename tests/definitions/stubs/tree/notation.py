@@ -16,13 +16,13 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
     TypeTree,
@@ -38,7 +38,7 @@ def shown(tree: TypeTree) -> list[str]:
 def declared(declaration: Declaration) -> str:
     """One declaration. A closed record ends with `.`, an open one with the type of what else it may have."""
     match declaration:
-        case Record():
+        case RecordType():
             ending = {"closed": ["."], "silent": [], "open": [f"*: {written(declaration.extra or Anything())}"]}
             parts = [*map(_member, declaration.members), *ending[declaration.openness]]
             return f"{declaration.name} {{{', '.join(parts)}}}"
@@ -61,7 +61,7 @@ def declared(declaration: Declaration) -> str:
             assert_never(other)
 
 
-def _member(member: Member) -> str:
+def _member(member: RecordMember) -> str:
     return f"{member.name}{'' if member.is_required else '?'}: {written(member.type)}"
 
 
@@ -77,7 +77,7 @@ def written(made: Type) -> str:
                 else f" {'' if lowest is None else lowest}..{'' if highest is None else highest}"
             )
             return f"integer{bounds}"
-        case Text(form):
+        case TextType(form):
             return f"string {form}".strip()
         case Constant(value):
             return _json(value)
@@ -90,7 +90,7 @@ def written(made: Type) -> str:
             return f"{{*: {written(value)}}}"
         case Nullable(inner):
             return f"{written(inner)} or null"
-        case Named(name):
+        case NamedType(name):
             return name
         case other:
             assert_never(other)
@@ -100,8 +100,8 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def root_record(tree: TypeTree) -> Record:
+def root_record(tree: TypeTree) -> RecordType:
     """The record that a tree begins with."""
     root = tree.declarations[0]
-    assert isinstance(root, Record)
+    assert isinstance(root, RecordType)
     return root

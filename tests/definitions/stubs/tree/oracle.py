@@ -17,12 +17,12 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Named,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
     TypeTree,
@@ -60,7 +60,7 @@ class Oracle:
                 return (lowest is None or lowest <= value) and (highest is None or value <= highest)
             case Number():
                 return type_of(value) == "number"
-            case Text():
+            case TextType():
                 return isinstance(value, str)
             case Constant(constant):
                 return bool(key_of(constant) == key_of(value))
@@ -72,7 +72,7 @@ class Oracle:
                 return isinstance(value, dict) and all(self.fits(each, inner) for each in value.values())
             case Nullable(inner):
                 return value is None or self.fits(value, inner)
-            case Named(name):
+            case NamedType(name):
                 return self._is_declared(value, self._declared[name])
             case other:
                 assert_never(other)
@@ -87,7 +87,7 @@ class Oracle:
 
     def _is_declared(self, value: Any, declaration: Declaration) -> bool:
         match declaration:
-            case Record():
+            case RecordType():
                 return self._is_record(value, declaration)
             case Enumeration():
                 return key_of(value) in {key_of(choice.value) for choice in declaration.choices}
@@ -98,7 +98,7 @@ class Oracle:
             case other:
                 assert_never(other)
 
-    def _is_record(self, value: Any, record: Record) -> bool:
+    def _is_record(self, value: Any, record: RecordType) -> bool:
         if not isinstance(value, dict):
             return False
         named = {member.name: member for member in record.members}

@@ -15,9 +15,9 @@ from ferrule.contracts.type_tree import (
     Alias,
     ListOf,
     MapOf,
-    Named,
+    NamedType,
     Nullable,
-    Record,
+    RecordType,
     TupleOf,
     Type,
     TypeTree,
@@ -42,7 +42,7 @@ def is_unsure(tree: TypeTree) -> bool:
 def types_in(declaration: Any) -> list[Type]:
     """The types that a declaration mentions, at any depth."""
     match declaration:
-        case Record():
+        case RecordType():
             found = [member.type for member in declaration.members]
             found += [] if declaration.extra is None else [declaration.extra]
         case Union():
@@ -70,13 +70,13 @@ def assert_whole(tree: TypeTree) -> None:
     assert all(_NAME.fullmatch(name) for name in declared)
     for declaration in tree.declarations:
         for each in types_in(declaration):
-            if isinstance(each, Named):
+            if isinstance(each, NamedType):
                 assert each.name in declared
             if isinstance(each, Nullable):
                 assert not isinstance(_seen_through(each.inner, declared), Nullable)
         if isinstance(declaration, Union):
             assert_apart(declaration, declared)
-        if isinstance(declaration, Record):
+        if isinstance(declaration, RecordType):
             names = [member.name for member in declaration.members]
             assert len(set(names)) == len(names)
             assert (declaration.openness == "closed") == (declaration.extra is None)
@@ -94,15 +94,15 @@ def assert_apart(union: Union, declared: dict[str, Any]) -> None:
         assert all(not variant.tags for variant in union.variants)
         return
     for variant in union.variants:
-        assert variant.tags and isinstance(variant.type, Named)
+        assert variant.tags and isinstance(variant.type, NamedType)
         record = declared[variant.type.name]
-        assert isinstance(record, Record)
+        assert isinstance(record, RecordType)
         assert any(member.name == union.tag and member.is_required for member in record.members)
 
 
 def _seen_through(made: Type, declared: dict[str, Any]) -> Type:
     for _ in range(10):
-        if not (isinstance(made, Named) and isinstance(declared[made.name], Alias)):
+        if not (isinstance(made, NamedType) and isinstance(declared[made.name], Alias)):
             return made
         made = declared[made.name].type
     return made

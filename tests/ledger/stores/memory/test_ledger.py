@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import CallsWanted, Condition, Ending
+from ferrule.contracts.store import CallsWanted, CommitCondition, EndingCount
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.stores.memory.ledger import MemoryLedger
 from ferrule.model.journal import Entry
@@ -17,7 +17,7 @@ MINUTE = 60_000_000
 def ledger_of(*entries: Entry) -> MemoryLedger:
     ledger = MemoryLedger(Ed25519PrivateKey.generate(), lambda: AT)
     for one in entries:
-        assert ledger.append(one, Condition()).outcome == "written"
+        assert ledger.append(one, CommitCondition()).outcome == "written"
     return ledger
 
 
@@ -72,23 +72,23 @@ def test_endings_are_counted_by_stretches_of_time() -> None:
         entry("a", at=AT), entry("b", at=AT + 1), entry("c", at=AT + 2, outcome="failed"), entry("d", at=AT + MINUTE)
     )
     assert ledger.endings(0, 99, MINUTE, "") == [
-        Ending(AT, "failed", 1), Ending(AT, "succeeded", 2), Ending(AT + MINUTE, "succeeded", 1),
+        EndingCount(AT, "failed", 1), EndingCount(AT, "succeeded", 2), EndingCount(AT + MINUTE, "succeeded", 1),
     ]  # fmt: skip
-    assert ledger.endings(2, 5, MINUTE, "") == [Ending(AT, "failed", 1), Ending(AT, "succeeded", 1)]
+    assert ledger.endings(2, 5, MINUTE, "") == [EndingCount(AT, "failed", 1), EndingCount(AT, "succeeded", 1)]
     assert (ledger.seq_at(AT + 2), ledger.seq_at(AT + MINUTE + 1)) == (4, 6)
 
 
 def test_a_row_that_everybody_must_hear_of_is_another_generation() -> None:
     ledger = ledger_of(entry("a"))
     before = ledger.generation
-    ledger.append(switch("demo.pay", "off"), Condition())
+    ledger.append(switch("demo.pay", "off"), CommitCondition())
     assert ledger.generation == before + 1
-    assert ledger.append(running("b", "here"), Condition(is_on=True)).outcome == "switched_off"
+    assert ledger.append(running("b", "here"), CommitCondition(is_on=True)).outcome == "switched_off"
 
 
 def test_an_entry_that_cannot_be_stored_leaves_the_ledger_as_it_was() -> None:
     ledger = ledger_of(entry("a"))
     tail = ledger.tail
     with pytest.raises(LedgerUnavailable, match="cannot be stored"):
-        ledger.append(entry("b", at=2**70), Condition())
+        ledger.append(entry("b", at=2**70), CommitCondition())
     assert ledger.tail == tail and len(ledger.rows) == 2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ferrule.model.approval import Answer, ApprovalRequest, sealed
+from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.runtime.approval.check import Satisfied, Unsatisfied, binding_for, is_satisfied, unsatisfied
 from tests.runtime.approval.requests import HOUR, INPUT, KEY, START, answer, request
@@ -142,8 +142,8 @@ def test_no_answer_works_for_another_invocation(one: str, other: str) -> None:
 @given(st.binary(min_size=1, max_size=40).filter(lambda other: other != KEY))
 def test_no_other_key_seals_an_answer_or_a_request(other: bytes) -> None:
     asked = request()
-    assert flaw(judged(asked, [sealed(other, answer(asked))])) == "unsealed_answer"
-    assert flaw(judged(sealed(other, asked), [answer(asked)])) == "unsealed_request"
+    assert flaw(judged(asked, [seal_record(other, answer(asked))])) == "unsealed_answer"
+    assert flaw(judged(seal_record(other, asked), [answer(asked)])) == "unsealed_request"
 
 
 def test_the_other_purposes_of_a_request_open_nothing() -> None:

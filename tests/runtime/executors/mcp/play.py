@@ -13,7 +13,7 @@ from ferrule.app.network import Network
 from ferrule.app.surroundings import surroundings_of
 from ferrule.infra.lockfile.tools import is_wanted, tool_of
 from ferrule.model.result import Result
-from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.mcp.executor import McpExecutor, Seen, look_at
 from ferrule.runtime.executors.mcp.upstream import upstream_of
 from ferrule.settings import NetworkSettings, Settings
@@ -24,16 +24,16 @@ ALLOW = 'mode = "trusted"\n'
 BOUND = 60.0
 
 
-def program(notes: Path, name: str = "official", *words: str, **env: str) -> McpServer:
+def program(notes: Path, name: str = "official", *words: str, **env: str) -> McpServerSettings:
     """One of the servers of this folder, as a program."""
-    return McpServer(command=tuple(command(name, *(words or ("stdio",)))), env={"NOTES": str(notes), **env})
+    return McpServerSettings(command=tuple(command(name, *(words or ("stdio",)))), env={"NOTES": str(notes), **env})
 
 
-def settings_of(server: McpServer, **options: Any) -> Settings:
+def settings_of(server: McpServerSettings, **options: Any) -> Settings:
     return Settings(network=NetworkSettings(allow=("127.0.0.1",)), mcp=McpUpstreams(servers={"far": server}, **options))
 
 
-async def seen(server: McpServer, environment: Mapping[str, str] | None = None) -> Seen:
+async def seen(server: McpServerSettings, environment: Mapping[str, str] | None = None) -> Seen:
     """What the server says at this moment."""
     settings = settings_of(server)
     client = Network(settings, {}, Path("/")).client()
@@ -51,12 +51,12 @@ _known: dict[object, Seen] = {}
 """What servers say, by what they are: starting one of the large ones takes a second or two."""
 
 
-def _kind(server: McpServer) -> object:
+def _kind(server: McpServerSettings) -> object:
     return server.command or server.url, server.env.get("SET")
 
 
 @asynccontextmanager
-async def far_app(server: McpServer, *, environment: Mapping[str, str] | None = None, accepted: Seen | None = None,
+async def far_app(server: McpServerSettings, *, environment: Mapping[str, str] | None = None, accepted: Seen | None = None,
                   **options: Any) -> AsyncIterator[App]:  # fmt: skip
     """An app with every tool of the server `far`, as it is now (or was `accepted`)."""
     now = accepted or _known.get(_kind(server)) or await seen(server, environment)
@@ -91,7 +91,7 @@ async def refs_of(app: App, result: Result) -> list[dict[str, Any]]:
     return [ref for row in rows for ref in row.segment().notes.get("native_refs", ())]
 
 
-def odd(notes: Path, **env: str) -> McpServer:
+def odd(notes: Path, **env: str) -> McpServerSettings:
     """The quickest of the servers."""
     return program(notes, "odd", "2025-11-25", **env)
 

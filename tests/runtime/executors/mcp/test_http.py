@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.model.result import Result
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
 from tests.runtime.executors.mcp.http_tools import LOCAL, called, definition
@@ -87,7 +87,7 @@ def test_a_redirect_to_another_server_is_not_followed(official: HttpServer) -> N
 
 def test_a_token_is_shown_and_other_tokens_have_other_sessions(official: HttpServer) -> None:
     async def story() -> None:
-        server = McpServer(
+        server = McpServerSettings(
             url=official.url("/private/mcp"), credentials={"scheme": "bearer-token", "source": "env", "name": "TOKEN"}
         )
         async with far_app(server, environment={"TOKEN": "let-me-in"}) as app:
@@ -103,9 +103,11 @@ def test_a_token_is_shown_and_other_tokens_have_other_sessions(official: HttpSer
 
 def test_an_answer_over_the_limit_is_refused_and_the_next_one_comes(official: HttpServer) -> None:
     async def story() -> None:
-        server = McpServer(url=official.url())
+        server = McpServerSettings(url=official.url())
         for revision in ("", "2025-11-25"):
-            async with far_app(McpServer(url=server.url, protocol_version=revision), max_response_bytes=500_000) as app:
+            async with far_app(
+                McpServerSettings(url=server.url, protocol_version=revision), max_response_bytes=500_000
+            ) as app:
                 result = await ended(app, "big", {})
                 assert result.error is not None
                 assert result.error.error_class == "result_too_large"
@@ -127,7 +129,7 @@ def test_an_older_server_that_writes_json_as_text_is_understood(tmp_path: Path, 
 def test_fastmcp_over_http(tmp_path: Path) -> None:
     async def story() -> None:
         with http_server("fast", tmp_path) as server:
-            async with far_app(McpServer(url=server.url())) as app:
+            async with far_app(McpServerSettings(url=server.url())) as app:
                 result = await ended(app, "add", {"one": 20, "other": 22})
                 assert result.structured_content == {"result": 42}
 

@@ -11,7 +11,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import InboxError
 from ferrule.model.approval import Identity
 from ferrule.model.result import Pending, Result
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.executors.mcp.results import State, output_of, question_of, responses_of
 from tests.runtime.executors.mcp.play import far_app, play, program
 from tests.runtime.executors.mcp.servers import HttpServer, Notes
@@ -26,7 +26,7 @@ def test_a_question_parks_the_call_and_its_answer_goes_back_once(
     async def story() -> None:
         notes = Notes(tmp_path) if way == "program" else official.notes
         asked, paid = notes.count("asked"), notes.count("paid")
-        server = program(tmp_path) if way == "program" else McpServer(url=official.url())
+        server = program(tmp_path) if way == "program" else McpServerSettings(url=official.url())
         async with far_app(server) as app:
             waiting = await app.surface().call("ask", {"amount": 42})
             assert isinstance(waiting, Pending), waiting

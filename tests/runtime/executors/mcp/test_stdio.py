@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from tests.runtime.executors.mcp.play import ended, far_app, odd, play, program, refs_of, seen, value_of
 from tests.runtime.executors.mcp.servers import command, is_gone
 
@@ -125,7 +125,7 @@ def test_an_answer_that_is_no_result_is_a_failure(tmp_path: Path) -> None:
 def test_a_program_that_is_no_server(tmp_path: Path, words: tuple[str, ...], error_class: str, said: str) -> None:
     async def story() -> None:
         now = await seen(odd(tmp_path))
-        async with far_app(McpServer(command=words), accepted=now, connect_seconds=0.5) as app:
+        async with far_app(McpServerSettings(command=words), accepted=now, connect_seconds=0.5) as app:
             result = await ended(app, "echo")
             assert result.error is not None
             assert result.error.error_class == error_class
@@ -145,7 +145,9 @@ def test_a_program_of_fastmcp(tmp_path: Path) -> None:
 def test_a_command_is_started_below_the_workspace_only(tmp_path: Path) -> None:
     async def story() -> None:
         now = await seen(odd(tmp_path))
-        server = McpServer(command=tuple(command("official", "stdio")), cwd="../..", env={"NOTES": str(tmp_path)})
+        server = McpServerSettings(
+            command=tuple(command("official", "stdio")), cwd="../..", env={"NOTES": str(tmp_path)}
+        )
         async with far_app(server, accepted=now) as app:
             result = await ended(app, "echo")
             assert result.error is not None

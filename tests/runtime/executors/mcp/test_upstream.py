@@ -11,7 +11,7 @@ import pytest
 from ferrule.app.app import App
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.model.result import Result
-from ferrule.model.upstreams import McpServer
+from ferrule.model.upstreams import McpServerSettings
 from tests.runtime.executors.mcp.play import ended, far_app, play, program, seen
 from tests.runtime.executors.mcp.servers import http_server
 
@@ -45,7 +45,7 @@ def test_a_server_that_tells_of_a_change_is_looked_at_again(tmp_path: Path) -> N
 def test_changes_are_heard_of_over_http(tmp_path: Path, revision: str) -> None:
     async def story() -> None:
         with http_server("official", tmp_path) as server:
-            async with far_app(McpServer(url=server.url(), protocol_version=revision)) as app:
+            async with far_app(McpServerSettings(url=server.url(), protocol_version=revision)) as app:
                 assert (await ended(app, "echo")).status == "succeeded"
                 assert (await ended(app, "change")).status == "succeeded"
                 refused = await becomes_refused(app, "echo")

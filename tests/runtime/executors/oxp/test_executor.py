@@ -11,7 +11,7 @@ import pytest
 from ferrule.app.doctor.doctor import Doctor
 from ferrule.contracts.executor import Context
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.model.credentials import Handed
+from ferrule.model.credentials import CallSecrets
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import CallOptions
 from tests.driven import driven
@@ -134,7 +134,7 @@ async def test_what_a_tool_requires_goes_with_the_call_and_nothing_else() -> Non
         environment = {"POST": "post-0123456789"}
         async with using(remote.url, NEEDY, secrets=BOUND, environment=environment) as app:
             surface = app.surface(principal="ada", brings_credentials=True)
-            options = CallOptions(handed=Handed(google="tok-0123456789", other="unasked-0123456789"))
+            options = CallOptions(handed=CallSecrets(google="tok-0123456789", other="unasked-0123456789"))
             found = await surface.call(NAME, {"text": "hi"}, options=options)
     assert server.calls[0]["context"] == {
         "authorization": [{"id": "google", "token": "tok-0123456789"}],
@@ -195,7 +195,7 @@ async def test_a_probe_tells_of_an_authorization_that_a_call_would_miss() -> Non
         async with using(
             remote.url, NEEDY, secrets=BOUND, environment={"POST": "p" * 8}, oauth={"google": google}
         ) as app:
-            (one,) = await Doctor(app, principal="ada", seconds=5.0).examine(app.catalog.preferred())
+            (one,) = await Doctor(app, principal="ada", seconds=5.0).examine(app.catalog.list_preferred())
     assert (one.health, one.code) == ("broken", "authorization_required")
     assert "ferrule connect google" in one.told
     assert server.calls == []

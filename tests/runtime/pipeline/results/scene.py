@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ferrule.contracts.payloads import Kept, PayloadStore
+from ferrule.contracts.payloads import PayloadStore, StoredPayload
 from ferrule.contracts.redactor import Redactor
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.model.persistence import STRATEGIES, RedactionSettings, ResultSettings
@@ -35,7 +35,7 @@ class Kitchen(Scene):
     payloads: Any
     clock: FakeClock
 
-    async def stored(self, result: Result) -> tuple[Kept, bytes]:
+    async def stored(self, result: Result) -> tuple[StoredPayload, bytes]:
         """What the result's whole output is kept as."""
         assert result.native_output_ref is not None
         kept = await self.payloads.describe(result.native_output_ref)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
-from ferrule.contracts.payloads import PayloadGone, PayloadOwner, kept_block
+from ferrule.contracts.payloads import PayloadGone, PayloadOwner, payload_block
 from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.results.payload_access import payloads_of
@@ -202,7 +202,7 @@ async def test_what_a_tool_wrote_to_the_store_itself_is_on_record() -> None:
             owner = PayloadOwner(on.executor.ran[-1].invocation_id, "ada", "default")
             writer = on.payloads.begin(owner, media_type="text/csv")
             writer.write(b"a,b")
-            return Output(content=(kept_block(writer.close()),))
+            return Output(content=(payload_block(writer.close()),))
 
         on.executor._default = run
         result = await on.call()

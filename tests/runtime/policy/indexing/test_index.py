@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import Behavior, Ruling
 from ferrule.runtime.policy.classifiers import Panel
 from ferrule.runtime.policy.commands import words_of
@@ -314,7 +314,7 @@ def compiled(written: list[PolicyRule]) -> tuple[CompiledRule, ...]:
     return tuple(compile_rule(rule, VIEW, BASE) for rule in grown)
 
 
-def outcome(ask: Callable[[Judged], Any], judged: Judged) -> Any:
+def outcome(ask: Callable[[JudgedCall], Any], judged: JudgedCall) -> Any:
     """The answer; or the name of the failure."""
     try:
         return ask(judged)
@@ -337,7 +337,7 @@ def test_rulings_and_failures_are_the_same_with_and_without_an_index(
     rules = compiled(written)
     index, indexed, scanned = ArgumentIndex(rules, VIEW, BASE, few=0), program(rules, 0), program(rules, len(rules))
     for call in calls:
-        judged = Judged(grow(call), TOOL.facts, 0)
+        judged = JudgedCall(grow(call), TOOL.facts, 0)
         fitting = outcome(lambda judged: [rule for rule in rules if rule.fits(judged)], judged)
         assert (
             outcome(lambda judged: [rule for rule in index.find_rules(judged) if rule.fits(judged)], judged) == fitting
@@ -431,7 +431,7 @@ def test_a_rule_that_would_fail_before_it_misses_still_fails() -> None:
     """The engine of regular expressions takes no half of a surrogate pair; the index must not hide that."""
     made = index_of(*({"b": {"matches": "x.*"}, "a": number} for number in range(50)))
     assert candidates(made, a=7, b="xé") == [7]
-    judged = Judged({"a": -1, "b": "x\ud800"}, TOOL.facts, 0)
+    judged = JudgedCall({"a": -1, "b": "x\ud800"}, TOOL.facts, 0)
     assert len(made.find_rules(judged)) == 50
     with pytest.raises(UnicodeEncodeError):
         made.find_rules(judged)[0].fits(judged)
@@ -441,7 +441,7 @@ def test_a_comparison_that_exceeds_the_stack_is_not_hidden_by_a_later_miss() -> 
     deep = Deep.LISTS.grow()
     rules = [{"when": (Condition(("b",), "equals", deep), Condition(("a",), "equals", n))} for n in range(50)]
     made = index_from(rules)
-    judged = Judged({"a": -1, "b": [Deep.LISTS.grow()]}, TOOL.facts, 0)
+    judged = JudgedCall({"a": -1, "b": [Deep.LISTS.grow()]}, TOOL.facts, 0)
     with pytest.raises(RecursionError):
         [rule for rule in made.find_rules(judged) if rule.fits(judged)]
 
@@ -463,7 +463,7 @@ def test_a_regular_expression_is_found_by_what_all_its_texts_begin_with(pattern:
 
 def test_few_rules_are_not_looked_up() -> None:
     made = index_of({"a": 1}, {"a": 2}, {"a": 3})
-    assert made.find_rules(Judged({}, TOOL.facts, 0)) is made.rules
+    assert made.find_rules(JudgedCall({}, TOOL.facts, 0)) is made.rules
 
 
 def test_callers_that_the_same_rules_concern_share_an_index() -> None:
@@ -475,7 +475,7 @@ def test_callers_that_the_same_rules_concern_share_an_index() -> None:
     with patch("ferrule.runtime.policy.engine.compile_rule", compile_counted):
         programs = [engine.program(called, caller(principal=name)) for name in ("ada", "bob", "eve")]
     assert compile_counted.call_count == 20 + 21
-    judged = Judged({"a": 1}, TOOL.facts, 0)
+    judged = JudgedCall({"a": 1}, TOOL.facts, 0)
     assert [program.early_deny(judged).rule_refs for program in programs] == [("r1",), ("r1",), ("r1", "eve")]  # type: ignore[union-attr]  # each denies
 
 
@@ -489,10 +489,10 @@ def test_a_ruling_of_many_rules_is_that_of_the_rule_that_fits() -> None:
     many = tuple(written(rule_id=f"r{number}", when=(Condition(("a",), "equals", number),)) for number in range(500))
     file = PolicyFile(source="policy_settings", name="p.toml", digest="d", rules=many)
     program = engine_of(PolicySet(files=(file,), root=ROOT)).program(entry(TOOL), caller())
-    ruling = program.decide(Judged({"a": 321}, TOOL.facts, 0))
+    ruling = program.decide(JudgedCall({"a": 321}, TOOL.facts, 0))
     assert isinstance(ruling, Ruling)
     assert (ruling.behavior, ruling.rule_refs) == ("deny", ("r321",))
-    assert program.early_deny(Judged({"a": 321}, TOOL.facts, 0)) == ruling
+    assert program.early_deny(JudgedCall({"a": 321}, TOOL.facts, 0)) == ruling
     assert len(program.looking) == 500
 
 
@@ -521,7 +521,7 @@ def index_from(matchers: list[dict[str, Any]]) -> ArgumentIndex:
 
 
 def candidates(made: ArgumentIndex, **call: Any) -> list[int]:
-    found = made.find_rules(Judged(call, TOOL.facts, 0))
+    found = made.find_rules(JudgedCall(call, TOOL.facts, 0))
     numbers = {id(rule): number for number, rule in enumerate(made.rules)}
     return [numbers[id(rule)] for rule in found]
 

@@ -118,10 +118,10 @@ async def test_a_switched_off_tool_is_news_of_the_tools_alone(tmp_path: Path) ->
     ):
         await tools.next(), await prompts.next()
         app = client.server.app
-        spare_id = next(listed.tool.tool_id for listed in app.catalog.preferred() if listed.tool.name == "spare")
+        spare_id = next(listed.tool.tool_id for listed in app.catalog.list_preferred() if listed.tool.name == "spare")
         await app.disable(spare_id, by="test")
         assert (await tools.next())["method"] == "notifications/tools/list_changed"
-        hello_id = next(listed.tool.tool_id for listed in app.catalog.preferred() if listed.tool.name == "hello")
+        hello_id = next(listed.tool.tool_id for listed in app.catalog.list_preferred() if listed.tool.name == "hello")
         await app.disable(hello_id, by="test")
         assert (await prompts.next())["method"] == "notifications/prompts/list_changed"
         assert tools.back.messages.empty()

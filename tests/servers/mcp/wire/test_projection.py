@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from ferrule.infra.lockfile.tools import tool_of
-from ferrule.model.tool import SafetyFacts, Tool, inferred, raw
-from ferrule.model.upstreams import McpServer
+from ferrule.model.tool import SafetyFacts, Tool, infer_facts, raw
+from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
 from ferrule.servers.mcp.wire.projection import output_schema, projected, wraps_output
 from tests.servers.mcp.talking import REVISIONS
@@ -64,11 +64,11 @@ def test_members_that_a_revision_does_not_have_are_left_out() -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_only_declared_facts_are_hints(revision: str) -> None:
     """MCP-134: what was inferred from nothing is not told."""
-    facts, unstated = inferred({"is_read_only": True})
+    facts, unstated = infer_facts({"is_read_only": True})
     assert shown(tool(facts=facts, inferred_facts=unstated), revision)["annotations"] == {"readOnlyHint": True}
-    facts, unstated = inferred({})
+    facts, unstated = infer_facts({})
     assert "annotations" not in shown(tool(facts=facts, inferred_facts=unstated), revision)
-    facts, unstated = inferred({"is_destructive": "classifier:shell", "is_open_world": False})
+    facts, unstated = infer_facts({"is_destructive": "classifier:shell", "is_open_world": False})
     hints = shown(tool(facts=facts, inferred_facts=unstated, payload=raw({"idempotent": True})), revision)[
         "annotations"
     ]
@@ -185,7 +185,7 @@ def test_an_upstream_speaks_in_its_own_words_and_is_marked() -> None:
         "_meta": {"acme/rank": 3},
         "acme": {"kept": True},
     }
-    one = tool_of("acme", McpServer(url="https://acme.example/mcp"), definition)
+    one = tool_of("acme", McpServerSettings(url="https://acme.example/mcp"), definition)
     modern = shown(one, MODERN)
     assert modern["annotations"] == definition["annotations"]
     assert modern["_meta"]["acme/rank"] == 3
@@ -194,7 +194,7 @@ def test_an_upstream_speaks_in_its_own_words_and_is_marked() -> None:
     assert modern["acme"] == {"kept": True}
     assert "execution" not in modern and "$schema" not in modern["inputSchema"]
     assert shown(one, S3).keys() == {"name", "description", "inputSchema", "annotations"}
-    nameless = tool_of("acme", McpServer(url="https://acme.example/mcp"), {"name": "x", "inputSchema": {}})
+    nameless = tool_of("acme", McpServerSettings(url="https://acme.example/mcp"), {"name": "x", "inputSchema": {}})
     assert shown(nameless, MODERN)["description"]  # the suite, and models, want one
 
 

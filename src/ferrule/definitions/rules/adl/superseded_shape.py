@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path, dotted
+from ferrule.model.value import Path, format_path
 
 MOVED_ROOTS: dict[Path, str] = {
     ("spec", "sandbox"): "move it to `spec.development.sandbox`",
@@ -50,4 +50,4 @@ class SupersededShape:
                     yield self._finding((*AI, key), _MOVED_IN_AI[key])
 
     def _finding(self, path: Path, hint: str) -> Finding:
-        return Finding(self.code, path, f"`{dotted(path)}` is a superseded shape", hint=hint, on_key=True)
+        return Finding(self.code, path, f"`{format_path(path)}` is a superseded shape", hint=hint, on_key=True)

@@ -78,7 +78,7 @@ def same_version(manuscript: Manuscript) -> Iterator[Fix]:
 
 def _reworded(manuscript: Manuscript, path: Path, word: str) -> Edit | None:
     node = manuscript.node(path)
-    return None if node is None else manuscript.reworded(node.span, word)
+    return None if node is None else manuscript.reword(node.span, word)
 
 
 def _holder(value: Any, path: Path) -> Any:

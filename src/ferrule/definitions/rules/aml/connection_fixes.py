@@ -53,9 +53,9 @@ def _new_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Ed
     members = ["scheme: service-account", *(f'{key}: "{value}"' for key, value in fields.items())]
     whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
     if not manuscript.is_block_key(node.opener):
-        return (manuscript.replaced(whole, f"credentials: {{{', '.join(members)}}}"),)
+        return (manuscript.replace(whole, f"credentials: {{{', '.join(members)}}}"),)
     indent = manuscript.newline + " " * (node.opener.column - 1 + manuscript.step)
-    return (manuscript.replaced(whole, indent.join(["credentials:", *members])),)
+    return (manuscript.replace(whole, indent.join(["credentials:", *members])),)
 
 
 def _into_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:

@@ -55,8 +55,8 @@ def unquoted_version(manuscript: Manuscript) -> Iterator[Fix]:
     path = ("spec_version",)
     node = manuscript.node(path)
     if node is not None and is_number(manuscript.value["spec_version"]):
-        written = manuscript.written(node.span)
-        yield Fix("AML-8", (path,), (manuscript.replaced(node.span, f'"{written}"'),), _set(path, written))
+        written = manuscript.text_of(node.span)
+        yield Fix("AML-8", (path,), (manuscript.replace(node.span, f'"{written}"'),), _set(path, written))
 
 
 def unquoted_null(manuscript: Manuscript) -> Iterator[Fix]:
@@ -84,9 +84,9 @@ def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
     edits: list[Edit] = []
     for place in places:
         node = manuscript.node(place)
-        if node is None or manuscript.written(node.span) != "null":
+        if node is None or manuscript.text_of(node.span) != "null":
             return
-        edits.append(manuscript.replaced(node.span, '"null"'))
+        edits.append(manuscript.replace(node.span, '"null"'))
 
     def change(value: dict[str, Any]) -> None:
         for place in places:
@@ -134,7 +134,7 @@ def lowercase_method(manuscript: Manuscript) -> Iterator[Fix]:
 def _reworded(manuscript: Manuscript, rule: str, path: Path, word: str) -> Iterator[Fix]:
     node = manuscript.node(path)
     if node is not None:
-        yield Fix(rule, (path,), (manuscript.reworded(node.span, word),), _set(path, word))
+        yield Fix(rule, (path,), (manuscript.reword(node.span, word),), _set(path, word))
 
 
 def _set(path: Path, word: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ferrule.definitions.rules.aml.agent_fields import is_tool_definition
 from ferrule.definitions.rules.aml.misnamed_definition import stem_of
-from ferrule.model.effective import Grants, Reference, references
+from ferrule.model.effective import Grants, RefEntry, references
 from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline, newest
 from ferrule.model.value import is_blank
@@ -111,7 +111,7 @@ class LinkedAgent:
         name = self.value.get("role")
         return name if isinstance(name, str) and not is_blank(name) else None
 
-    def tool_references(self) -> list[Reference]:
+    def tool_references(self) -> list[RefEntry]:
         """Its readable tool references; definitions put among them are left out."""
         return [entry for entry in references(self.value, "tools").entries if not is_tool_definition(entry.entry)]
 

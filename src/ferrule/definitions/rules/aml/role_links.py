@@ -8,7 +8,7 @@ from ferrule.definitions.rules.aml.links import Links
 from ferrule.definitions.rules.aml.tool_references import DraftTool, ForbiddenAccess
 from ferrule.definitions.rules.aml.weak_role import WeakRole
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.effective import CALL, TOOL_ACCESS, Reference, access_of, references
+from ferrule.model.effective import CALL, TOOL_ACCESS, RefEntry, access_of, references
 from ferrule.model.outline import RoleOutline, ToolOutline
 
 _BROKEN_GRANT = "AML-95"
@@ -23,7 +23,7 @@ def grant_findings(links: Links, role: RoleOutline) -> Iterator[Finding]:
             yield finding
 
 
-def _grant_finding(links: Links, role: RoleOutline, grant: Reference) -> Finding | None:
+def _grant_finding(links: Links, role: RoleOutline, grant: RefEntry) -> Finding | None:
     path, name = (*grant.path, "ref"), grant.ref
     tool = links.tool(name)
     if tool is None:
@@ -44,7 +44,7 @@ def _grant_finding(links: Links, role: RoleOutline, grant: Reference) -> Finding
     return None
 
 
-def _is_unguarded(grant: Reference, tool: ToolOutline) -> bool:
+def _is_unguarded(grant: RefEntry, tool: ToolOutline) -> bool:
     if tool.type != "action" or access_of((grant,), TOOL_ACCESS) != CALL or tool.approval_required:
         return False
     approval = grant.limits.approval_required

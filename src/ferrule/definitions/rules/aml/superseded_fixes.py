@@ -39,15 +39,15 @@ def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]
     lines = manuscript.lines_of(node)
     if lines is None or node.opener.column != 1:
         return
-    block = manuscript.taken(lines)
-    block = new + block[len(manuscript.written(node.opener)) :]
+    block = manuscript.text_of_lines(lines)
+    block = new + block[len(manuscript.text_of(node.opener)) :]
     if "interface" not in manuscript.value:
-        text = f"interface:{manuscript.newline}{manuscript.indented(block, manuscript.step)}"
+        text = f"interface:{manuscript.newline}{manuscript.indent(block, manuscript.step)}"
         edits: tuple[Edit, ...] | None = (Edit(manuscript.offset(lines.start), manuscript.offset(lines.end), text),)
     else:
         edits = _joined(manuscript, block, new) if isinstance(interface, dict) and new not in interface else None
         if edits is not None:
-            edits = (*edits, manuscript.removed(lines))
+            edits = (*edits, manuscript.remove_lines(lines))
     if edits is None:
         return
 
@@ -67,7 +67,7 @@ def _joined(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | 
     if around is None or not manuscript.is_block_key(child.opener) or child.opener.line == interface.opener.line:
         return None
     at = manuscript.offset(child.opener.line if new == "input" else around.end)
-    return (Edit(at, at, manuscript.indented(block, child.opener.column - 1)),)
+    return (Edit(at, at, manuscript.indent(block, child.opener.column - 1)),)
 
 
 def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
@@ -79,7 +79,7 @@ def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
         return
     if auth.get("scheme") not in SCHEMES or (auth["scheme"] == "oauth2" and not _has_broker(auth)):
         return
-    edits: tuple[Edit, ...] = (manuscript.reworded(node.opener, "credentials"),)
+    edits: tuple[Edit, ...] = (manuscript.reword(node.opener, "credentials"),)
     fields: dict[str, str] | None = {}
     if "token_source" in auth:
         fields = _unsaid_fields(auth)
@@ -131,7 +131,7 @@ def _split_source(manuscript: Manuscript, path: Path, fields: dict[str, str] | N
         return None
     between = between_members(manuscript, node.opener)
     whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
-    return manuscript.replaced(whole, between.join(f'{key}: "{value}"' for key, value in fields.items()))
+    return manuscript.replace(whole, between.join(f'{key}: "{value}"' for key, value in fields.items()))
 
 
 def _name_source(credentials: dict[str, Any], fields: dict[str, str]) -> None:
@@ -172,7 +172,7 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
         value["transport"]["function_id"] = value["transport"].pop("function_arn")
         value["transport"]["provider"] = "aws"
 
-    yield Fix("AML-16", (path,), (manuscript.replaced(node.opener, f"{provider}function_id"),), change)
+    yield Fix("AML-16", (path,), (manuscript.replace(node.opener, f"{provider}function_id"),), change)
 
 
 def between_members(manuscript: Manuscript, key: Span) -> str:

@@ -15,7 +15,7 @@ from ferrule.model.effective import (
     DENY,
     READ_ONLY_TYPES,
     TOOL_ACCESS,
-    Reference,
+    RefEntry,
     access_of,
     bounds,
 )
@@ -26,7 +26,7 @@ class ToolUse(NamedTuple):
     """One tool reference of one agent."""
 
     agent: LinkedAgent
-    reference: Reference
+    reference: RefEntry
     tool: ToolOutline | None
     """None when it is not found, or its file cannot be read."""
 
@@ -104,7 +104,7 @@ class UngrantedReference:
         return ungranted(use.agent, use.reference, "tools", "tool")
 
 
-def ungranted(agent: LinkedAgent, reference: Reference, key: str, noun: str) -> list[Finding]:
+def ungranted(agent: LinkedAgent, reference: RefEntry, key: str, noun: str) -> list[Finding]:
     """An error at a reference that the agent's role does not list."""
     grants = agent.grants(key)
     if grants is None or not grants.is_complete or grants.of(reference.ref):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import CompatFinding
-from ferrule.model.change import Comparison, Part, ToolChange
+from ferrule.model.change import ComparedTool, Comparison, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import references
 
@@ -71,7 +71,7 @@ def agents_naming(tool_id: str, comparison: Comparison) -> list[str]:
     )
 
 
-def _successor(old: Part, comparison: Comparison) -> Part | None:
+def _successor(old: ComparedTool, comparison: Comparison) -> ComparedTool | None:
     """The one new tool with the old one's interface or name."""
     known = {part.outline.tool_id for part in comparison.published.parts}
     alike = [
@@ -82,7 +82,7 @@ def _successor(old: Part, comparison: Comparison) -> Part | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _is_alike(old: Part, new: Part) -> bool:
+def _is_alike(old: ComparedTool, new: ComparedTool) -> bool:
     if "interface" in old.facts and old.facts["interface"] == new.facts.get("interface"):
         return True
     names = [part.facts["meta"].get("name") for part in (old, new) if isinstance(part.facts.get("meta"), dict)]

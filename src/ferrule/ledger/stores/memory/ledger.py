@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending
+from ferrule.contracts.store import CallsWanted, CommitCondition, Committed, EndingCount
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.chain import SALT_BYTES, head_text
 from ferrule.ledger.stores.entries import (
@@ -48,7 +48,9 @@ class MemoryLedger:
         self._calls: dict[str, list[StoredEntry]] = {}
         self._news: dict[str, list[StoredEntry]] = {}
         self._cancel_requests: list[StoredEntry] = []
-        self.append(Entry("opened", "", clock(), "", "created", {"ledger": self.id, "schema_version": 0}), Condition())
+        self.append(
+            Entry("opened", "", clock(), "", "created", {"ledger": self.id, "schema_version": 0}), CommitCondition()
+        )
 
     def new_instance(self) -> str:
         """A name no other store of this ledger has."""
@@ -66,7 +68,7 @@ class MemoryLedger:
         seq, row, at = self.tail
         return Head(self.id, seq, row, at, self._key.sign(head_text(self.id, seq, row, at)))
 
-    def append(self, entry: Entry, condition: Condition) -> Committed:
+    def append(self, entry: Entry, condition: CommitCondition) -> Committed:
         """Write one row if the condition holds. Raises LedgerUnavailable when the entry cannot be stored."""
         with self._lock:
             refused = refusal(self.tables, entry, condition)
@@ -123,14 +125,14 @@ class MemoryLedger:
         """The first row at or after a time."""
         return bisect_left(self.rows, at, key=lambda row: row.at) + 1
 
-    def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
+    def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
         """How calls ended."""
         counts = Counter(
             (row.at // width * width, row.outcome)
             for row in self.rows[max(after, 0) : max(before - 1, 0)]
             if row.kind in LAST_KINDS and _is_of(row, tool)
         )
-        return [Ending(at, outcome, count) for (at, outcome), count in sorted(counts.items())]
+        return [EndingCount(at, outcome, count) for (at, outcome), count in sorted(counts.items())]
 
     def _row(self, entry: Entry) -> Row:
         seq, row, at = self.tail

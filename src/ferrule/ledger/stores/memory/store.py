@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
+from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, CommitCondition, Committed, EndingCount, KeyHolder
 from ferrule.errors import LedgerUnavailable
 from ferrule.infra.tasks import Certain, uncancelled
 from ferrule.ledger.stores.entries import is_running
@@ -93,14 +93,14 @@ class MemoryStore:
         elif self._timer is None:
             self._write_later()
 
-    async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
+    async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
         """Write a row if the condition holds. Raises LedgerUnavailable when it is not written."""
         loop = asyncio.get_running_loop()
         future = Certain[Committed](loop=loop)
         loop.call_soon(self._append, future, entry, condition)  # as on disk, others may come between
         return await uncancelled(future)
 
-    def _append(self, future: Certain[Committed], entry: Entry, condition: Condition) -> None:
+    def _append(self, future: Certain[Committed], entry: Entry, condition: CommitCondition) -> None:
         try:
             self._write_recorded()
             future.set_result(self.ledger.append(entry, condition))
@@ -159,7 +159,7 @@ class MemoryStore:
         await self.flush()
         return self.ledger.seq_at(at)
 
-    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
         """How many calls ended how in rows between two numbers, for each `width` microseconds."""
         await self.flush()
         return self.ledger.endings(after, before, width, tool)
@@ -191,12 +191,12 @@ class MemoryStore:
         holder = self.ledger.tables.keys.get(key)
         return KeyHolder(holder.call, holder.input_digest) if holder else None
 
-    async def switched_off(self) -> list[Switch]:
+    async def list_disabled(self) -> list[Switch]:
         """The tools that are disabled."""
         await self.flush()
         return [Switch(tool_id, seq) for tool_id, seq in sorted(self.ledger.tables.switches.items())]
 
-    async def abandoned(self) -> list[OpenCall]:
+    async def find_abandoned(self) -> list[OpenCall]:
         """Running calls whose store has crashed or was closed."""
         calls = await self.open_calls()
         return [call for call in calls if is_running(call) and call.owner not in self.ledger.living]

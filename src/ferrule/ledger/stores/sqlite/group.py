@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.store import ALWAYS, Committed, Condition
+from ferrule.contracts.store import ALWAYS, CommitCondition, Committed
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.ledger.chain import SALT_BYTES
 from ferrule.ledger.stores.entries import EMPTY, MALFORMED, TELLING_KINDS, Tail, chained, refusal
@@ -147,7 +147,9 @@ class Waiting:
 
     __slots__ = ("condition", "entry", "future", "loop")
 
-    def __init__(self, future: asyncio.Future[Any], entry: Entry | None = None, condition: Condition = ALWAYS) -> None:
+    def __init__(
+        self, future: asyncio.Future[Any], entry: Entry | None = None, condition: CommitCondition = ALWAYS
+    ) -> None:
         self.future = future
         self.loop = future.get_loop()
         self.entry = entry

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ferrule.contracts.store import CallsWanted, Ending, KeyHolder
+from ferrule.contracts.store import CallsWanted, EndingCount, KeyHolder
 from ferrule.errors import LedgerError
 from ferrule.ledger.chain import kind_number
 from ferrule.ledger.stores.entries import CANCEL_REQUESTED, stored
@@ -36,10 +36,10 @@ class Counted:
     """What was counted of one file."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, list[Ending]] = {}
+        self._blocks: dict[int, list[EndingCount]] = {}
         self._first: int | None = None
 
-    def endings(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[Ending]:
+    def endings(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[EndingCount]:
         """How calls ended in rows between two numbers. `width`: whole minutes."""
         (first,) = db.execute(_FIRST).fetchone()
         if first != self._first:
@@ -53,32 +53,32 @@ class Counted:
         _gather(found, width, (ending for block in range(low, high) for ending in self._blocks[block]))
         _gather(found, width, count_endings(db, after, low * _BLOCK, MINUTE, ""))
         _gather(found, width, count_endings(db, high * _BLOCK - 1, before, MINUTE, ""))
-        return [Ending(at, outcome, calls) for (at, outcome), calls in sorted(found.items())]
+        return [EndingCount(at, outcome, calls) for (at, outcome), calls in sorted(found.items())]
 
     def _count(self, db: sqlite3.Connection, low: int, high: int) -> None:
         """Count the blocks that were not counted yet, all in one pass."""
         new = [block for block in range(low, high) if block not in self._blocks]
         if not new:
             return
-        counted: dict[int, list[Ending]] = {block: [] for block in range(new[0], new[-1] + 1)}
+        counted: dict[int, list[EndingCount]] = {block: [] for block in range(new[0], new[-1] + 1)}
         for block, at, outcome, calls in db.execute(_BLOCKS, [new[0] * _BLOCK, (new[-1] + 1) * _BLOCK]):
-            counted[block].append(Ending(at, outcome, calls))
+            counted[block].append(EndingCount(at, outcome, calls))
         self._blocks |= counted
 
 
-def _gather(found: Counter[tuple[int, str]], width: int, endings: Iterable[Ending]) -> None:
+def _gather(found: Counter[tuple[int, str]], width: int, endings: Iterable[EndingCount]) -> None:
     for ending in endings:
         found[ending.at // width * width, ending.outcome] += ending.calls
 
 
-def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, tool: str) -> list[Ending]:
+def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
     """How calls ended in rows between two numbers, of one tool or of all."""
     tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
     add(tests, values, of_tool(tool))
     question = (
         f"SELECT at / ? * ?, outcome, count(*) FROM journal WHERE {' AND '.join(tests)} GROUP BY 1, 2 ORDER BY 1, 2"
     )
-    return [Ending(*row) for row in db.execute(question, [width, width, *values])]
+    return [EndingCount(*row) for row in db.execute(question, [width, width, *values])]
 
 
 def of_tool(tool: str) -> tuple[str, list[Any]]:
@@ -199,7 +199,7 @@ class Reader:
         """The first row at or after a time. Rows are in the order of time, so halving finds it."""
         return await self._ask(lambda db: _seq_at(db, at))
 
-    async def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
+    async def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
         """How calls ended. Rows never change, so what was counted once for all tools is kept."""
         if tool or width % MINUTE:
             return await self._ask(lambda db: count_endings(db, after, before, width, tool))
@@ -228,7 +228,7 @@ class Reader:
         found = await self._ask(lambda db: db.execute(question, (key,)).fetchone())
         return KeyHolder(*found) if found else None
 
-    async def switched_off(self) -> list[Switch]:
+    async def list_disabled(self) -> list[Switch]:
         """The tools that are off."""
         found = await self._ask(lambda db: db.execute("SELECT tool_id, seq FROM switches ORDER BY tool_id").fetchall())
         return [Switch(*row) for row in found]

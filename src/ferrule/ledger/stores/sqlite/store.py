@@ -14,7 +14,16 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder, Witness
+from ferrule.contracts.store import (
+    ALWAYS,
+    ANY_CALL,
+    CallsWanted,
+    CommitCondition,
+    Committed,
+    EndingCount,
+    KeyHolder,
+    Witness,
+)
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.infra.tasks import Certain, uncancelled
 from ferrule.ledger.stores.entries import is_running
@@ -102,7 +111,7 @@ class SqliteStore:
             self._marked += 1
         self._writer.record(entry)
 
-    async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
+    async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
         """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable, OutcomeUnrecorded.
 
         A cancellation waits until the outcome is known, and is delivered at the next await.
@@ -166,7 +175,7 @@ class SqliteStore:
         await self.flush()
         return await self._reader.seq_at(at)
 
-    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
         """How many calls ended how in rows between two numbers, for each `width` microseconds."""
         await self.flush()
         return await self._reader.endings(after, before, width, tool)
@@ -202,12 +211,12 @@ class SqliteStore:
         await self._flush_marks()
         return await self._reader.find_key(key)
 
-    async def switched_off(self) -> list[Switch]:
+    async def list_disabled(self) -> list[Switch]:
         """The tools that are disabled."""
         await self._flush_marks()
-        return await self._reader.switched_off()
+        return await self._reader.list_disabled()
 
-    async def abandoned(self) -> list[OpenCall]:
+    async def find_abandoned(self) -> list[OpenCall]:
         """Running calls whose process is gone."""
         running = [call for call in await self.open_calls() if is_running(call)]
         owners = {call.owner for call in running}

@@ -250,7 +250,7 @@ class DatabaseRun:
         plan = self._plan
         if isinstance(error, DatabaseFailed):
             if error.told.meaning.code == "credential_refused":
-                self._executor.surroundings.vault.refused(self._credentials, context)
+                self._executor.surroundings.vault.forget_refused(self._credentials, context)
             return failed(error, plan.tool_id, is_fixed=plan.statement is not None)
         if isinstance(error, Forbidden):
             return ExecutionFailed("policy_blocked", str(error), code="address_forbidden")

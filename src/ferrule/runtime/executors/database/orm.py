@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.runtime.executors.database.engine import Database, Table
 from ferrule.runtime.executors.database.settings import Plan
 from ferrule.runtime.executors.database.statements import Dialect, Statement
@@ -65,7 +65,7 @@ async def orm_statement(
     try:
         request = msgspec.convert({name: value for name, value in arguments.items() if value is not None}, Request)
     except msgspec.ValidationError as error:
-        told = in_words(error)
+        told = describe_complaint(error)
         raise _bad(f"the input does not say which rows: {told}; it may have {', '.join(MEMBERS)}") from None
     if plan.is_read_only and request.operation != "select":
         raise ExecutionFailed(

@@ -18,7 +18,7 @@ from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Executor
 from ferrule.contracts.receiver import Receiver
 from ferrule.contracts.registry import Registry
 from ferrule.model.decision import Requirement
-from ferrule.model.misfits import in_words
+from ferrule.model.misfits import describe_complaint
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import HumanUpstreams
@@ -76,7 +76,7 @@ def read_task(tool: Tool, upstream: HumanUpstreams) -> Task:
         said = msgspec.convert({**top, **transport}, TaskSettings)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
         raise ExecutionFailed(
-            "setup_required", f"the task of {tool.tool_id!r} cannot be used: {in_words(str(error))}"
+            "setup_required", f"the task of {tool.tool_id!r} cannot be used: {describe_complaint(str(error))}"
         ) from None
     assignees = (said.assignees,) if isinstance(said.assignees, str) else said.assignees
     if any(not name.strip() or name != name.strip() or name == "group:" for name in assignees):

@@ -77,7 +77,7 @@ class RestTeller:
         every = {"Content-Type": "application/json", "Idempotency-Key": notice["invocation_id"], **headers}
         status = await self._post(msgspec.json.encode(notice), every, self._filled(notice["input"]), context)
         if status in (401, 403):
-            self._around.vault.refused(self._credentials, context)
+            self._around.vault.forget_refused(self._credentials, context)
         if not 200 <= status < 300:
             raise NotTold(f"{self._host} answered with status {status}")
         return {"source": "rest", "method": self._method, "status": status}

@@ -85,7 +85,7 @@ class McpExecutor:
                     return await use(connection)
                 except Refused as refused:
                     if refused.code == "credential_refused":
-                        self.around.vault.refused(upstream.credentials, context)
+                        self.around.vault.forget_refused(upstream.credentials, context)
                     if refused.mishap.step != "session":
                         raise
                     self.connections.drop(key, connection)

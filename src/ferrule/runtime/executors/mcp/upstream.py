@@ -20,7 +20,7 @@ from ferrule.infra.lockfile.tools import imported
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
 from ferrule.model.tool import Tool
-from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
 from ferrule.runtime.executors.mcp.failures import blocked
 
@@ -136,7 +136,7 @@ def place_of(tool: Tool, settings: McpUpstreams) -> Place:
     return Place(upstream, transport.tool_name)
 
 
-def upstream_of(server_id: str, server: McpServer) -> Upstream:
+def upstream_of(server_id: str, server: McpServerSettings) -> Upstream:
     """An imported server. Raises ExecutionFailed (`setup_required`)."""
     where = f"[mcp.servers.{server_id}]"
     try:

@@ -242,7 +242,7 @@ class OxpRun:
             max_bytes=self._settings.max_response_bytes,
         )
         if fetched.status == 401:
-            around.vault.refused(server.credentials, context)
+            around.vault.forget_refused(server.credentials, context)
         return read_answer(server.label, self._id, fetched, is_compat=server.is_compat)
 
     async def _bounded(self, ends: float, work: Awaitable[T]) -> T:

@@ -133,7 +133,7 @@ class Listings:
         )
         if fetched.status != 200:
             if fetched.status == 401:
-                around.vault.refused(upstream.credentials, context)
+                around.vault.forget_refused(upstream.credentials, context)
             raise refusal(upstream.label, fetched).error
         body = json_object(fetched.body)
         listed: Any = body.get("tools", body.get("items") if upstream.is_compat else None)

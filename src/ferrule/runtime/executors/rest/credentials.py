@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ferrule.contracts.credentials import Shown
+from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.credentials import Credentials
 from ferrule.runtime.executors.rest.mapping import Own
 from ferrule.runtime.executors.rest.values import is_cookie_value, quote
 
-NOTHING_SHOWN = Shown({})
+NOTHING_SHOWN = RequestCredentials({})
 _COOKIE = "Cookie"
 
 
@@ -24,7 +24,9 @@ def own_of(credentials: Credentials) -> Own:
     )
 
 
-def with_shown(path: str, headers: Sequence[tuple[str, str]], shown: Shown) -> tuple[str, list[tuple[str, str]]]:
+def with_shown(
+    path: str, headers: Sequence[tuple[str, str]], shown: RequestCredentials
+) -> tuple[str, list[tuple[str, str]]]:
     """A path and headers with the credentials that stand in the query and in cookies. Raises ExecutionFailed."""
     if shown.query:
         pairs = "&".join(f"{quote(name)}={quote(value)}" for name, value in shown.query.items())

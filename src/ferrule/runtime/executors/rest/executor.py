@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.credentials import Shown
+from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.infra.network.client import Response
 from ferrule.infra.network.guard import Forbidden
@@ -223,12 +223,12 @@ class RestRun:
         name = f"; the credentials {self._credentials.label!r} were sent with it" if self._credentials else ""
         return f"{host} answers ({method} {path.partition('?')[0]} gave {status}){name}"
 
-    async def _shown(self, context: Context) -> Shown:
+    async def _shown(self, context: Context) -> RequestCredentials:
         if self._credentials is None:
             return NOTHING_SHOWN
-        return await self._vault.shown(self._credentials, context)
+        return await self._vault.request_credentials(self._credentials, context)
 
-    async def _sent(self, request: Request, own: Shown, context: Context) -> Response:
+    async def _sent(self, request: Request, own: RequestCredentials, context: Context) -> Response:
         base, headers = self._base, list(request.headers)
         if context.idempotency_key is not None and self._sends_key:
             headers.append((self._key_header, context.idempotency_key))
@@ -266,10 +266,12 @@ class RestRun:
             error.is_sent = True  # the first request was answered: somebody may have acted upon it
             raise
 
-    async def _renewed(self, response: Response, request: Request, own: Shown, context: Context) -> Response:
+    async def _renewed(
+        self, response: Response, request: Request, own: RequestCredentials, context: Context
+    ) -> Response:
         """Another answer, where the secret has changed since it was read and the call may be sent twice; else the same."""
         assert self._credentials is not None
-        self._vault.refused(self._credentials, context)
+        self._vault.forget_refused(self._credentials, context)
         if self._is_single(context):
             return response
         fresh = await self._shown(context)
@@ -278,7 +280,7 @@ class RestRun:
         response.close()
         again = await self._sent(request, fresh, context)
         if again.status == 401:
-            self._vault.refused(self._credentials, context)
+            self._vault.forget_refused(self._credentials, context)
         return again
 
     async def _failed(self, response: Response, context: Context) -> ExecutionFailed:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, dig, dotted
+from ferrule.model.value import Path, dig, format_path
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import InternalFields
 from ferrule.schema.schema_view import SchemaView, json_type
@@ -188,7 +188,7 @@ class Complaints:
 
 
 def _field(path: Path) -> str:
-    text = dotted(path)
+    text = format_path(path)
     return repr(text if len(text) <= 2 * _CUT else text[: 2 * _CUT] + "…") if path else "the whole"
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.model.value import Path, dotted
+from ferrule.model.value import Path, format_path
 from ferrule.runtime.pipeline.arguments.hostile_json import what_is_wrong
 from ferrule.schema.schema_view import Schemas, SchemaView, json_type, types_of
 
@@ -52,7 +52,7 @@ class _Mending:
         types = types_of(schemas)
         meant = _meant(value, types)
         if meant is not _NOTHING:
-            self.changed.append(dotted(path) or WHOLE)
+            self.changed.append(format_path(path) or WHOLE)
             value = meant
         if isinstance(value, dict):
             return self._object(value, schemas, path)
@@ -66,7 +66,7 @@ class _Mending:
         for name, member in value.items():
             below = self.view.about(self.view.member(schemas, name), negated=False)
             if member is None and _is_left_out(name, types_of(below), schemas):
-                self.changed.append(dotted((*path, name)))
+                self.changed.append(format_path((*path, name)))
             else:
                 kept[name] = self.mended(member, below, (*path, name))
         return kept

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 import msgspec
 
-from ferrule.contracts.store import Committed, Condition
+from ferrule.contracts.store import CommitCondition, Committed
 from ferrule.errors import LedgerError
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop, last_state
@@ -52,7 +52,7 @@ async def _after_surfacing(call: Call, services: Services, surfacing: asyncio.Fu
 
 async def _durably(call: Call, services: Services) -> None:
     recorded = call.recorded
-    condition = Condition(
+    condition = CommitCondition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
@@ -80,7 +80,7 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
     call.state = "running"
     stop = call.ending.require_stop()  # whatever is in doubt does not run
     call.enter(last_state(stop, now=call.state, has_run=call.ending.has_run))
-    condition = Condition(states=frozenset({opened.state}), seq=opened.seq)
+    condition = CommitCondition(states=frozenset({opened.state}), seq=opened.seq)
     return await services.store.commit(last_row(call, services), condition)
 
 

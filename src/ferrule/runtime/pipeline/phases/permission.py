@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.infra.tasks import resolve
-from ferrule.model.approval import ApprovalRequest, binding_of, sealed
+from ferrule.model.approval import ApprovalRequest, binding_of, seal_record
 from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park, Recorded
@@ -47,7 +47,7 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
     if failures:
         call.notes = {**call.notes, "facts_unknown": failures}
     try:
-        said: Any = program.decide(Judged(arguments, facts, services.now()))
+        said: Any = program.decide(JudgedCall(arguments, facts, services.now()))
         ruling: Ruling = await said if isawaitable(said) else said
     except Exception as error:
         kind = type(error).__name__
@@ -117,7 +117,7 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
         suggested_updates=ruling.suggested_updates,
     )
     call.judge(Decision(ruling, now, expires_at=expires_at))
-    return Park(sealed(services.sealing.secret, asked))
+    return Park(seal_record(services.sealing.secret, asked))
 
 
 def _answered(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 import msgspec
 
-from ferrule.contracts.store import Committed, Condition
+from ferrule.contracts.store import CommitCondition, Committed
 from ferrule.errors import AccessError, LedgerUnavailable, OutcomeUnrecorded
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
@@ -165,7 +165,7 @@ async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int
     call.enter("running")
     entry = started_row(call, services, is_counted=bool(limits))
     recorded = call.recorded
-    condition = Condition(
+    condition = CommitCondition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.admission import held_by, scoped_key
@@ -47,7 +47,7 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         facts, _ = services.call_facts(
             prepared.require_entry().tool, call.inputs.require_arguments(), services.classifiers
         )
-        ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
+        ruling = prepared.program.early_deny(JudgedCall(_copy(call), facts, services.now()))
         if ruling is not None:
             stop = denied(call, ruling, services)
             await resolve(decision_hooks(call, services, stop))

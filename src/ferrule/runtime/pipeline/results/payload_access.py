@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ferrule.contracts.payloads import Kept, PayloadGone, address_of, uri_of
+from ferrule.contracts.payloads import PayloadGone, StoredPayload, address_of, uri_of
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.timestamps import iso, parse_iso
 from ferrule.runtime.pipeline.services import Services
@@ -25,7 +25,7 @@ def _may_read(owner: str, owned_in: str, principal: str | None, tenant: str) -> 
 
 async def find_payload(
     services: Services, uri: str, *, principal: str | None, tenant: str = "", is_person: bool = False
-) -> Kept:
+) -> StoredPayload:
     """What is known of a payload. Raises PayloadGone.
 
     `principal` None: whoever owns the workspace, who may read everything; with a `tenant`, everything of that.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ferrule.contracts.payloads import Access, Kept, PayloadOwner
+from ferrule.contracts.payloads import Access, PayloadOwner, StoredPayload
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING
 from ferrule.runtime.pipeline.results.redaction import redacting
@@ -24,7 +24,7 @@ class Unkept(Exception):
     """Something could not be stored; the message says why."""
 
 
-async def put(call: Call, services: Services, full: Full, access: Access) -> Kept:
+async def put(call: Call, services: Services, full: Full, access: Access) -> StoredPayload:
     """Store bytes for a call, as its tool and the settings want it. Raises Unkept."""
     settings, store = services.results, services.payloads
     keeping = call.prepared.traits.keeping or NO_KEEPING
@@ -38,7 +38,7 @@ async def put(call: Call, services: Services, full: Full, access: Access) -> Kep
     expires = None if seconds is None else services.now() + seconds * 1_000_000
     filtering = redacting(call, services) if full.is_raw else None  # texts are clean already
 
-    def written() -> Kept:
+    def written() -> StoredPayload:
         writer: Any = store.begin(
             owner, media_type=full.media_type, name=full.name, scope=keeping.scope, expires_at=expires, access=access
         )
@@ -47,7 +47,7 @@ async def put(call: Call, services: Services, full: Full, access: Access) -> Kep
                 writer = RedactingWriter(writer, filtering)
             for start in range(0, full.size, _SLICE):
                 writer.write(full.data[start : start + _SLICE])
-            kept: Kept = writer.close()
+            kept: StoredPayload = writer.close()
             return kept
         finally:
             writer.discard()
@@ -62,7 +62,7 @@ async def put(call: Call, services: Services, full: Full, access: Access) -> Kep
     return kept
 
 
-def with_rest(preview: str, kept: Kept, chars: int | None, invocation_id: str) -> str:
+def with_rest(preview: str, kept: StoredPayload, chars: int | None, invocation_id: str) -> str:
     """The beginning of an output, how much is missing, and where the rest is."""
     missing = "The rest" if chars is None else f"{chars - len(preview):,} of {chars:,} characters"
     until = f", until {kept.ref['expires_at']}" if kept.expires_at is not None else ""
@@ -72,7 +72,7 @@ def with_rest(preview: str, kept: Kept, chars: int | None, invocation_id: str) -
     )
 
 
-def kept_line(kept: Kept, invocation_id: str) -> str:
+def kept_line(kept: StoredPayload, invocation_id: str) -> str:
     """What stands in the place of an output of which nothing is shown."""
     what = "private output" if kept.access == "protected" else "output"
     how = "A person can save it" if kept.access == "protected" else "Read parts of it by this address, or save it"

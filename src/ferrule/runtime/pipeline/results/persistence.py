@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ferrule.contracts.payloads import SCHEME, Access, Kept, kept_block
+from ferrule.contracts.payloads import SCHEME, Access, StoredPayload, payload_block
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
@@ -50,7 +50,7 @@ class _Keeper:
         self.keeping = call.prepared.traits.keeping or NO_KEEPING
         self.limits = limits_of(self.keeping, services.results)
         self.records: list[Persistence] = []
-        self.stored: Kept | None = call.notes.get("stored")
+        self.stored: StoredPayload | None = call.notes.get("stored")
         self.preview: str | None = call.notes.get("preview")
         if self.stored is not None:
             call.notes = {name: note for name, note in call.notes.items() if name not in ("stored", "preview")}
@@ -141,7 +141,7 @@ class _Keeper:
                 kept = await self._put(full_form(self.result, self.ending.output), "protected")
                 self.records.append(self._record("ref_only", "held_back_by_hook", kept))
                 self.ending.result = replace(
-                    self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
+                    self.result, content=(payload_block(kept),), native_output=None, native_output_ref=kept.uri
                 )
             except Unkept as why:
                 self.records.append(self._record("drop_with_reason", str(why), size=self.view.size))
@@ -169,7 +169,7 @@ class _Keeper:
             kept = await self._put(full_form(self.result, self.ending.output), "protected")
             self.records.append(self._record("ref_only", "replaced_by_hook", kept))
             self.ending.result = replace(
-                self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
+                self.result, content=(payload_block(kept),), native_output=None, native_output_ref=kept.uri
             )
         if not view.is_short(self.limits):
             kept = await self._put(view.full(), "owner")
@@ -184,11 +184,11 @@ class _Keeper:
             )
             kept = await self._put(full, "owner")
             self.records.append(self._record("ref_only", EXCEEDED, kept))
-            blocks[number] = {**kept_block(kept), "content_type": blocks[number]["type"]}
+            blocks[number] = {**payload_block(kept), "content_type": blocks[number]["type"]}
         self.ending.result = replace(self.result, content=tuple(blocks))
         self.view = view_of(self.result)
 
-    async def _put(self, full: Full, access: Access) -> Kept:
+    async def _put(self, full: Full, access: Access) -> StoredPayload:
         """Bytes into the store. Raises Unkept."""
         return await put(self.call, self.services, full, access)
 
@@ -202,9 +202,9 @@ class _Keeper:
 
     # What becomes of the result
 
-    def _refer(self, kept: Kept, strategy: Strategy, reason: str, chars: int | None = None) -> None:
+    def _refer(self, kept: StoredPayload, strategy: Strategy, reason: str, chars: int | None = None) -> None:
         """The whole is stored: the result refers to it, and shows the beginning where it may."""
-        block = kept_block(kept)
+        block = payload_block(kept)
         summary = None
         if self.preview:
             shown = with_rest(self.preview, kept, chars, self.call.invocation_id)
@@ -224,12 +224,12 @@ class _Keeper:
             transcript_search_text=self.result.transcript_search_text or searched,
         )
 
-    def _show(self, kept: Kept, text: str, strategy: Strategy, reason: str) -> None:
+    def _show(self, kept: StoredPayload, text: str, strategy: Strategy, reason: str) -> None:
         """A view that hooks made, too long itself."""
         preview = text[: self.limits.preview]
         shown = with_rest(preview, kept, len(text), self.call.invocation_id)
         self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
-        blocks = ({"type": "text", "text": shown}, kept_block(kept), *self.result.additional_context)
+        blocks = ({"type": "text", "text": shown}, payload_block(kept), *self.result.additional_context)
         searched = self.result.transcript_search_text or preview
         self.ending.result = replace(
             self.result, model_facing_content=blocks, structured_content=None, transcript_search_text=searched
@@ -312,7 +312,7 @@ class _Keeper:
                     self.ending.result = replace(self.result, native_output_ref=block["uri"])
 
     def _record(
-        self, strategy: Strategy, reason: str, kept: Kept | None = None, *, size: int = 0, preview: int = 0,
+        self, strategy: Strategy, reason: str, kept: StoredPayload | None = None, *, size: int = 0, preview: int = 0,
         state: RedactionState | None = None,
     ) -> Persistence:  # fmt: skip
         found: Any = self.call.notes.get("redaction_state", "none")

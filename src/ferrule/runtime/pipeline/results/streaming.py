@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output
-from ferrule.contracts.payloads import Kept, PayloadOwner, PayloadWriter, kept_block
+from ferrule.contracts.payloads import PayloadOwner, PayloadWriter, StoredPayload, payload_block
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.redaction import without_secrets
@@ -67,7 +67,7 @@ async def drained(
     *,
     most: int | None = None,
     beginning: Beginning | None = None,
-) -> Kept:
+) -> StoredPayload:
     """Read an output's stream to its end into a writer; gives what was kept.
 
     Raises what the stream raises, Unstorable when there is no room, OutputTooLarge past `most` bytes; then, and when it is
@@ -117,7 +117,7 @@ class _Sink:
         for start in range(0, len(view), _SLICE):
             self._write(bytes(view[start : start + _SLICE]))
 
-    def finish(self) -> Kept:
+    def finish(self) -> StoredPayload:
         """The end has come."""
         if self._redacting is not None:
             self._pass_on(self._redacting.feed(bytes(self._held)) + self._redacting.finish())
@@ -258,7 +258,7 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
     if redacting is not None and redacting.found:
         notes |= {"redaction_state": "partial", "redactions": sorted(set(redacting.found))}
     call.notes = {**call.notes, **notes}
-    return _instead(output, None, (kept_block(kept),))
+    return _instead(output, None, (payload_block(kept),))
 
 
 def is_text(media_type: str) -> bool:
@@ -320,7 +320,7 @@ class _Held:
         self._data += chunk[: max(0, self.room - len(self._data))]
         self.size += len(chunk)
 
-    def close(self) -> Kept:
+    def close(self) -> StoredPayload:
         raise _Finished
 
     def discard(self) -> None:

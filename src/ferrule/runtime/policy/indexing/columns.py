@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.runtime.policy.compiled import find_values
 from ferrule.runtime.policy.conditions import SCALARS, values_under
 from ferrule.runtime.policy.indexing.clues import Column, Entry, reader_of, value_key
@@ -33,7 +33,7 @@ class ColumnReader(Protocol):
     def close(self) -> None:
         """Ends the filing."""
 
-    def find(self, judged: Judged, found: list[int]) -> None:
+    def find(self, judged: JudgedCall, found: list[int]) -> None:
         """Appends the numbers of the rules that may fit. Raises where a check could."""
 
 
@@ -102,7 +102,7 @@ class ArgumentColumn:
         ranges = [item for item in self._ranges if item[0].low <= item[0].high]
         self._tree = Ranges(ranges) if ranges else None
 
-    def find(self, judged: Judged, found: list[int]) -> None:
+    def find(self, judged: JudgedCall, found: list[int]) -> None:
         """Appends the numbers of the rules that may fit."""
         arguments = judged.arguments
         value = arguments.get(self._only) if self._only is not None else None
@@ -165,7 +165,7 @@ class ValuesColumn:
     def close(self) -> None:
         """Ends the filing."""
 
-    def find(self, judged: Judged, found: list[int]) -> None:
+    def find(self, judged: JudgedCall, found: list[int]) -> None:
         """Appends the numbers of the rules that may fit."""
         kind, fields, _ = self._column
         assert kind is not None

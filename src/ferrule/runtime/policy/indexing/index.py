@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ferrule.contracts.policy import Judged
+from ferrule.contracts.policy import JudgedCall
 from ferrule.runtime.policy.compiled import Check, CompiledRule
 from ferrule.runtime.policy.globs import is_literal
 from ferrule.runtime.policy.indexing.clues import Clue, Column, Entry, clue_of, column_of, may_fail
@@ -79,7 +79,7 @@ class ArgumentIndex:
         # Surfaces make a program for each tool and ask most of them nothing, so filing waits for a call.
         self._columns: tuple[ColumnReader, ...] | None = None if len(self.rules) > few else ()
 
-    def find_rules(self, judged: Judged) -> Sequence[CompiledRule]:
+    def find_rules(self, judged: JudgedCall) -> Sequence[CompiledRule]:
         """Returns the rules that may fit a call, in order. The others do not fit it, and testing them cannot fail."""
         columns = self._columns
         if columns is None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from ferrule.contracts.payloads import Kept, PayloadGone, uri_of
+from ferrule.contracts.payloads import PayloadGone, StoredPayload, uri_of
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import Owner, demand_sight
@@ -71,7 +71,7 @@ async def _described(ask: Ask, owner: Owner, number: int, uri: str) -> PayloadSt
     )
 
 
-async def _found(ask: Ask, owner: Owner, uri: str) -> Kept:
+async def _found(ask: Ask, owner: Owner, uri: str) -> StoredPayload:
     return await find_payload(ask.edge.app.services, uri, principal=owner.principal, tenant=owner.tenant)
 
 
@@ -102,7 +102,7 @@ async def get_payload(ask: Ask) -> Replied:
     return await _given(ask, kept, 206, first, last + 1, headers)
 
 
-def _described_headers(kept: Kept) -> list[Header]:
+def _described_headers(kept: StoredPayload) -> list[Header]:
     """Whatever a tool said its output is, a browser only saves it."""
     known = _MEDIA_TYPE.fullmatch(kept.media_type) is not None
     name = "".join(letter for letter in kept.name if letter.isascii() and (letter.isalnum() or letter in "._- "))
@@ -127,7 +127,9 @@ def _range(ask: Ask, size: int, tag: bytes) -> tuple[int, int] | None:
     return None if said[2] and int(said[2]) < first else (first, last)
 
 
-async def _given(ask: Ask, kept: Kept, status: int, first: int, end: int, headers: list[Header]) -> Answer | Stream:
+async def _given(
+    ask: Ask, kept: StoredPayload, status: int, first: int, end: int, headers: list[Header]
+) -> Answer | Stream:
     """Few bytes at once, with their number; many in parts."""
     parts = _bytes(ask, kept, first, end)
     if end - first > _AT_ONCE:
@@ -138,7 +140,7 @@ async def _given(ask: Ask, kept: Kept, status: int, first: int, end: int, header
         raise Problem(_STATUSES[gone.reason], f"payload_{gone.reason}", str(gone)) from None
 
 
-async def _bytes(ask: Ask, kept: Kept, first: int, end: int) -> AsyncIterator[bytes]:
+async def _bytes(ask: Ask, kept: StoredPayload, first: int, end: int) -> AsyncIterator[bytes]:
     store = ask.edge.app.services.payloads
     assert store is not None  # what was found is there
     while first < end:

@@ -10,7 +10,7 @@ import msgspec
 
 from ferrule.app.app import App
 from ferrule.app.views.browsing import effect_of, size_of
-from ferrule.contracts.surface import Listed
+from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
 from ferrule.infra.lockfile.file import Lock, key_of, read_lock
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, lock_key
@@ -185,7 +185,7 @@ async def get_catalog(ask: Ask) -> Replied:
     state = CatalogState(
         digest=app.catalog.digest,
         policy_digest=app.policy.digest,
-        tools=len(app.catalog.preferred()),
+        tools=len(app.catalog.list_preferred()),
         agents=sum(1 for _ in app.catalog.records("agent")),
         roles=sum(1 for _ in app.catalog.records("role")),
         switched_off=sorted(await off_ids(ask)),
@@ -195,7 +195,7 @@ async def get_catalog(ask: Ask) -> Replied:
 
 async def off_ids(ask: Ask) -> set[str]:
     """The tools that are turned off."""
-    return {switch.tool_id for switch in await ask.edge.app.store.switched_off()}
+    return {switch.tool_id for switch in await ask.edge.app.store.list_disabled()}
 
 
 async def list_catalog_tools(ask: Ask) -> Replied:
@@ -203,7 +203,7 @@ async def list_catalog_tools(ask: Ask) -> Replied:
     wanted = ask.query(CatalogQuery)
     found = [
         listed
-        for listed in ask.edge.app.catalog.preferred()
+        for listed in ask.edge.app.catalog.list_preferred()
         if wanted.namespace in (None, listed.tool.namespace) and listed.tool.tool_id > (wanted.cursor or "")
     ]
     found.sort(key=lambda listed: listed.tool.tool_id)
@@ -229,7 +229,7 @@ async def get_catalog_tool(ask: Ask) -> Replied:
     return Reply(state)
 
 
-def _definition(app: App, listed: Listed, lock: Lock | None) -> CatalogDefinition:
+def _definition(app: App, listed: CatalogEntry, lock: Lock | None) -> CatalogDefinition:
     tool = listed.tool
     traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), size_of(tool)
     return CatalogDefinition(
@@ -301,7 +301,7 @@ def _locked(tool: Tool, lock: Lock | None) -> LockState | None:
     )
 
 
-def told_tool(listed: Listed) -> dict[str, Any]:
+def told_tool(listed: CatalogEntry) -> dict[str, Any]:
     """What every list says of a tool."""
     tool = listed.tool
     return {

@@ -245,7 +245,7 @@ async def _look(ask: Ask, one: Subject, principal: str = "", tenant: str = "") -
     """Its surface as it is now, or why it has none. Kept for a moment, as long as nothing it depends on changed."""
     app = ask.edge.app
     request = request_of(one.kind, one.id, principal=principal or "somebody", tenant=tenant or DEFAULT_TENANT)
-    off = ",".join(switch.tool_id for switch in await app.store.switched_off())
+    off = ",".join(switch.tool_id for switch in await app.store.list_disabled())
     key, now = (request_key(request), app.catalog.digest, app.policy.digest, off), time.monotonic()
     kept = _looked.setdefault(ask.edge, {})
     known = kept.pop(key, None)
@@ -386,7 +386,7 @@ async def get_reach_matrix(ask: Ask) -> Replied:
 def _tools(ask: Ask, looked: list[_Known], wanted: MatrixQuery) -> dict[str, str | None]:
     """The titles of the tools that have a row, by id, in order."""
     if wanted.everything:
-        known = {listed.tool.tool_id: listed.tool for listed in ask.edge.app.catalog.preferred()}
+        known = {listed.tool.tool_id: listed.tool for listed in ask.edge.app.catalog.list_preferred()}
     else:
         known = {entry.tool.tool_id: entry.tool for one in looked for entry in one.entries}
     text = (wanted.text or "").lower()

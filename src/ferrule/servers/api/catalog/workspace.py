@@ -72,7 +72,7 @@ async def get_workspace(ask: Ask) -> Replied:
     app, place = ask.edge.app, _place(ask)
     tools = agents = None
     if _is_overseer(ask):
-        tools, agents = len(app.catalog.preferred()), sum(1 for _ in app.catalog.records("agent"))
+        tools, agents = len(app.catalog.list_preferred()), sum(1 for _ in app.catalog.records("agent"))
     elif holds(ask.caller, CALL):
         entries = (await resolve(ask.surface())).surface.entries.values()
         tools = sum(entry.is_visible and entry.is_offered for entry in entries)

@@ -94,7 +94,7 @@ async def explain_policy(ask: Ask) -> Replied:
     """What the policy would say about a call, and what came of every rule. Nothing is called."""
     body, app = ask.body(ExplainBody), ask.edge.app
     app.generation()
-    off = {switch.tool_id for switch in await app.store.switched_off()}
+    off = {switch.tool_id for switch in await app.store.list_disabled()}
     trial = Trial(app.catalog, app.policy, switched_off=off, classifiers={**BUILTIN, **app.services.classifiers})
     said = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
     caller = {name: value for name, value in said.items() if value}

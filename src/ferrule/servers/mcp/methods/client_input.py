@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.model.client_requests import undeclared
+from ferrule.model.client_requests import list_undeclared
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import NO_STATE
 from ferrule.servers.mcp.methods.request_state import Seal, State
@@ -106,7 +106,7 @@ async def gone_on(
             if problem_with(request, answer) is None:
                 answers[key] = answer
     if answers.keys() != requests.keys():
-        missing = undeclared(requests, exchange.client)
+        missing = list_undeclared(requests, exchange.client)
         if missing:  # the request before this one declared more
             raise lacking(missing)
         return input_required(server, exchange, method, salient, pending)
@@ -165,7 +165,7 @@ async def asked(
     for _ in range(_MOST_ROUNDS):
         if not isinstance(outcome, Pending) or not outcome.client_requests:
             return outcome
-        missing = undeclared(outcome.client_requests, exchange.client)
+        missing = list_undeclared(outcome.client_requests, exchange.client)
         if missing:
             await exchange.surface.cancel(outcome.invocation_id, "its client cannot be asked for that")
             if exchange.is_modern:

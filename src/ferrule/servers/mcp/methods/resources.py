@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from ferrule.contracts.payloads import SCHEME, Kept, PayloadGone
+from ferrule.contracts.payloads import SCHEME, PayloadGone, StoredPayload
 from ferrule.definitions.formats.mcp_words import icons_of
 from ferrule.errors import FerruleError
 from ferrule.model.journal import StoredEntry, header_of
@@ -67,7 +67,7 @@ def range_of(uri: str) -> Range:
     return Range(bare, int(asked.get("offset", 0)), int(asked["limit"]) if "limit" in asked else None)
 
 
-async def find_stored(server: McpServer, exchange: Exchange, uri: str) -> Kept:
+async def find_stored(server: McpServer, exchange: Exchange, uri: str) -> StoredPayload:
     """What is known of a payload of the caller's. Raises PayloadGone."""
     request = exchange.surface.request
     return await find_payload(server.app.services, uri, principal=request.principal, tenant=request.tenant)
@@ -98,7 +98,7 @@ def _is_text(media_type: str) -> bool:
     return bare.startswith("text/") or bare in _TEXTS or bare.endswith(_TEXT_ENDINGS)
 
 
-def _text(data: bytes, offset: int, kept: Kept) -> str | None:
+def _text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
     """The bytes as text; a character that was cut off at the end of a range is left for the next one."""
     try:
         return data.decode()

@@ -10,7 +10,7 @@ import msgspec
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.model.client_requests import feature_of
 from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
 from ferrule.runtime.pipeline.services import Services
@@ -66,7 +66,7 @@ async def keep(services: Services, call: str, rows: Sequence[StoredEntry], asked
     body = NewsBody(happened, audit_level=header_of(first.segment()).audit_level)
     payload = Payload(text=services.sealing.seal(call, msgspec.json.encode(given)))
     entry = Entry("news", call, now, first.tool, _GIVEN, body, payload)
-    condition = Condition(states=frozenset({"needs_input"}), seq=asked.round)
+    condition = CommitCondition(states=frozenset({"needs_input"}), seq=asked.round)
     return (await services.store.commit(entry, condition)).outcome == "written"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Plan, Project, Section, Service
+from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice
 from ferrule.model.value import JsonValue
@@ -85,7 +85,7 @@ def _sections() -> tuple[Section, ...]:
     )
 
 
-def project_plan() -> Plan:
+def project_plan() -> StubPlan:
     """The plan."""
     services, sections = _services(), _sections()
     project = Project(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Plan, Project, SourceFile
+from ferrule.contracts.language import Project, SourceFile, StubPlan
 from ferrule.definitions.stubs.languages.go.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.tool import Tool
@@ -46,7 +46,7 @@ def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
     )
 
 
-def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> Plan:
+def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> StubPlan:
     """The plan of some tools."""
     return plan(tools, project or Project(name="bench", version="1.0.0"), LANGUAGE, choice)
 

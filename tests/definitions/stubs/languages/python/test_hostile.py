@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Injected, Plan, Project, Section, Service, ToolPlan
+from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
 from tests.definitions.stubs.languages.python.random_tools import hostile, text_of
 from tests.definitions.stubs.languages.python.workbench import FLAVOURS, plan_of
@@ -83,7 +83,7 @@ def test_other_files_declare_what_they_should(seed: int) -> None:
             assert _declared(file.text) == [file.path[6:-3]]
 
 
-def _hostile_plan(chance: Random) -> Plan:
+def _hostile_plan(chance: Random) -> StubPlan:
     def text() -> str:
         return text_of(chance)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ferrule.contracts.language import Plan, Project, Written
+from ferrule.contracts.language import Project, StubOutput, StubPlan
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.tool import Tool, raw
@@ -46,17 +46,17 @@ def tool_of(given: Given) -> Tool:
     )
 
 
-def plan_of(given: Iterable[Given], flavour: str, *, kind: Any = "client", project: Project = PROJECT) -> Plan:
+def plan_of(given: Iterable[Given], flavour: str, *, kind: Any = "client", project: Project = PROJECT) -> StubPlan:
     """The plan of some tools."""
     return plan([tool_of(each) for each in given], project, LANGUAGE, Choice(kind, False, flavour))
 
 
-def written(given: Iterable[Given], flavour: str, **options: Any) -> Written:
+def written(given: Iterable[Given], flavour: str, **options: Any) -> StubOutput:
     """The stubs of some tools."""
     return LANGUAGE.write(plan_of(given, flavour, **options))
 
 
-def write(folder: Path, stubs: Written, package: str = "client") -> None:
+def write(folder: Path, stubs: StubOutput, package: str = "client") -> None:
     """The stubs on disk; a client's package may get a name of its own, so that several can be imported."""
     for file in stubs.files:
         path = folder / re.sub("^client/", f"{package}/", file.path)
@@ -67,7 +67,7 @@ def write(folder: Path, stubs: Written, package: str = "client") -> None:
 class Modules:
     """The modules of a client's package, imported in this process and forgotten afterwards."""
 
-    def __init__(self, folder: Path, stubs: Written, package: str) -> None:
+    def __init__(self, folder: Path, stubs: StubOutput, package: str) -> None:
         self._package = package
         self._folder = str(folder)
         write(folder, stubs, package)

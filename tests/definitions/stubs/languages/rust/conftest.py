@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.rust.crates import Given, built, echo_main, library, planned, talked
 from tests.definitions.stubs.languages.rust.hostile import tools
@@ -45,7 +45,7 @@ class Tried(NamedTuple):
     """A program that decodes, encodes and checks."""
 
     program: Any
-    plan: Plan
+    plan: StubPlan
 
     def stem(self, name: str) -> str:
         """The module of a tool."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Plan, Project, SourceFile, StubKind, ToolPlan
+from ferrule.contracts.language import Injected, Project, SourceFile, StubKind, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from ferrule.definitions.stubs.placeholder import placeholder_of
@@ -35,7 +35,7 @@ class Given(NamedTuple):
     builtin: str = ""
 
 
-def planned(tools: Sequence[Given], kind: StubKind = "implementation", **project: Any) -> Plan:
+def planned(tools: Sequence[Given], kind: StubKind = "implementation", **project: Any) -> StubPlan:
     """The plan of some tools."""
     names = [tool.name for tool in tools]
     stems = identifiers(names, Style(snake, longest=60), LANGUAGE.reserved_stems)
@@ -44,7 +44,7 @@ def planned(tools: Sequence[Given], kind: StubKind = "implementation", **project
     is_project = bool(project.pop("is_project", False))
     made = tuple(_planned(tool, stems[tool.name], types[tool.name], taken) for tool in tools)
     about = {"name": "try-out", "version": "1.2.3", "acronyms": ACRONYMS, **project}
-    return Plan(kind=kind, project=Project(**about), tools=made, is_project=is_project)
+    return StubPlan(kind=kind, project=Project(**about), tools=made, is_project=is_project)
 
 
 def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
@@ -84,7 +84,7 @@ def well_formed(folder: Path) -> None:
     rustfmt().run("--check", *sources, cwd=folder)
 
 
-def library(plan: Plan, folder: Path, main: str, name: str = "tried") -> None:
+def library(plan: StubPlan, folder: Path, main: str, name: str = "tried") -> None:
     """A crate of stubs with a program of ours; nothing of it may be warned of."""
     project = msgspec.structs.replace(plan.project, name=name)
     write(LANGUAGE.write(msgspec.structs.replace(plan, project=project, is_project=True)).files, folder)
@@ -111,7 +111,7 @@ def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def echo_main(plan: Plan, crate: str = "tried") -> str:
+def echo_main(plan: StubPlan, crate: str = "tried") -> str:
     """A program that reads lines with a tool and a text: it reads the text as the tool's input and writes that again."""
     arms = "".join(
         f"        {json.dumps(tool.stem)} => echo::<generated::{tool.stem}::{tool.input.root.name}>(value),\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.identifiers import pascal
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from ferrule.model.failure import ERROR_CLASSES
@@ -187,7 +187,7 @@ async fn main() {
 """
 
 
-def _example(plan: Plan) -> str:
+def _example(plan: StubPlan) -> str:
     """What the README shows, which has to compile."""
     page = next(each.text for each in LANGUAGE.write(plan).files if each.path == "README.md")
     assert "`FERRULE_URL`" in page

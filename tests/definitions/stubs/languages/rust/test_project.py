@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import pytest
 
-from ferrule.contracts.language import Plan, Section
+from ferrule.contracts.language import Section, StubPlan
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from tests.definitions.stubs.languages.rust.crates import Given, planned, talked, write
 from tests.definitions.stubs.languages.rust.hostile import TEXTS
@@ -64,7 +64,7 @@ _TEXTS = Section(
 )
 
 
-def _plan(order: Any = _ORDER) -> Plan:
+def _plan(order: Any = _ORDER) -> StubPlan:
     given = [Given("find_order", order, _FOUND, "Finds an order."), Given("wait", _SLOW, None, "Waits.")]
     given += rich_plan_tools()
     given += [Given(f"hostile {at}", _ORDER, _FOUND, text, title=text) for at, text in enumerate(TEXTS)]

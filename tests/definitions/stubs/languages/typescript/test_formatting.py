@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Injected, Plan, Project, Section, Service, StubKind
+from ferrule.contracts.language import Injected, Project, Section, Service, StubKind, StubPlan
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice
 from tests.definitions.stubs.languages.nasty import CASES
@@ -16,7 +16,7 @@ from tests.definitions.stubs.languages.typescript.workshop import compiled, plan
 _KINDS: tuple[StubKind, ...] = ("implementation", "client")
 
 
-def _wired() -> Plan:
+def _wired() -> StubPlan:
     """Tools that are given much, by long and hostile names."""
     services = tuple(Service(name=name, interface=name, factory=name, description=TEXTS[0]) for name in NAMES[:24])
     sections = tuple(Section(name=name, settings={text: text for text in TEXTS}) for name in (*NAMES[20:], *TEXTS))

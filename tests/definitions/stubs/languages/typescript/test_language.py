@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Injected, Plan, Project, Section, Service
+from ferrule.contracts.language import Injected, Project, Section, Service, StubPlan
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice
 from tests.definitions.stubs.languages.nasty import CASES
@@ -38,7 +38,7 @@ _WHOLE = {
 """The files of one project that are kept, by the names they are kept under."""
 
 
-def _settled(plan: Plan) -> Plan:
+def _settled(plan: StubPlan) -> StubPlan:
     """With digests that do not depend on how definitions are kept."""
     tools = tuple(replace(tool, digest=f"sha256:{'0' * 64}", contract="00000000") for tool in plan.tools)
     return replace(plan, tools=tools)

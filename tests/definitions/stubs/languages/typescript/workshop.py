@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Plan, Project, SourceFile
+from ferrule.contracts.language import Project, SourceFile, StubPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
 from ferrule.definitions.stubs.plan import Choice, plan
@@ -68,7 +68,7 @@ def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
     )
 
 
-def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> Plan:
+def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> StubPlan:
     """The plan of some tools."""
     return plan(tools, project or Project(name="shop", version="1.0.0"), LANGUAGE, choice)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import CommitCondition
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from tests import ROOT
@@ -123,7 +123,7 @@ async def _fill(store: SqliteStore, told: list[str]) -> None:
     with pytest.raises(LedgerUnavailable, match="full"):
         store.record(entry("refused"))
     with pytest.raises(LedgerUnavailable):
-        await store.commit(running("refused too", store.instance), Condition(states=frozenset()))
+        await store.commit(running("refused too", store.instance), CommitCondition(states=frozenset()))
 
 
 def test_a_limit_on_the_files_size_is_told_and_survived(tmp_path: Path) -> None:

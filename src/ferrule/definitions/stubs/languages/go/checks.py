@@ -16,12 +16,12 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
+    NamedType,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
     Union,
@@ -85,7 +85,7 @@ class Checks:
     def _parts(self, name: str) -> list[Type]:
         """Returns the types within a declared one that has methods of its own in Go."""
         match self._tree.declared[name]:
-            case Record():
+            case RecordType():
                 return [each.member.type for each in self._tree.fields[name] if each.member is not None]
             case Union(variants=variants) if self._tree.fields[name]:
                 return [each.type for each in variants]
@@ -98,7 +98,7 @@ class Checks:
         match type_:
             case Nullable(inner) | ListOf(inner) | MapOf(inner):
                 return self._leads(inner)
-            case Named(name):
+            case NamedType(name):
                 through = self._through(type_)
                 return name in self._checked if through is None else self._leads(through)
             case _:
@@ -106,7 +106,7 @@ class Checks:
 
     def _through(self, type_: Type) -> Type | None:
         """Returns what a name stands for that Go has as a mere alias; None for a type with methods of its own."""
-        declared = self._tree.declared[type_.name] if isinstance(type_, Named) else None
+        declared = self._tree.declared[type_.name] if isinstance(type_, NamedType) else None
         return declared.type if isinstance(declared, Alias) and not is_own(declared.type) else None
 
     def validate(self, declared: Declaration) -> list[str]:
@@ -118,7 +118,7 @@ class Checks:
         lines: list[str] = []
         fields = self._tree.fields[name]
         match declared:
-            case Record():
+            case RecordType():
                 for field in fields:
                     lines += self._member(name, field, field.member, patterns) if field.member is not None else []
             case Union(variants=variants):
@@ -136,7 +136,7 @@ class Checks:
             "",
         ]
 
-    def _member(self, owner: str, field: Field, member: Member, patterns: list[str]) -> list[str]:
+    def _member(self, owner: str, field: Field, member: RecordMember, patterns: list[str]) -> list[str]:
         bounds = _bounds(member)
         if not bounds and not self._leads(member.type):
             return []
@@ -156,7 +156,7 @@ class Checks:
             problem = quote(f"{member.name}: {words.format(bound.value)}")
             lines += [f"if {guard}{refused.format(held, limit)} {{", f"\treturn errors.New({problem})", "}"]
         type_ = strip_null(member.type)
-        if is_pointer and not (isinstance(type_, Named) and self._through(type_) is None):
+        if is_pointer and not (isinstance(type_, NamedType) and self._through(type_) is None):
             held = f"({held})"
         else:
             held = value
@@ -169,9 +169,9 @@ class Checks:
             return []
         at = "" if depth == 1 else str(depth)
         match type_:
-            case Named() if (through := self._through(type_)) is not None:
+            case NamedType() if (through := self._through(type_)) is not None:
                 return self._descend(value, through, place, arguments, depth)
-            case Named():
+            case NamedType():
                 told = f"fmt.Errorf({quote(place + ': %w')}{arguments}, err)" if place else "err"
                 return [f"if err := {value}.Validate(); err != nil {{", f"\treturn {told}", "}"]
             case Nullable(inner):
@@ -189,7 +189,7 @@ def _guard(value: str, lines: list[str]) -> list[str]:
     return [f"if {value} != nil {{", *(f"\t{each}" for each in lines), "}"] if lines else []
 
 
-def _bounds(member: Member) -> list[Bound]:
+def _bounds(member: RecordMember) -> list[Bound]:
     """Returns the bounds of a member that Go can compare with."""
     if not member.words.bounds:
         return []
@@ -199,13 +199,13 @@ def _bounds(member: Member) -> list[Bound]:
             return [each for each in _of_integer(type_, member) if _is_comparable(each)]
         case Number():
             return [each for each in member.words.bounds if each.keyword != "multipleOf" and _is_comparable(each)]
-        case Text() | ListOf() | TupleOf() | MapOf():
+        case TextType() | ListOf() | TupleOf() | MapOf():
             return [each for each in member.words.bounds if _is_comparable(each)]
         case _:
             return []
 
 
-def _of_integer(type_: Integer, member: Member) -> Iterator[Bound]:
+def _of_integer(type_: Integer, member: RecordMember) -> Iterator[Bound]:
     """Yields the bounds of an integer, without those that its type in Go keeps anyway."""
     go = integer_type(type_)
     always = (0, UINT[-1]) if go == "uint64" else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.go.names import safe_stem
 from ferrule.definitions.stubs.languages.go.project import module_file
 from ferrule.definitions.stubs.languages.go.surroundings import module_of
@@ -24,7 +24,7 @@ _OWN_CLASSES = ("pending", "connection", "request", "unexpected_result")
 """What is no class of a call of Ferrule: a call that waits for an answer, and what goes wrong on the way."""
 
 
-def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
+def client_files(plan: StubPlan, scope: Scope) -> list[SourceFile]:
     """Writes the files of the package."""
     files = [_tool_file(tool, scope) for tool in plan.tools]
     files.append(shared_file("client", PACKAGE, _error_classes()))
@@ -61,7 +61,7 @@ def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
     return SourceFile(path, write_source(write_header(tool), PACKAGE, lines), "generated", tool.tool_id)
 
 
-def _page(plan: Plan, module: str) -> str:
+def _page(plan: StubPlan, module: str) -> str:
     name = next((tool.type_name for tool in plan.tools), "")
     call = f"result, err := client.{name}(ctx, {PACKAGE}.{name}Input{{}})" if name else "// a method for each tool"
     return f"""# {module}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
+from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.go import client
 from ferrule.definitions.stubs.languages.go.names import SUPPORT, WINDOWS_NAMES, support_names
 from ferrule.definitions.stubs.languages.go.project import module_in, project_files, registry_file, service_file
@@ -43,17 +43,17 @@ class Go:
         """Reads the module that the output folder is, as its `go.mod` says: it is the person's."""
         return module_in(read)
 
-    def write(self, plan: Plan) -> Written:
+    def write(self, plan: StubPlan) -> StubOutput:
         """Writes all files of a plan."""
         scope = Scope(plan)
         files = client.client_files(plan, scope) if plan.kind == "client" else _implementation(plan, scope)
         package = client.PACKAGE if plan.kind == "client" else PACKAGE
         is_program = plan.is_project and plan.kind == "implementation"
-        steps = (Step("go test ./..."),) if is_program else ()
-        return Written((*files, *_values(files, package)), tuple(scope.notes), steps)
+        steps = (NextStep("go test ./..."),) if is_program else ()
+        return StubOutput((*files, *_values(files, package)), tuple(scope.notes), steps)
 
 
-def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:
+def _implementation(plan: StubPlan, scope: Scope) -> list[SourceFile]:
     around = Surroundings(plan)
     files = [file for tool in plan.tools for file in _tool_files(tool, scope, around)]
     files += [registry_file(plan, around), shared_file("tools", PACKAGE)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, camel, pascal, snake
 
 _KEYWORDS_WORDS = """
@@ -98,7 +98,7 @@ def take_name(wanted: str, taken: set[str], ending: str = "_") -> str:
     return wanted
 
 
-def declared_names(plan: Plan) -> set[str]:
+def declared_names(plan: StubPlan) -> set[str]:
     """Finds all names that the types of a plan and its support files declare."""
     trees = (tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None)
     names = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}

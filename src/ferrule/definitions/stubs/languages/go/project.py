@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.go.surroundings import Package, Surroundings
 from ferrule.definitions.stubs.languages.go.text import (
     SHARED,
@@ -29,7 +29,7 @@ _MODULE_WORDS = """\
 _MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]*(//.*)?$')
 
 
-def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
+def project_files(plan: StubPlan, around: Surroundings) -> list[SourceFile]:
     """Writes the files of a project."""
     return [
         module_file(around.module, plan.project.language_version, _MODULE_WORDS),
@@ -52,7 +52,7 @@ def module_in(read: Callable[[str], bytes | None]) -> str:
     return found[1].decode() if found is not None else ""
 
 
-def _main(plan: Plan, around: Surroundings) -> str:
+def _main(plan: StubPlan, around: Surroundings) -> str:
     given = "logger, config.Load(logger)" if around.needs_config else "logger"
     name, version = quote(plan.project.name), quote(plan.project.version)
     lines = [
@@ -74,7 +74,7 @@ def _main(plan: Plan, around: Surroundings) -> str:
     return write_source(SHARED, "main", lines, imports)
 
 
-def _readme(plan: Plan, around: Surroundings) -> str:
+def _readme(plan: StubPlan, around: Surroundings) -> str:
     project = plan.project
     program = around.module.rpartition("/")[2]
     told = f"{_prose(project.description)}\n\n" if project.description.strip() else ""
@@ -97,7 +97,7 @@ go test ./...
 the tools with it:
 
 ```toml
-{plan.program_settings(program.replace(".", "-").replace("~", "-"), plan.placed(f"bin/{program}"))}```
+{plan.program_settings(program.replace(".", "-").replace("~", "-"), plan.workspace_path(f"bin/{program}"))}```
 """
 
 
@@ -106,7 +106,7 @@ def _prose(text: str) -> str:
     return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))
 
 
-def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
+def registry_file(plan: StubPlan, around: Surroundings) -> SourceFile:
     """Writes what makes every tool, and each service that one of them needs once."""
     takes = "logger *slog.Logger, cfg *config.Config" if around.needs_config else "logger *slog.Logger"
     lines = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Set
 from typing import NamedTuple
 
-from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPlan
+from ferrule.contracts.language import Injected, Project, Service, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, words
 from ferrule.definitions.stubs.languages.go.names import (
     folder_style,
@@ -55,7 +55,7 @@ class Dependency(NamedTuple):
 class Surroundings:
     """The packages beside the tools' own."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StubPlan) -> None:
         self.project = plan.project
         self.module = module_of(plan.project)
         self.acronyms = plan.project.acronyms | ACRONYMS

@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from ferrule.contracts.language import Plan, ToolNote
+from ferrule.contracts.language import StubPlan, ToolNote
 from ferrule.contracts.type_tree import (
     Alias,
     Anything,
@@ -23,19 +23,19 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
-    Note,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
+    TypeAnnotations,
+    TypeNote,
     TypeTree,
     Union,
-    Words,
 )
 from ferrule.definitions.stubs.identifiers import ACRONYMS, identifiers
 from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, declared_names, exported, take_name
@@ -59,13 +59,13 @@ class Field(NamedTuple):
     go: str
     tag: str
     comment: list[str]
-    member: Member | None = None
+    member: RecordMember | None = None
 
 
 class Scope:
     """The names that one package declares."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StubPlan) -> None:
         self.acronyms = plan.project.acronyms | ACRONYMS
         self.taken = declared_names(plan)
         self.notes: list[ToolNote] = []
@@ -94,7 +94,7 @@ class Tree:
         first = f"is {self._what}." if declared.name == root else f"is a part of {root}."
         told = write_comment((f"{declared.name} {first}", *_describe(declared.words)))
         match declared:
-            case Record():
+            case RecordType():
                 lines = [*self._struct(declared.name, told), *self._record_methods(declared)]
             case Union():
                 lines = self._union(declared, told)
@@ -110,7 +110,7 @@ class Tree:
         return lines
 
     def _note(self, pointer: str, message: str) -> None:
-        self._scope.notes.append(ToolNote(self._tool_id, Note(pointer, message)))
+        self._scope.notes.append(ToolNote(self._tool_id, TypeNote(pointer, message)))
 
     # Types
 
@@ -125,7 +125,7 @@ class Tree:
                 return integer_type(type_)
             case Number():
                 return "float64"
-            case Text():
+            case TextType():
                 return "string"
             case Constant():
                 value = type_.value
@@ -139,7 +139,7 @@ class Tree:
             case Nullable():
                 go = self.go(type_.inner)
                 return go if go.startswith(("[]", "map[")) else f"*{go}"
-            case Named():
+            case NamedType():
                 return type_.name
             case _:
                 assert_never(type_)
@@ -150,17 +150,17 @@ class Tree:
 
     def takes_null(self, type_: Type) -> bool:
         """Tells whether null is a value of a type."""
-        if isinstance(type_, Named) and isinstance(alias := self.declared[type_.name], Alias):
+        if isinstance(type_, NamedType) and isinstance(alias := self.declared[type_.name], Alias):
             return self.takes_null(alias.type)
         return isinstance(type_, Anything | Null | Nullable)
 
     def _contains(self, type_: Type, name: str, seen: set[str]) -> bool:
         """Tells whether a value of a type would hold one of the record `name` in itself."""
-        if not isinstance(type_, Named) or type_.name in seen:
+        if not isinstance(type_, NamedType) or type_.name in seen:
             return False
         seen.add(type_.name)
         match self.declared[type_.name]:
-            case Record(members=members):
+            case RecordType(members=members):
                 return type_.name == name or any(
                     self._contains(each.type, name, seen) for each in members if each.is_required
                 )
@@ -173,14 +173,14 @@ class Tree:
 
     def _fields(self, declared: Declaration) -> list[Field]:
         match declared:
-            case Record():
+            case RecordType():
                 return self._record_fields(declared)
             case Union():
                 return self._union_fields(declared)
             case _:
                 return []
 
-    def _record_fields(self, record: Record) -> list[Field]:
+    def _record_fields(self, record: RecordType) -> list[Field]:
         members = [each for each in record.members if is_taggable(each.name)]
         names = identifiers((each.name for each in members), exported(self._scope.acronyms), METHODS | {EXTRA})
         fields = [self._field(record, each, names[each.name]) for each in members]
@@ -197,7 +197,7 @@ class Tree:
         go = "any" if hidden or record.extra is None else self.go(record.extra)
         return [*fields, Field(EXTRA, f"map[string]{go}", '`json:"-"`', write_comment([told], "\t"))]
 
-    def _field(self, record: Record, member: Member, name: str) -> Field:
+    def _field(self, record: RecordType, member: RecordMember, name: str) -> Field:
         type_ = member.type
         told = _describe(member.words)
         if isinstance(type_, Constant):
@@ -206,7 +206,7 @@ class Tree:
             told.append("It is always null.")
         if isinstance(type_, TupleOf):
             told.append(f"Its items are {self._items(type_)}.")
-        if isinstance(type_, Text) and type_.format:
+        if isinstance(type_, TextType) and type_.format:
             told.append("Base64." if type_.format == "binary" else f"Format: {type_.format}.")
         go, ending = self._place(record, member)
         if NUMBER in go:
@@ -214,7 +214,7 @@ class Tree:
             self._note(f"{record.pointer}/properties/{step}", _BIG)
         return Field(name, go, f'`json:"{_tag(member.name, ending)}"`', write_comment(told, "\t"), member)
 
-    def _place(self, record: Record, member: Member) -> tuple[str, str]:
+    def _place(self, record: RecordType, member: RecordMember) -> tuple[str, str]:
         """Returns the type of a member's field, and what its tag ends with."""
         go = self.member_type(member.type)
         if member.is_required:
@@ -244,7 +244,7 @@ class Tree:
             run.append([field.name, field.go, field.tag])
         return [*lines, *align_columns(run), "}", ""]
 
-    def _record_methods(self, record: Record) -> list[str]:
+    def _record_methods(self, record: RecordType) -> list[str]:
         """Writes what reads and writes the members that no field is for."""
         fields = self.fields[record.name]
         if not fields or fields[-1].member is not None:
@@ -397,7 +397,7 @@ def strip_null(type_: Type) -> Type:
     return type_.inner if isinstance(type_, Nullable) else type_
 
 
-def _describe(words: Words) -> list[str]:
+def _describe(words: TypeAnnotations) -> list[str]:
     """Writes what a reader is told, as paragraphs."""
     parts = [words.description] if words.description.strip() else []
     if words.limits:

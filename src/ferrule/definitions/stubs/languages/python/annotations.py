@@ -14,22 +14,22 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
-    Note,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
+    TypeNote,
     TypeTree,
     Union,
 )
 from ferrule.definitions.stubs.languages.python.source_text import literal
 
-_SCALARS: dict[type, str] = {Null: "None", Boolean: "bool", Integer: "int", Number: "float", Text: "str"}
+_SCALARS: dict[type, str] = {Null: "None", Boolean: "bool", Integer: "int", Number: "float", TextType: "str"}
 
 
 class Annotations:
@@ -41,20 +41,20 @@ class Annotations:
         self.declared: dict[str, Declaration] = {each.name: each for each in tree.declarations}
         self.uses: set[str] = set()
         """What has to be imported for what was written so far."""
-        self.notes: dict[Note, None] = {}
+        self.notes: dict[TypeNote, None] = {}
         self.written: set[str] | None = None
         """While aliases are written, those that are there already; None while records are, which may name all."""
 
     def note(self, declaration: Declaration, message: str) -> None:
         """Tells where a type is looser than a reader would expect."""
-        self.notes[Note(declaration.pointer, f"{declaration.name}: {message}")] = None
+        self.notes[TypeNote(declaration.pointer, f"{declaration.name}: {message}")] = None
 
     def takes_null(self, made: Type, met: tuple[str, ...] = ()) -> bool:
         """Whether null is among the values of a type."""
         match made:
             case Nullable() | Null() | Anything():
                 return True
-            case Named(name) if name not in met:
+            case NamedType(name) if name not in met:
                 match self.declared[name]:
                     case Alias(type=inner):
                         return self.takes_null(inner, (*met, name))
@@ -62,7 +62,7 @@ class Annotations:
                         return any(self.takes_null(each.type, (*met, name)) for each in variants)
         return False
 
-    def has_three_states(self, member: Member) -> bool:
+    def has_three_states(self, member: RecordMember) -> bool:
         """Whether a member may be there, null, or left out."""
         return not member.is_required and self.takes_null(member.type)
 
@@ -79,7 +79,7 @@ class Annotations:
                 return f"dict[str, {self.of(value, within)}]"
             case Nullable(inner):
                 return joined([self.of(inner, within), "None"])
-            case Named(name):
+            case NamedType(name):
                 return self._named(name, within)
             case TupleOf(items, required, rest):
                 parts = [self.of(each, within) for each in items]
@@ -103,7 +103,7 @@ class Annotations:
         return f"Literal[{literal(value)}]"
 
     def _named(self, name: str, within: Declaration) -> str:
-        is_there = self.written is None or name in self.written or isinstance(self.declared[name], Record)
+        is_there = self.written is None or name in self.written or isinstance(self.declared[name], RecordType)
         if is_there:
             return name
         self.note(within, f"{name} is made of itself; any value is taken there")
@@ -119,7 +119,7 @@ class Annotations:
                 return joined(self.of(each.type, declaration) for each in variants)
             case Alias(type=made):
                 return self.of(made, declaration)
-            case Record():
+            case RecordType():
                 return declaration.name
 
 
@@ -144,7 +144,7 @@ def names_in(declaration: Declaration) -> Iterator[str]:
             return
     while ahead:
         match ahead.pop():
-            case Named(name):
+            case NamedType(name):
                 yield name
             case ListOf(inner) | MapOf(inner) | Nullable(inner):
                 ahead.append(inner)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.python.source_text import call, docstring, imported, plain_lines, quoted
 from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
 
 _INDENT = " " * 4
 
 
-def client_files(plan: Plan) -> tuple[list[SourceFile], list[ToolNote]]:
+def client_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
     """The files of a plan, and where types are looser than a reader would expect."""
     files = [
         SourceFile("client/__init__.py", f'{GENERATED}\n"""Typed calls of tools, a module each."""\n', "generated")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.python.injection import (
     Parameter,
     ServiceText,
@@ -37,7 +37,7 @@ _ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YOURS = "This file is yours: it is written once, and never again."
 
 
-def implementation_files(plan: Plan) -> tuple[list[SourceFile], list[ToolNote]]:
+def implementation_files(plan: StubPlan) -> tuple[list[SourceFile], list[ToolNote]]:
     """The files of a plan, and where types are looser than a reader would expect."""
     tools = [tool for tool in plan.tools if not tool.builtin]
     files = [
@@ -118,7 +118,7 @@ def _function(tool: ToolPlan, target: str, given: list[Parameter]) -> str:
     )
 
 
-def _targets(plan: Plan) -> dict[str, str]:
+def _targets(plan: StubPlan) -> dict[str, str]:
     """What each function is bound to: its tool's id, where several versions are there with its version."""
     count = Counter(each.tool_id for each in plan.tools)
     return {
@@ -149,7 +149,7 @@ def _test_of(tool: ToolPlan, given: list[Parameter]) -> str:
     )
 
 
-def _registry(plan: Plan, tools: list[ToolPlan]) -> Iterator[str]:
+def _registry(plan: StubPlan, tools: list[ToolPlan]) -> Iterator[str]:
     """The module that Ferrule finds the functions by."""
     given = {tool.stem: parameters(tool, plan.project) for tool in tools}
     services = list(services_of(plan.project).values())

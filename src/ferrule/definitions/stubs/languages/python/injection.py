@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ferrule.contracts.language import Injected, Plan, Project, Service, ToolPlan
+from ferrule.contracts.language import Injected, Project, Service, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.python.records import KEYWORDS
 from ferrule.definitions.stubs.languages.python.source_text import (
@@ -134,7 +134,7 @@ def imports_of(given: list[Parameter]) -> tuple[list[str], list[tuple[str, str]]
     return standard, list(dict.fromkeys((each.module, each.kind) for each in given if each.module))
 
 
-def has_config(plan: Plan) -> bool:
+def has_config(plan: StubPlan) -> bool:
     """Whether there are types of settings to write."""
     return bool(plan.project.sections) or any(each.kind == "config" for tool in plan.tools for each in tool.inject)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Plan, Written
+from ferrule.contracts.language import StubOutput, StubPlan
 from ferrule.definitions.stubs.languages.python.client import client_files
 from ferrule.definitions.stubs.languages.python.implementation import implementation_files
 from ferrule.definitions.stubs.languages.python.project import next_steps, project_files
@@ -30,13 +30,13 @@ class Python:
     reserved_endings: tuple[str, ...] = ()
     reserved_stems = KEYWORDS | _TAKEN | _DEVICES
 
-    def write(self, plan: Plan) -> Written:
+    def write(self, plan: StubPlan) -> StubOutput:
         """All files of a plan."""
         plan = replace(plan, flavour=plan.flavour or self.flavours[0])
         files, notes = client_files(plan) if plan.kind == "client" else implementation_files(plan)
         if plan.is_project:
             files += project_files(plan)
-        return Written(tuple(files), tuple(notes), next_steps(plan))
+        return StubOutput(tuple(files), tuple(notes), next_steps(plan))
 
 
 LANGUAGE = Python()

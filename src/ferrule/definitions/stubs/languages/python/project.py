@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan
-from ferrule.contracts.type_tree import Record
+from ferrule.contracts.language import NextStep, SourceFile, StubPlan, ToolPlan
+from ferrule.contracts.type_tree import RecordType
 from ferrule.definitions.stubs.identifiers import words
 from ferrule.definitions.stubs.languages.python.records import member_names
 from ferrule.definitions.stubs.languages.python.source_text import plain_lines
@@ -19,7 +19,7 @@ _FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"], "datac
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
-def project_files(plan: Plan) -> list[SourceFile]:
+def project_files(plan: StubPlan) -> list[SourceFile]:
     """The files of the project. Those that a person would change are theirs."""
     shared = [SourceFile("pyproject.toml", _packaging(plan), "yours"), SourceFile("README.md", _readme(plan), "yours")]
     if plan.kind == "client" or plan.place != ".":
@@ -28,24 +28,24 @@ def project_files(plan: Plan) -> list[SourceFile]:
     return [*shared, SourceFile("ferrule.toml", settings, "yours")]
 
 
-def next_steps(plan: Plan) -> tuple[Step, ...]:
+def next_steps(plan: StubPlan) -> tuple[NextStep, ...]:
     """How the packages come in that the stubs need, and how the functions are put behind their definitions."""
     if plan.kind == "client":
         return tuple(_installing(plan))
     settings = function_settings(plan.place).replace("[functions]\n", "").strip().replace("\n", " and ")
-    return (*_installing(plan), Step(f"write {settings} below [functions] in ferrule.toml", is_command=False))
+    return (*_installing(plan), NextStep(f"write {settings} below [functions] in ferrule.toml", is_command=False))
 
 
-def _installing(plan: Plan) -> Iterator[Step]:
+def _installing(plan: StubPlan) -> Iterator[NextStep]:
     """Ferrule itself is there, and brings its own packages along."""
     needs = _FLAVOURS[plan.flavour] if plan.flavour == "pydantic" else []
     if plan.is_project and plan.flavour == "pydantic":
         words = f"pyproject.toml is yours: where it was there before, add {needs[0]} to its dependencies"
-        yield Step(words, is_command=False)
+        yield NextStep(words, is_command=False)
     if plan.is_project and plan.kind == "implementation" and not plan.place:
-        yield Step("pip install -e .")
+        yield NextStep("pip install -e .")
     elif needs:
-        yield Step("pip install -e ." if plan.is_project else f'pip install "{needs[0]}"')
+        yield NextStep("pip install -e ." if plan.is_project else f'pip install "{needs[0]}"')
 
 
 def _slug(name: str) -> str:
@@ -61,7 +61,7 @@ def _distribution(name: str) -> str:
     return _UNFIT.sub("-", _slug(name).lower()).strip("-") or "tools"
 
 
-def _packaging(plan: Plan) -> str:
+def _packaging(plan: StubPlan) -> str:
     project = plan.project
     version = project.version if _VERSION.fullmatch(project.version) else "0.1.0"
     needs = ["ferrule", *_FLAVOURS[plan.flavour]]
@@ -96,7 +96,7 @@ def _packaging(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _readme(plan: Plan) -> str:
+def _readme(plan: StubPlan) -> str:
     title = " ".join(plain_lines(plan.project.name)) or "Tools"
     title = re.sub(r"[^\w .-]", "", title) or "Tools"
     if plan.kind == "client":
@@ -152,7 +152,7 @@ A call that has no result raises an error of its class, all under `CallError`. A
 """
 
 
-def _client_page(title: str, plan: Plan) -> str:
+def _client_page(title: str, plan: StubPlan) -> str:
     tool = next(iter(plan.tools), None)
     if tool is None:
         return _CLIENT_PAGE.format(title=title, imports="", call="            pass\n")
@@ -164,8 +164,8 @@ def _client_page(title: str, plan: Plan) -> str:
 
 def _example(tool: ToolPlan, kind: str) -> str:
     """An input to be filled in."""
-    root = tool.input.declared(tool.input.root.name)
-    if not isinstance(root, Record):
+    root = tool.input.find_declaration(tool.input.root.name)
+    if not isinstance(root, RecordType):
         return "…"
     names = member_names(root)
     return f"{kind}({', '.join(f'{names[member.name]}=…' for member in root.members if member.is_required)})"

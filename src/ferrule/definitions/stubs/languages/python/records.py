@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 from typing import NamedTuple
 
-from ferrule.contracts.type_tree import Anything, Member, Record
+from ferrule.contracts.type_tree import Anything, RecordMember, RecordType
 from ferrule.definitions.stubs.identifiers import Style, identifiers, snake
 from ferrule.definitions.stubs.languages.python.annotations import Annotations, joined
 from ferrule.definitions.stubs.languages.python.source_text import call, comment, docstring, kept, quoted, told
@@ -42,12 +42,12 @@ class FieldText(NamedTuple):
     words: list[str]
 
 
-def member_names(record: Record) -> dict[str, str]:
+def member_names(record: RecordType) -> dict[str, str]:
     """The name in Python of each member, by its name on the wire."""
     return identifiers([member.name for member in record.members], Style(snake, _TAKEN, longest=_LONGEST))
 
 
-def class_of(record: Record, annotations: Annotations) -> list[str]:
+def class_of(record: RecordType, annotations: Annotations) -> list[str]:
     """The lines of a record's class."""
     flavour = annotations.flavour
     names = member_names(record)
@@ -79,7 +79,7 @@ def _is_plain_name(name: str) -> bool:
     return bool(name) and name.isprintable() and not set(name) & set('\\"')
 
 
-def _field(member: Member, name: str, record: Record, annotations: Annotations) -> FieldText:
+def _field(member: RecordMember, name: str, record: RecordType, annotations: Annotations) -> FieldText:
     annotation = annotations.of(member.type, record)
     default, arguments = "", []
     is_model = annotations.flavour == "pydantic"
@@ -101,7 +101,7 @@ def _field(member: Member, name: str, record: Record, annotations: Annotations) 
     return FieldText(name, annotation, default, arguments, told(member.words, member.type))
 
 
-def _rest(record: Record, names: dict[str, str], annotations: Annotations, *, is_mixed: bool) -> FieldText:
+def _rest(record: RecordType, names: dict[str, str], annotations: Annotations, *, is_mixed: bool) -> FieldText:
     taken = {*names, *names.values()}
     ways = ("extra", "extra_members", *(f"extra_members_{number}" for number in range(2, len(taken) + 3)))
     name = next(each for each in ways if each not in taken)
@@ -114,7 +114,7 @@ def _rest(record: Record, names: dict[str, str], annotations: Annotations, *, is
     return FieldText(name, annotation, "", arguments, ["Members that it does not name."])
 
 
-def _model(record: Record, fields: list[FieldText], annotations: Annotations, names: dict[str, str]) -> list[str]:
+def _model(record: RecordType, fields: list[FieldText], annotations: Annotations, names: dict[str, str]) -> list[str]:
     annotations.uses.add("BaseModel")
     options = {"closed": ['extra="forbid"'], "silent": [], "open": ['extra="allow"']}[record.openness]
     if record.openness == "open" and not isinstance(record.extra, Anything | None):
@@ -130,7 +130,7 @@ def _model(record: Record, fields: list[FieldText], annotations: Annotations, na
     return [f"class {record.name}(BaseModel):", *_body(record, fields, "Field(", before)]
 
 
-def _body(record: Record, fields: list[FieldText], function: str, before: list[str] | None = None) -> list[str]:
+def _body(record: RecordType, fields: list[FieldText], function: str, before: list[str] | None = None) -> list[str]:
     lines = [line for each in fields for line in _lines(each, function)]
     parts = [docstring(told(record.words), _INDENT), before or [], lines]
     body = [line for part in parts if part for line in ("", *part)][1:]

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from textwrap import dedent, wrap
 
-from ferrule.contracts.type_tree import Text, Type, Words
+from ferrule.contracts.type_tree import TextType, Type, TypeAnnotations
 from ferrule.model.value import JsonValue
 
 WIDTH = 88
@@ -146,18 +146,18 @@ _LONGEST_VALUE = 200
 _MOST_EXAMPLES = 3
 
 
-def told(words: Words, made: Type | None = None) -> list[str]:
+def told(words: TypeAnnotations, made: Type | None = None) -> list[str]:
     """The lines about a type or a member."""
     lines = plain_lines(words.description)
     notes = _notes(words, made)
     return [*lines, *([""] if lines and notes else []), *notes]
 
 
-def _notes(words: Words, made: Type | None) -> list[str]:
+def _notes(words: TypeAnnotations, made: Type | None) -> list[str]:
     notes = []
     if words.is_deprecated:
         notes.append("Deprecated.")
-    if isinstance(made, Text) and made.format:
+    if isinstance(made, TextType) and made.format:
         notes.append(f"Format: {_one_line(made.format)}.")
     if words.limits:
         notes.append(f"Limits: {'; '.join(_one_line(limit) for limit in words.limits)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ferrule.contracts.language import ToolNote, ToolPlan
-from ferrule.contracts.type_tree import Declaration, Record, TypeTree
+from ferrule.contracts.type_tree import Declaration, RecordType, TypeTree
 from ferrule.definitions.stubs.languages.python.annotations import Annotations, names_in
 from ferrule.definitions.stubs.languages.python.records import class_of
 from ferrule.definitions.stubs.languages.python.source_text import (
@@ -68,9 +68,9 @@ def _imports(uses: set[str], imports: list[str]) -> list[str]:
 def _declarations(tree: TypeTree, annotations: Annotations) -> list[str]:
     lines: list[str] = []
     for each in tree.declarations:
-        if isinstance(each, Record):
+        if isinstance(each, RecordType):
             lines += ["", "", *class_of(each, annotations)]
-    aliases = [each for each in tree.declarations if not isinstance(each, Record)]
+    aliases = [each for each in tree.declarations if not isinstance(each, RecordType)]
     annotations.written = set()
     for each in _in_order(aliases):
         annotations.uses.add("TypeAlias")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan, Written
+from ferrule.contracts.language import SourceFile, StubOutput, StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.rust.project import client_project, support_files
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, documentation, lines, literal, signature
 from ferrule.definitions.stubs.languages.rust.tools import header, output_type, write_imports, write_types
 
 
-def client_files(plan: Plan) -> Written:
+def client_files(plan: StubPlan) -> StubOutput:
     """All files of client stubs."""
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
@@ -20,7 +20,7 @@ def client_files(plan: Plan) -> Written:
         notes += found
     files.append(SourceFile("src/client/mod.rs", _module(plan), "generated"))
     files += support_files("src/client/support", {"mod": "client", "values": "values"})
-    return Written((*files, *(client_project(plan) if plan.is_project else ())), tuple(notes))
+    return StubOutput((*files, *(client_project(plan) if plan.is_project else ())), tuple(notes))
 
 
 def _method(tool: ToolPlan) -> str:
@@ -34,7 +34,7 @@ def _method(tool: ToolPlan) -> str:
 """
 
 
-def _module(plan: Plan) -> str:
+def _module(plan: StubPlan) -> str:
     modules = "".join(f"pub mod {stem};\n" for stem in sorted(tool.stem for tool in plan.tools))
     return f"""{GENERATED}
 //! Calls tools of a running Ferrule: `Client::from_env()?.tool_name(&input, &options).await`.

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from ferrule.contracts.language import Plan, Section, SourceFile
+from ferrule.contracts.language import Section, SourceFile, StubPlan
 from ferrule.definitions.stubs.languages.rust.injection import section_fields, section_types
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, lines, literal, member_names
 from ferrule.model.value import JsonValue
@@ -16,7 +16,7 @@ _WHOLE_VARIABLE = re.compile(r"\$(\w+)", re.ASCII)
 _I64 = 2**63
 
 
-def config_file(plan: Plan) -> SourceFile:
+def config_file(plan: StubPlan) -> SourceFile:
     """`src/config.rs`."""
     fields, types = section_fields(plan.project), section_types(plan.project)
     sections = [_section(each, types[each.name]) for each in plan.project.sections]

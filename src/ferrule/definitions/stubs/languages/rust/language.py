@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
+from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan, ToolNote
 from ferrule.definitions.stubs.languages.rust.client import client_files
 from ferrule.definitions.stubs.languages.rust.project import shared_files
 from ferrule.definitions.stubs.languages.rust.text import RESERVED_STEMS, RESERVED_TYPES
@@ -19,12 +19,12 @@ class Rust:
     reserved_endings: tuple[str, ...] = ()
     reserved_stems = RESERVED_STEMS
 
-    def write(self, plan: Plan) -> Written:
+    def write(self, plan: StubPlan) -> StubOutput:
         """All files of a plan."""
         return client_files(plan) if plan.kind == "client" else _implementation(plan)
 
 
-def _implementation(plan: Plan) -> Written:
+def _implementation(plan: StubPlan) -> StubOutput:
     # Built-in tools are Ferrule's to run, so there is nothing to implement.
     tools = tuple(tool for tool in plan.tools if not tool.builtin)
     files: list[SourceFile] = []
@@ -33,8 +33,8 @@ def _implementation(plan: Plan) -> Written:
         made, found = generated_file(tool)
         files += [handler_file(tool, plan), made]
         notes += found
-    steps = (Step("cargo test"),) if plan.is_project else ()
-    return Written((*files, *shared_files(plan, tools)), tuple(notes), steps)
+    steps = (NextStep("cargo test"),) if plan.is_project else ()
+    return StubOutput((*files, *shared_files(plan, tools)), tuple(notes), steps)
 
 
 LANGUAGE = Rust()

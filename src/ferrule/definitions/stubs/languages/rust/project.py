@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.rust.config import config_file
 from ferrule.definitions.stubs.languages.rust.injection import needs_config
 from ferrule.definitions.stubs.languages.rust.readmes import client_readme, readme
@@ -41,7 +41,7 @@ def support_files(folder: str, names: Mapping[str, str]) -> list[SourceFile]:
     ]
 
 
-def shared_files(plan: Plan, tools: Sequence[ToolPlan]) -> list[SourceFile]:
+def shared_files(plan: StubPlan, tools: Sequence[ToolPlan]) -> list[SourceFile]:
     """Everything of implementation stubs that is no single tool's."""
     modules = "".join(f"pub mod {stem};\n" for stem in sorted(tool.stem for tool in tools))
     made = [
@@ -56,7 +56,7 @@ def shared_files(plan: Plan, tools: Sequence[ToolPlan]) -> list[SourceFile]:
     return made + (_project(plan) if plan.is_project else [])
 
 
-def _project(plan: Plan) -> list[SourceFile]:
+def _project(plan: StubPlan) -> list[SourceFile]:
     package = _package(plan)
     modules = "pub mod config;\n" if needs_config(plan.project, plan.tools) else ""
     modules += "pub mod services;\n" if plan.project.services else ""
@@ -67,7 +67,7 @@ def _project(plan: Plan) -> list[SourceFile]:
     ]
 
 
-def client_project(plan: Plan) -> list[SourceFile]:
+def client_project(plan: StubPlan) -> list[SourceFile]:
     """What makes a library of client stubs."""
     package = _package(plan)
     return [
@@ -76,7 +76,7 @@ def client_project(plan: Plan) -> list[SourceFile]:
     ]
 
 
-def _crate(plan: Plan, package: str, modules: str) -> list[SourceFile]:
+def _crate(plan: StubPlan, package: str, modules: str) -> list[SourceFile]:
     about = documentation([lines(plan.project.description) or lines(plan.project.name)], mark="//!")
     return [
         SourceFile("Cargo.toml", _cargo(plan, package), "yours"),
@@ -85,14 +85,14 @@ def _crate(plan: Plan, package: str, modules: str) -> list[SourceFile]:
     ]
 
 
-def _package(plan: Plan) -> str:
+def _package(plan: StubPlan) -> str:
     name = _PACKAGE.sub("-", (plan.project.module or plan.project.name).rsplit("/", 1)[-1].lower()).strip("-_")
     name = name if name and name[0].isalpha() else f"tools-{name}".strip("-")
     taken = {"test", "core", "std", "alloc", "proc_macro", "serde", "serde_json", "serde_repr", "tokio", "reqwest"}
     return f"{name}-tools" if name.replace("-", "_") in taken | KEYWORDS else name[:60]
 
 
-def _cargo(plan: Plan, package: str) -> str:
+def _cargo(plan: StubPlan, package: str) -> str:
     version = plan.project.version if _VERSION.fullmatch(plan.project.version) else "0.1.0"
     return f"""[package]
 name = "{package}"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.languages.rust.text import lines
 
 
-def _titled(plan: Plan, package: str) -> str:
+def _titled(plan: StubPlan, package: str) -> str:
     """The beginning of a README: what the agent or the workspace is called and for."""
     title = " ".join(lines(plan.project.name)) or package
     about = "\n".join(lines(plan.project.description))
     return f"# {title}\n\n{about}\n" if about else f"# {title}\n"
 
 
-def readme(plan: Plan, package: str) -> str:
+def readme(plan: StubPlan, package: str) -> str:
     """Of a project that serves tools."""
     return f"""{_titled(plan, package)}
 An MCP server over standard input and output. `src/tools/<tool>.rs` is yours to write; what is in
@@ -32,11 +32,11 @@ Ferrule checks it by its schema before it calls.
 To let Ferrule run the tools, name the program in the `ferrule.toml` of their workspace:
 
 ```toml
-{plan.program_settings(package, plan.placed(f"target/release/{package}"))}```
+{plan.program_settings(package, plan.workspace_path(f"target/release/{package}"))}```
 """
 
 
-def client_readme(plan: Plan, package: str) -> str:
+def client_readme(plan: StubPlan, package: str) -> str:
     """Of a library that calls tools."""
     crate = package.replace("-", "_")
     tool = next(iter(plan.tools), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ferrule.contracts.language import Plan, Service, SourceFile, ToolPlan
+from ferrule.contracts.language import Service, SourceFile, StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.rust.injection import (
     factory,
     interface,
@@ -15,7 +15,7 @@ from ferrule.definitions.stubs.languages.rust.injection import (
 from ferrule.definitions.stubs.languages.rust.text import GENERATED, assigned, call, documentation, lines, signature
 
 
-def registration(plan: Plan, tools: Sequence[ToolPlan], modules: str) -> str:
+def registration(plan: StubPlan, tools: Sequence[ToolPlan], modules: str) -> str:
     """`src/tools/mod.rs`."""
     asked = {each.name for tool in tools for each in tool.inject if each.kind == "service"}
     services = [each for each in plan.project.services if each.name in asked]
@@ -46,7 +46,7 @@ pub fn all() -> Result<Vec<Tool>, ToolError> {{
 """
 
 
-def _registered(tool: ToolPlan, plan: Plan) -> str:
+def _registered(tool: ToolPlan, plan: StubPlan) -> str:
     given = parameters(tool, plan.project)
     if not given:
         return f"    let descriptor = {tool.stem}::descriptor();\n    tools.push(Tool::new(descriptor, {tool.stem}::handle));\n"
@@ -60,7 +60,7 @@ def _registered(tool: ToolPlan, plan: Plan) -> str:
     )
 
 
-def service_files(plan: Plan) -> list[SourceFile]:
+def service_files(plan: StubPlan) -> list[SourceFile]:
     """A module for each service: a person's."""
     modules = service_modules(plan.project)
     declared = "".join(f"pub mod {module};\n" for module in sorted(modules.values()))

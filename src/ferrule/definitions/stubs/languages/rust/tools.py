@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan
+from ferrule.contracts.language import SourceFile, StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.rust.injection import Parameter, parameters
 from ferrule.definitions.stubs.languages.rust.text import (
     assigned,
@@ -103,7 +103,7 @@ def _placeholder(tool: ToolPlan) -> str:
     return f"{before}/// A result for a tool that nobody has written yet.\n{head}    {body}\n}}\n"
 
 
-def handler_file(tool: ToolPlan, plan: Plan) -> SourceFile:
+def handler_file(tool: ToolPlan, plan: StubPlan) -> SourceFile:
     """`src/tools/<stem>.rs`: a person's."""
     given = parameters(tool, plan.project)
     text = f"{_top(tool, given)}\n{_handle(tool, given)}\n{_TESTS}"

@@ -18,20 +18,20 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
-    Note,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
+    TypeAnnotations,
+    TypeNote,
     TypeTree,
     Union,
     Variant,
-    Words,
 )
 from ferrule.definitions.stubs.languages.rust.text import (
     assigned,
@@ -64,7 +64,7 @@ class Types:
     def __init__(self, trees: tuple[TypeTree, ...]) -> None:
         self.declarations = {each.name: each for tree in trees for each in tree.declarations}
         self._roots = [tree.root for tree in trees]
-        self.notes: list[Note] = []
+        self.notes: list[TypeNote] = []
         """Where a type is looser than its tree."""
         self._only: dict[str, str] = {}
         """The enumerations of one text, by their names."""
@@ -87,7 +87,7 @@ class Types:
 
     def _declared(self, each: Declaration) -> str:
         match each:
-            case Record():
+            case RecordType():
                 return self._record(each)
             case Enumeration():
                 return self._enumeration(each)
@@ -96,7 +96,7 @@ class Types:
             case Alias():
                 return self._alias(each)
 
-    def _record(self, record: Record) -> str:
+    def _record(self, record: RecordType) -> str:
         members = [each for each in record.members if each.name != self._cut.get(record.name)]
         is_exact = record.name in self._exact
         extra = Anything() if is_exact and record.openness == "silent" else record.extra
@@ -114,7 +114,7 @@ class Types:
         body = f" {{\n{fields}}}" if fields else " {}"
         return f"{self._told(record.words)}{head}pub struct {record.name}{body}\n"
 
-    def _field(self, member: Member, name: str, home: str, is_exact: bool) -> str:
+    def _field(self, member: RecordMember, name: str, home: str, is_exact: bool) -> str:
         attributes = attribute(f"rename = {literal(member.name)}") if name != member.name else ""
         made = self.of(member.type, home, f"{home}{_pascal(name)}")
         if not member.is_required:
@@ -136,7 +136,7 @@ class Types:
         values = [int(choice.value) for choice in each.choices]
         number = next((kind for kind, (least, most) in _WHOLE if least <= min(values) and max(values) <= most), None)
         if number is None:
-            self.notes.append(Note(each.pointer, "64 bits do not hold some of these integers; any number is taken"))
+            self.notes.append(TypeNote(each.pointer, "64 bits do not hold some of these integers; any number is taken"))
             return f"{told}pub type {each.name} = serde_json::Number;\n"
         choices = "".join(f"    {names[choice.word]} = {int(choice.value)},\n" for choice in each.choices)
         return f"{told}{_NUMBER}#[repr({number})]\npub enum {each.name} {{\n{choices}}}\n"
@@ -177,11 +177,13 @@ class Types:
             return f"{told}{_DERIVED}#[serde(transparent)]\npub struct {alias.name}(pub {made});\n"
         return f"{told}{assigned(f'pub type {alias.name} =', made, ';')}"
 
-    def _told(self, words: Words, kind: Type | None = None, indent: int = 0, facts: tuple[str, ...] = ()) -> str:
+    def _told(
+        self, words: TypeAnnotations, kind: Type | None = None, indent: int = 0, facts: tuple[str, ...] = ()
+    ) -> str:
         """What a reader is told of a type or a member."""
         said = [*facts, *words.limits]
         inner = kind.inner if isinstance(kind, Nullable) else kind
-        if isinstance(inner, Text) and inner.format and not any(inner.format in limit for limit in said):
+        if isinstance(inner, TextType) and inner.format and not any(inner.format in limit for limit in said):
             said.insert(0, f"format {inner.format}")
         if isinstance(inner, Constant) and not isinstance(inner.value, str):
             said.insert(0, f"always {shorten(inner.value)}")
@@ -207,7 +209,7 @@ class Types:
                 return self._integer(kind, home)
             case Number():
                 return "f64"
-            case Text():
+            case TextType():
                 return "String"
             case Constant():
                 return self._constant(kind, place)
@@ -222,7 +224,7 @@ class Types:
                 return f"({', '.join(places)}{',' if len(places) == 1 else ''})"
             case Nullable():
                 return f"Option<{self.of(kind.inner, home, place)}>"
-            case Named():
+            case NamedType():
                 return f"Box<{kind.name}>" if home and home in self._reached(kind.name) else kind.name
 
     def _integer(self, kind: Integer, home: str) -> str:
@@ -232,7 +234,7 @@ class Types:
         if least is not None and least >= 0 and (most is None or most <= _U64[1]):
             return "u64"
         pointer = self.declarations[home].pointer if home else "#"
-        self.notes.append(Note(pointer, "integers that 64 bits do not hold are rounded"))
+        self.notes.append(TypeNote(pointer, "integers that 64 bits do not hold are rounded"))
         return "serde_json::Number"
 
     def _constant(self, kind: Constant, place: str) -> str:
@@ -252,7 +254,7 @@ class Types:
 
     def may_be_null(self, kind: Type, seen: frozenset[str] = frozenset()) -> bool:
         """Whether `null` is one of the values."""
-        if not isinstance(kind, Named):
+        if not isinstance(kind, NamedType):
             return isinstance(kind, Anything | Null | Nullable)
         if kind.name in seen:
             return False
@@ -319,7 +321,7 @@ class Types:
             is_one
             and len(set(_records(union))) == len(union.variants)
             and all(
-                isinstance(record, Record)
+                isinstance(record, RecordType)
                 and any(each.name == union.tag and isinstance(each.type, Constant) for each in record.members)
                 for record in records
             )
@@ -344,7 +346,7 @@ class Types:
                 return 0 if isinstance(value, str | bool) else 2
             case Integer():
                 return 1
-            case Number() | Text() | Boolean() | Null():
+            case Number() | TextType() | Boolean() | Null():
                 return 3
             case ListOf():
                 return 4 + self._rank(kind.item, seen) / 10
@@ -354,7 +356,7 @@ class Types:
                 return 9
             case Nullable():
                 return self._rank(kind.inner, seen)
-            case Named() if kind.name not in seen:
+            case NamedType() if kind.name not in seen:
                 declared = self.declarations[kind.name]
                 if isinstance(declared, Alias):
                     return self._rank(declared.type, seen | {kind.name})
@@ -381,12 +383,12 @@ def _pascal(name: str) -> str:
 
 
 def _records(union: Union) -> list[str]:
-    return [each.type.name for each in union.variants if isinstance(each.type, Named)]
+    return [each.type.name for each in union.variants if isinstance(each.type, NamedType)]
 
 
 def _parts(declaration: Declaration) -> list[Type]:
     match declaration:
-        case Record():
+        case RecordType():
             extra = [] if declaration.extra is None else [MapOf(declaration.extra)]
             return [*(each.type for each in declaration.members), *extra]
         case Union():
@@ -413,7 +415,7 @@ def _inside(kind: Type) -> tuple[Type, ...]:
 
 def _names(kind: Type) -> Iterator[str]:
     """All declarations that a type mentions."""
-    if isinstance(kind, Named):
+    if isinstance(kind, NamedType):
         yield kind.name
     for each in _inside(kind):
         yield from _names(each)
@@ -422,7 +424,7 @@ def _names(kind: Type) -> Iterator[str]:
 def _inline(kind: Type) -> Iterator[str]:
     """The declarations that a value of a type has in its own space."""
     match kind:
-        case Named():
+        case NamedType():
             yield kind.name
         case Nullable():
             yield from _inline(kind.inner)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, ToolPlan
+from ferrule.contracts.language import StubPlan, ToolPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import output_type, variables
 from ferrule.definitions.stubs.languages.typescript.text import SHARED, comment, imported, listed, said
 
 
-def client_index(plan: Plan) -> str:
+def client_index(plan: StubPlan) -> str:
     """Returns `src/client/index.ts`."""
     named = variables(plan)
     imports = [imported(["FerruleClient", "type CallOptions"], "./ferrule/client.js")]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.contracts.language import Plan, ToolNote, ToolPlan
+from ferrule.contracts.language import StubPlan, ToolNote, ToolPlan
 from ferrule.definitions.stubs.identifiers import identifiers
 from ferrule.definitions.stubs.languages.typescript.text import (
     camel_style,
@@ -36,7 +36,7 @@ class DefinitionFile(NamedTuple):
     notes: tuple[ToolNote, ...]
 
 
-def variables(plan: Plan) -> dict[str, str]:
+def variables(plan: StubPlan) -> dict[str, str]:
     """Returns what each tool is called in code (`findOrder`), by its stem."""
     return identifiers((tool.stem for tool in plan.tools), camel_style(plan.project.acronyms), _MEMBERS)
 
@@ -46,7 +46,7 @@ def output_type(tool: ToolPlan) -> str:
     return "unknown" if tool.output is None else tool.output.root.name
 
 
-def definition_file(tool: ToolPlan, plan: Plan, variable: str) -> DefinitionFile:
+def definition_file(tool: ToolPlan, plan: StubPlan, variable: str) -> DefinitionFile:
     """Returns the file of a tool. `variable`: what it is called in code."""
     is_client = plan.kind == "client"
     is_zod = plan.flavour == "zod"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ferrule.contracts.language import Injected, Plan, Section, Service, ToolPlan
+from ferrule.contracts.language import Injected, Section, Service, StubPlan, ToolPlan
 from ferrule.definitions.stubs.identifiers import Style
 from ferrule.definitions.stubs.languages.typescript.text import (
     KEYWORDS,
@@ -55,7 +55,7 @@ class Dependency(NamedTuple):
 class Dependencies:
     """The services and settings of a plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StubPlan) -> None:
         self._camel = camel_style(plan.project.acronyms)
         self._pascal = pascal_style(plan.project.acronyms)
         used = [each for tool in plan.tools for each in tool.inject]
@@ -104,7 +104,7 @@ class Dependencies:
         return ServiceFile(service, file, interface, f"{factory}Service" if factory in KEYWORDS else factory)
 
 
-def _services(plan: Plan, used: Sequence[Injected]) -> Iterable[Service]:
+def _services(plan: StubPlan, used: Sequence[Injected]) -> Iterable[Service]:
     known = {each.name: each for each in plan.project.services}
     for each in used:
         if each.kind == "service":
@@ -112,7 +112,7 @@ def _services(plan: Plan, used: Sequence[Injected]) -> Iterable[Service]:
     return known.values()
 
 
-def _sections(plan: Plan, used: Sequence[Injected]) -> Iterable[Section]:
+def _sections(plan: StubPlan, used: Sequence[Injected]) -> Iterable[Section]:
     known = {each.name: each for each in plan.project.sections}
     for each in used:
         if each.kind == "section":

@@ -7,7 +7,7 @@ from collections import defaultdict
 import msgspec
 
 from ferrule.contracts.language import ToolPlan
-from ferrule.contracts.type_tree import Record, TypeTree
+from ferrule.contracts.type_tree import RecordType, TypeTree
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependency
 from ferrule.definitions.stubs.languages.typescript.text import imported, listed, literal, own_line
 from ferrule.model.value import JsonValue
@@ -55,7 +55,9 @@ def implementation(tool: ToolPlan, dependencies: list[Dependency]) -> str:
 
 def _is_shaped(value: JsonValue, tree: TypeTree) -> bool:
     """Tells whether a placeholder is of the type: a schema may accept what the type leaves out."""
-    return isinstance(value, dict) if isinstance(tree.declared(tree.root.name), Record) else value is not None
+    return (
+        isinstance(value, dict) if isinstance(tree.find_declaration(tree.root.name), RecordType) else value is not None
+    )
 
 
 def test_skeleton(tool: ToolPlan, variable: str) -> str:

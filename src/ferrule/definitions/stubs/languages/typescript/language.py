@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-from ferrule.contracts.language import Plan, SourceFile, Step, Written
+from ferrule.contracts.language import NextStep, SourceFile, StubOutput, StubPlan
 from ferrule.definitions.stubs.languages.typescript.client import client_index
 from ferrule.definitions.stubs.languages.typescript.definitions import DefinitionFile, definition_file, variables
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
@@ -35,7 +35,7 @@ class TypeScript:
     reserved_endings: tuple[str, ...] = ("Tool",)
     reserved_stems = frozenset(("index", "generated", *_DEVICES))
 
-    def write(self, plan: Plan) -> Written:
+    def write(self, plan: StubPlan) -> StubOutput:
         """Returns all files of a plan."""
         named = variables(plan)
         made = [definition_file(tool, plan, named[tool.stem]) for tool in plan.tools]
@@ -44,20 +44,20 @@ class TypeScript:
         notes = [note for each in made for note in each.notes]
         if plan.is_project:
             files += [SourceFile(path, text, "yours") for path, text in project_files(plan).items()]
-            steps = (Step("npm install && npm run build"),) if is_client else (Step("npm install && npm test"),)
+            steps = (NextStep("npm install && npm run build"),) if is_client else (NextStep("npm install && npm test"),)
         else:
-            steps = (Step(f"npm install {' '.join(packages(plan))}"),)
-        return Written(tuple(files), tuple(notes), steps)
+            steps = (NextStep(f"npm install {' '.join(packages(plan))}"),)
+        return StubOutput(tuple(files), tuple(notes), steps)
 
 
-def _client(plan: Plan, made: list[DefinitionFile]) -> Iterator[SourceFile]:
+def _client(plan: StubPlan, made: list[DefinitionFile]) -> Iterator[SourceFile]:
     yield from _support("src/client/ferrule", plan, "client", "connection")
     for tool, each in zip(plan.tools, made, strict=True):
         yield SourceFile(f"src/client/tools/{tool.stem}.ts", each.text, "generated", tool.tool_id)
     yield SourceFile("src/client/index.ts", client_index(plan), "generated")
 
 
-def _implementation(plan: Plan, made: list[DefinitionFile], named: dict[str, str]) -> Iterator[SourceFile]:
+def _implementation(plan: StubPlan, made: list[DefinitionFile], named: dict[str, str]) -> Iterator[SourceFile]:
     dependencies = Dependencies(plan)
     remote = ("connection", "remote") if any(tool.builtin for tool in plan.tools) else ()
     yield from _support("src/ferrule", plan, "tool", *remote, *(("server",) if plan.is_project else ()))
@@ -76,7 +76,7 @@ def _implementation(plan: Plan, made: list[DefinitionFile], named: dict[str, str
         yield SourceFile("src/main.ts", main(plan), "generated")
 
 
-def _support(folder: str, plan: Plan, *names: str) -> Iterator[SourceFile]:
+def _support(folder: str, plan: StubPlan, *names: str) -> Iterator[SourceFile]:
     checking = ("validation",) if plan.flavour == "ajv" else ()
     for name in sorted((*names, *checking)):
         yield SourceFile(f"{folder}/{name}.ts", support_text(name), "generated")

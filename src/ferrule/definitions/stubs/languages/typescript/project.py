@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ferrule.contracts.language import Plan
+from ferrule.contracts.language import StubPlan
 from ferrule.definitions.stubs.languages.typescript.text import SHARED, text_member
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -92,7 +92,7 @@ tool's definition and the `details.invocation_id` of the error.
 """
 
 
-def packages(plan: Plan) -> dict[str, str]:
+def packages(plan: StubPlan) -> dict[str, str]:
     """Returns the packages that the stubs of a plan import, with their versions."""
     wanted = {plan.flavour}
     if plan.kind == "client":
@@ -102,7 +102,7 @@ def packages(plan: Plan) -> dict[str, str]:
     return {name: version for name, version in _PACKAGES.items() if name in wanted}
 
 
-def project_files(plan: Plan) -> dict[str, str]:
+def project_files(plan: StubPlan) -> dict[str, str]:
     """Returns the files that belong to a person, by path."""
     is_client = plan.kind == "client"
     readme = _CLIENT if is_client else _SERVER.replace("PROGRAM", _program(plan))
@@ -115,7 +115,7 @@ def project_files(plan: Plan) -> dict[str, str]:
     }
 
 
-def main(plan: Plan) -> str:
+def main(plan: StubPlan) -> str:
     """Returns `src/main.ts`."""
     info = text_member("name", plan.project.name) + text_member("version", plan.project.version)
     return f"{SHARED}\n{_MAIN.replace('INFO', info)}"
@@ -126,7 +126,7 @@ def _heading(title: str) -> str:
     return " ".join(re.sub(r"[^A-Za-z0-9 .-]+", " ", title).split()).strip(" .-") or "Tools"
 
 
-def _package(plan: Plan, is_client: bool) -> dict[str, object]:
+def _package(plan: StubPlan, is_client: bool) -> dict[str, object]:
     project = plan.project
     node = project.language_version.partition(".")[0]
     oldest = max(_OLDEST_NODE, int(node)) if node.isdecimal() and len(node) < 3 else _OLDEST_NODE
@@ -150,7 +150,7 @@ def _package_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100] or "tools"
 
 
-def _program(plan: Plan) -> str:
+def _program(plan: StubPlan) -> str:
     """Returns the lines of `ferrule.toml` that name the program, which is called what the project is called."""
     name = re.sub(r"[^a-z0-9-]+", "-", _package_name(plan.project.module or plan.project.name).rpartition("/")[2])
-    return plan.program_settings(name.strip("-") or "tools", "node", plan.placed("dist/src/main.js"))
+    return plan.program_settings(name.strip("-") or "tools", "node", plan.workspace_path("dist/src/main.js"))

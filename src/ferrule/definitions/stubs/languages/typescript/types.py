@@ -12,19 +12,19 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
-    Note,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
+    TypeAnnotations,
+    TypeNote,
     TypeTree,
     Union,
-    Words,
 )
 from ferrule.definitions.stubs.languages.typescript.text import (
     clause,
@@ -48,7 +48,7 @@ _INHERITED = frozenset(
 def type_text(found: Type) -> str:
     """Returns a type on one line."""
     match found:
-        case Text():
+        case TextType():
             return "string"
         case Integer() | Number():
             return "number"
@@ -58,7 +58,7 @@ def type_text(found: Type) -> str:
             return "null"
         case Anything():
             return "unknown"
-        case Named():
+        case NamedType():
             return found.name
         case Constant():
             return constant(found.value) or "number"
@@ -94,12 +94,12 @@ class Declarations:
     def __init__(self, tree: TypeTree) -> None:
         self.circular = _circular(tree)
         """Types that are nothing but themselves, which TypeScript refuses."""
-        self.notes: list[Note] = []
+        self.notes: list[TypeNote] = []
         self.blocks = [self._declared(each) for each in tree.declarations]
 
     def _declared(self, found: Declaration) -> str:
         match found:
-            case Record():
+            case RecordType():
                 return comment(_words(found.words)) + self._interface(found)
             case Enumeration():
                 texts = [constant(each.value) for each in found.choices]
@@ -111,29 +111,31 @@ class Declarations:
         for each in types:
             self._note_wide(each, found.pointer)
         if found.name in self.circular:
-            self.notes.append(Note(found.pointer, "it is defined by itself alone; any value is taken"))
+            self.notes.append(TypeNote(found.pointer, "it is defined by itself alone; any value is taken"))
             types = [Anything()]
         return comment(words) + _union(found.name, [type_text(each) for each in types])
 
-    def _interface(self, record: Record) -> str:
+    def _interface(self, record: RecordType) -> str:
         lines = "".join(self._member(record, member) for member in record.members)
         extra = unnamed_type(record)
         if extra is not None:
             if extra != record.extra:
                 message = "members that are not named have the type unknown, as it has to fit the named ones too"
-                self.notes.append(Note(record.pointer, message))
+                self.notes.append(TypeNote(record.pointer, message))
             lines += own_line(f"[name: string]: {type_text(extra)};", "  ")
         return f"export interface {record.name} {{\n{lines}}}\n" if lines else f"export interface {record.name} {{}}\n"
 
-    def _member(self, record: Record, member: Member) -> str:
+    def _member(self, record: RecordType, member: RecordMember) -> str:
         pointer = f"{record.pointer}/properties/{member.name.replace('~', '~0').replace('/', '~1')}"
         self._note_wide(member.type, pointer)
         found = type_text(member.type)
         if is_inherited(member) and found != "unknown":
-            self.notes.append(Note(pointer, "every object of JavaScript has a member of this name; any value is taken"))
+            self.notes.append(
+                TypeNote(pointer, "every object of JavaScript has a member of this name; any value is taken")
+            )
             found = "unknown"
         if member.name == "__proto__":
-            self.notes.append(Note(pointer, "no checker of JavaScript takes a member of this name"))
+            self.notes.append(TypeNote(pointer, "no checker of JavaScript takes a member of this name"))
         line = f"{member_name(member.name)}{'' if member.is_required else '?'}: {found};"
         return comment(_words(member.words, member.type), "  ") + own_line(line, "  ")
 
@@ -143,10 +145,10 @@ class Declarations:
             found = found.item if isinstance(found, ListOf) else found.inner
         is_wide = isinstance(found, Integer) and any(abs(bound or 0) > SAFE for bound in (found.minimum, found.maximum))
         if is_wide or (isinstance(found, Constant) and constant(found.value) is None):
-            self.notes.append(Note(pointer, "its integers may be beyond 2^53, where a number is not exact"))
+            self.notes.append(TypeNote(pointer, "its integers may be beyond 2^53, where a number is not exact"))
 
 
-def unnamed_type(record: Record) -> Type | None:
+def unnamed_type(record: RecordType) -> Type | None:
     """Returns the type of members that are not named, which the named ones have to fit; None where nothing is said of them."""
     if record.openness != "open" or record.extra is None:
         return None
@@ -154,7 +156,7 @@ def unnamed_type(record: Record) -> Type | None:
     return record.extra if is_one else Anything()
 
 
-def is_inherited(member: Member) -> bool:
+def is_inherited(member: RecordMember) -> bool:
     """Tells whether an object has another member of that name where this one is left out."""
     return member.name in _INHERITED and not member.is_required
 
@@ -178,11 +180,11 @@ def _is_numbers(texts: list[str]) -> bool:
     return all(each == "number" or each[0] in "-0123456789" for each in texts)
 
 
-def _words(words: Words, found: Type | None = None) -> list[str]:
+def _words(words: TypeAnnotations, found: Type | None = None) -> list[str]:
     """Returns what a comment says about a type."""
     lines = said(words.description)
     each = found.inner if isinstance(found, Nullable) else found
-    more = [f"Format: {clause(each.format)}."] if isinstance(each, Text) and each.format else []
+    more = [f"Format: {clause(each.format)}."] if isinstance(each, TextType) and each.format else []
     if words.limits:
         more.append(f"Limits: {'; '.join(clause(each) for each in words.limits)}.")
     if words.has_default:
@@ -219,4 +221,4 @@ def _leads(found: Declaration) -> set[str]:
     inner = [each.inner if isinstance(each, Nullable) else each for each in types]
     # A map of itself is no interface, and TypeScript looks into it at once.
     inner = [each.value if isinstance(each, MapOf) else each for each in inner]
-    return {each.name for each in inner if isinstance(each, Named)}
+    return {each.name for each in inner if isinstance(each, NamedType)}

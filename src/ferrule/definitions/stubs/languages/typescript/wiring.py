@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ferrule.contracts.language import Injected, Plan
+from ferrule.contracts.language import Injected, StubPlan
 from ferrule.definitions.stubs.languages.typescript.definitions import variables
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies, SectionType, ServiceFile
 from ferrule.definitions.stubs.languages.typescript.text import (
@@ -41,7 +41,7 @@ function variable(logger: Logger, name: string, otherwise?: string): string {
 """
 
 
-def tool_box(plan: Plan, dependencies: Dependencies) -> str:
+def tool_box(plan: StubPlan, dependencies: Dependencies) -> str:
     """Returns `src/tools/index.ts`."""
     named = variables(plan)
     makers = {tool.stem: f"create{tool.type_name}Tool" for tool in plan.tools if not tool.builtin}

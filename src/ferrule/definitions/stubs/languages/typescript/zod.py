@@ -14,13 +14,13 @@ from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
-    Member,
-    Named,
+    NamedType,
     Null,
     Nullable,
     Number,
-    Record,
-    Text,
+    RecordMember,
+    RecordType,
+    TextType,
     TupleOf,
     Type,
     TypeTree,
@@ -49,7 +49,7 @@ def schemas(tree: TypeTree, circular: Container[str]) -> list[str]:
 
 def _declared(found: Declaration, known: set[str]) -> str:
     match found:
-        case Record():
+        case RecordType():
             members = "".join(f"\n  {_member(each, known)}," for each in found.members)
             extra = unnamed_type(found)
             kind = (
@@ -73,14 +73,14 @@ def _declared(found: Declaration, known: set[str]) -> str:
             return _expression(found.type, known)
 
 
-def _member(member: Member, known: set[str]) -> str:
+def _member(member: RecordMember, known: set[str]) -> str:
     schema = "z.unknown()" if is_inherited(member) else _expression(member.type, known)
     return f"{property_name(member.name)}: {schema if member.is_required else f'z.exactOptional({schema})'}"
 
 
 def _expression(found: Type, known: set[str]) -> str:
     match found:
-        case Text():
+        case TextType():
             return "z.string()"
         case Integer():
             return _integer(found)
@@ -99,7 +99,7 @@ def _expression(found: Type, known: set[str]) -> str:
             return f"z.record(z.string(), {_expression(found.value, known)})"
         case Nullable():
             return f"z.nullable({_expression(found.inner, known)})"
-        case Named():
+        case NamedType():
             name = schema_name(found.name)
             return name if found.name in known else f"z.lazy(() => {name})"
         case TupleOf():
