@@ -1,4 +1,4 @@
-"""What the operator (or we) got wrong. Mistakes in definitions are diagnostics, never exceptions.
+"""Exceptions for the operator and for us. Mistakes in definitions are diagnostics, never exceptions.
 
 FerruleError                 anything below; the command line prints it and exits with 2
 ├── SettingsError            ferrule.toml or a command-line option cannot be used as written
@@ -7,18 +7,18 @@ FerruleError                 anything below; the command line prints it and exit
 ├── CatalogError             a catalog file cannot be used
 │   └── SealError            its seal is missing, broken, or made with another key
 ├── BuildRefused             the definitions have errors, so no catalog was made
-├── PolicyError              a policy cannot be used as written; nothing is allowed until it can
-├── SurfaceError             a surface cannot be made as asked: an agent, role or record is unknown or disabled
-├── AccessError              whoever asks may not do this
+├── PolicyError              a policy cannot be used as written; every call is denied until it can
+├── SurfaceError             a surface cannot be made as requested: an agent, role or record is unknown or disabled
+├── AccessError              the caller may not do this
 ├── InboxError               a request cannot be answered this way: decided already, expired, changed, unknown
-│   └── UnfitAnswer          what was answered is not what the tool asked for; nothing was recorded
-├── BatchError               a batch cannot be run as written: an unknown dependency, a circle, two calls of one id
-├── BindingError             a Python function does not fit the definition it is bound to
+│   └── UnfitAnswer          the answer does not match what the tool asked for; nothing was recorded
+├── BatchError               a batch cannot be run as written: an unknown dependency, a cycle, two calls with one id
+├── BindingError             a Python function does not match the definition it is bound to
 │   └── UnknownBinding       there is no such definition
 └── LedgerError              the ledger cannot be used
-    ├── LedgerDamaged        what it holds cannot be read, or contradicts itself: somebody or something changed it
+    ├── LedgerDamaged        its contents cannot be read, or contradict each other: somebody or something changed them
     ├── LedgerUnavailable    it cannot be written now (disk full, disk error): nothing was recorded
-    └── OutcomeUnrecorded    a write failed so that nobody knows whether it is there
+    └── OutcomeUnrecorded    a write failed in a way that leaves it unknown whether the row is there
 """
 
 
@@ -60,11 +60,11 @@ class PolicyError(FerruleError):
 
 
 class SurfaceError(FerruleError):
-    """A surface cannot be made as asked."""
+    """A surface cannot be made as requested."""
 
 
 class AccessError(FerruleError):
-    """Whoever asks may not do this."""
+    """The caller may not do this."""
 
 
 class InboxError(FerruleError):
@@ -72,7 +72,7 @@ class InboxError(FerruleError):
 
 
 class UnfitAnswer(InboxError):
-    """An answer is not what the tool asked for."""
+    """An answer does not match what the tool asked for."""
 
 
 class BatchError(FerruleError):
@@ -80,11 +80,11 @@ class BatchError(FerruleError):
 
 
 class BindingError(FerruleError):
-    """A Python function does not fit the definition it is bound to."""
+    """A Python function does not match the definition it is bound to."""
 
 
 class UnknownBinding(BindingError):
-    """A Python function is bound to a definition that is not there."""
+    """A Python function is bound to a definition that does not exist."""
 
     def __init__(self, label: str, name: str) -> None:
         super().__init__(
@@ -100,12 +100,12 @@ class LedgerError(FerruleError):
 
 
 class LedgerDamaged(LedgerError):
-    """What the ledger holds cannot be read, or contradicts itself."""
+    """The contents of the ledger cannot be read, or contradict each other."""
 
 
 class LedgerUnavailable(LedgerError):
-    """The ledger cannot be written now; the row is not there."""
+    """The ledger cannot be written now; the row was not recorded."""
 
 
 class OutcomeUnrecorded(LedgerError):
-    """A write failed so that nobody knows whether the row is there."""
+    """A write failed in a way that leaves it unknown whether the row is there."""

@@ -1,5 +1,8 @@
-"""What executors ask for when they have to show who they are. Values are fetched late, kept for a bounded time, and are known
-to the redactor before anybody gets them. Every method raises ExecutionFailed (`credential_missing`, `dependency_unavailable`).
+"""Credentials for executors: the contract of the vault and of the store of user tokens.
+
+Executors ask here when they have to authenticate. Values are fetched late, cached for a bounded time, and known to the
+redactor before an executor gets them. Every method raises ExecutionFailed (`credential_missing`,
+`dependency_unavailable`).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from ferrule.model.credentials import Credentials, SecretRef
 
 
 class RequestCredentials(NamedTuple):
-    """What a request shows of credentials, by names. All of it is secret."""
+    """The headers, query parameters and cookies that authenticate one request, by name. All of it is secret."""
 
     headers: Mapping[str, str]
     query: Mapping[str, str] = MappingProxyType({})
@@ -24,35 +27,37 @@ class Vault(Protocol):
     """The credentials of one process."""
 
     def missing(self, credentials: Credentials) -> tuple[str, ...]:
-        """What is known to be missing, by name, without asking anybody. Empty when it has to be asked for."""
+        """Returns the names of credentials known to be missing, without contacting any source; empty when only a fetch
+        can tell."""
 
     async def secret(self, ref: SecretRef, context: Context) -> str:
-        """The text of one secret, with `key` applied (AML-67). Once per run and bounded time (AML-72)."""
+        """Returns the text of one secret, with `key` applied (AML-67). Fetched once per run and bounded time (AML-72)."""
 
     async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
-        """What goes into an HTTP request: nothing, the API key's header, or `Authorization` (AML-61, 65, 66, 70). Refuses
-        (`setup_required`) credentials that stand elsewhere."""
+        """Returns the headers to add to an HTTP request: none, the API key's, or `Authorization` (AML-61, 65, 66, 70).
+        Raises ExecutionFailed (`setup_required`) for credentials that belong elsewhere."""
 
     async def request_credentials(self, credentials: Credentials, context: Context) -> RequestCredentials:
-        """The same for requests that may have credentials in the query and in cookies too."""
+        """Returns the same for requests that may also carry credentials in the query and in cookies."""
 
     async def members(
         self, credentials: Credentials, context: Context, required: Collection[str] = ()
     ) -> dict[str, Any]:
-        """The object of a `service-account` secret, or the connection members of an `iam-role` (AML-68, AML-69)."""
+        """Returns the object of a `service-account` secret, or the connection members of an `iam-role` (AML-68,
+        AML-69)."""
 
     def forget_refused(self, credentials: Credentials, context: Context) -> None:
-        """The other side did not accept them: whatever is kept is forgotten, so that the next call reads them anew."""
+        """Forgets the cached values after the other side refused them, so that the next call reads them again."""
 
 
 class UserTokens(Protocol):
-    """Tokens that users authorized, for the tools that name who gives them."""
+    """Tokens that users authorized, for the tools that name their provider."""
 
     async def tokens(
         self, wanted: Mapping[str, Collection[str]], principal: str, *, tenant: str = ""
     ) -> Mapping[str, str]:
-        """The principal's token for each provider, with these scopes, by the provider's id. What is missing is told at once:
-        `credential_missing`, code `authorization_required`."""
+        """Returns the principal's token for each provider, with these scopes, by the provider's id. Raises
+        ExecutionFailed at once when one is missing: `credential_missing`, code `authorization_required`."""
 
     def problem(self, provider_id: str, principal: str, scopes: Collection[str] = (), *, tenant: str = "") -> str:
-        """Why there would be no token; empty when there would be one. Nobody is asked."""
+        """Returns why there would be no token; empty when there would be one. Contacts no provider."""

@@ -1,4 +1,8 @@
-"""What a dialect must do: recognise a document, cut it into definitions, outline it, and turn tools into the model."""
+"""The contract of a dialect: recognise a document, cut it into definitions, outline it, and compile tools into the
+model.
+
+`definitions/dialects` holds the dialects and `definitions/compiler` calls them; this module knows neither.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +31,25 @@ class Dialect(Protocol):
     name: str
 
     def claims_name(self, source: Source) -> bool:
-        """True when the file's name (or raw text, for a file that cannot be parsed) says it is of this dialect."""
+        """Returns True when the file's name (or raw text, for a file that cannot be parsed) marks it as this dialect."""
         ...
 
     def detect(self, document: Document) -> bool:
-        """True when the content is of this dialect, whatever the file is called."""
+        """Returns True when the content is of this dialect, whatever the file is called."""
         ...
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        """The document cut into definitions, and findings about its outer shape (with full paths)."""
+        """Cuts the document into definitions, and reports findings about its outer shape (with full paths)."""
         ...
 
     def issue_rule(self, issue: Issue) -> str:
-        """The rule a reader's issue breaks in this dialect: `AML-2`, `AML-6`, …"""
+        """Returns the rule that a reader's issue breaks in this dialect: `AML-2`, `AML-6`, …"""
         ...
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        """What other files need to know of it. Called even when the definition has errors; must not raise."""
+        """Returns the facts that other files need about a definition. Called even when it has errors; must not raise."""
         ...
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        """The definition in the canonical model. Called only when it has no errors."""
+        """Compiles the definition into the canonical model. Called only when it has no errors."""
         ...

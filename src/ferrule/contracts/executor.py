@@ -1,8 +1,9 @@
-"""What reaches the system behind a tool. An executor decides nothing: the pipeline validated, decided and recorded before.
+"""The contract of an executor, which reaches the system behind a tool. It decides nothing: the pipeline already did.
 
-It gets the tool, the final arguments (its own copy) and one context object (AT-114), and gives an `Output`, or a `Waiting`
-when somebody has to answer before it can go on. It raises `ExecutionFailed` and nothing else on purpose. While it runs it
-speaks through the context: progress, partial results, going to the background; and it is told there to stop.
+It gets the tool, the final arguments (its own copy) and one context object (AT-114), and returns an `Output`, or a
+`Waiting` when somebody has to answer before it can go on. It raises `ExecutionFailed` and nothing else on purpose.
+While it runs it reports through the context: progress, partial results, going to the background; and the context
+notifies it when it has to stop.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class ExecutionFailed(Exception):
         self.output = output
         """What was achieved before a `partial_failure`."""
         self.is_retryable = is_retryable
-        """Whether another attempt makes sense; None leaves it to the class."""
+        """True when another attempt makes sense; None leaves it to the class."""
         self.is_untouched = is_untouched
         """True when it is certain that nothing happened at the other side: the same call can be made again."""
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
-    """What a tool gave, in its own form. The pipeline maps it once."""
+    """The output of a tool in its own form. The pipeline maps it once."""
 
     value: Any = None
     """JSON where the tool speaks JSON. `EMPTY` when it gave nothing on purpose."""
@@ -97,7 +98,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
-    """What an executor can do; everything not said is no (AT-194)."""
+    """The abilities of an executor; everything not stated is no (AT-194)."""
 
     progress: bool = False
     cancel: bool = False
@@ -114,7 +115,7 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
     sandboxed: bool = False
 
     def to_record(self) -> dict[str, bool]:
-        """The flags of an execution profile, every one of them said (AT-194)."""
+        """Returns the flags of an execution profile, every one of them stated (AT-194)."""
         return {
             name if name == "sandboxed" else f"supports_{name}": value
             for name, value in msgspec.structs.asdict(self).items()
@@ -122,29 +123,30 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wire(Protocol):
-    """The pipeline's end of a context. Safe from any thread."""
+    """The pipeline's end of a context. Safe to use from any thread."""
 
     def progress(self, facts: dict[str, Any]) -> None:
-        """Take one piece of progress. Raises BadProgress."""
+        """Takes one piece of progress. Raises BadProgress."""
 
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
-        """Take a part of the result."""
+        """Takes a part of the result."""
 
     def background(self, task_id: str, message: str) -> None:
-        """Let whoever waits go; the call goes on."""
+        """Releases the waiting caller; the call goes on."""
 
     def native(self, ref: dict[str, Any]) -> None:
-        """Keep a native id of this very call."""
+        """Records a native id of this very call."""
 
     def secret(self, value: str) -> None:
-        """Keep a value out of everything that is recorded or told about this call."""
+        """Keeps a value out of everything that is recorded or reported about this call."""
 
     def output(self, media_type: str, name: str) -> PayloadWriter:
-        """A writer into the payload store."""
+        """Opens a writer into the payload store."""
 
 
 class Context(msgspec.Struct, gc=False):
-    """Everything an executor may know and do about the call it runs. One object, so that executors can grow without bending."""
+    """Everything an executor may know and do about the call it runs. One object, so that it can grow without breaking
+    executors."""
 
     invocation_id: str
     principal: str
@@ -176,76 +178,81 @@ class Context(msgspec.Struct, gc=False):
     values: Mapping[str, Any] = {}
     """The surface's context as tools before this one left it (context modifiers)."""
     wire: Wire | None = None
-    """Where what is said here goes; None for a call that nobody follows."""
+    """Takes what the tool reports; None for a call that nobody follows."""
     abort_callbacks: list[Callable[[], None]] = []
 
     def __repr__(self) -> str:
         return f"Context({self.invocation_id!r})"  # it holds secrets, and tracebacks print it
 
     def progress(self, message: str = "", **facts: Any) -> None:
-        """Tell how far the work is: `progress("reading", percent=40)`; also `current_step`, `total_steps`, `bytes_read`,
-        `bytes_written`, `line_count`. Safe from any thread. Raises BadProgress for a percent beyond 100."""
+        """Reports how far the work is: `progress("reading", percent=40)`; also `current_step`, `total_steps`,
+        `bytes_read`, `bytes_written`, `line_count`. Safe from any thread. Raises BadProgress for a percent beyond
+        100."""
         if self.wire is not None:
             self.wire.progress({"message": message, **facts})
 
     def partial(self, *blocks: dict[str, Any] | str) -> None:
-        """Tell a part of the result that is ready, as content blocks or text. The whole result still has to be given."""
+        """Reports a part of the result that is ready, as content blocks or text. The complete result still has to be
+        returned."""
         if self.wire is not None:
             self.wire.partial(tuple({"type": "text", "text": b} if isinstance(b, str) else b for b in blocks))
 
     def to_background(self, task_id: str = "", message: str = "the call goes on in the background") -> None:
-        """Let whoever waits for this call go on; its result can be asked for later. Once is enough."""
+        """Releases the waiting caller; the result can be asked for later. Calling it once is enough."""
         if self.wire is not None:
             self.wire.background(task_id, message)
 
     def needs_input(self, message: str, *, state: bytes = b"", answer_schema: dict[str, Any] | None = None,
                     expires_seconds: int = 24 * 3600) -> Waiting:  # fmt: skip
-        """What a tool returns to park its call until somebody answers: `return context.needs_input("Which account?")`."""
+        """Builds the value a tool returns to park its call until somebody answers: `return context.needs_input("Which
+        account?")`."""
         return Waiting(message=message, state=state, answer_schema=answer_schema or {}, expires_seconds=expires_seconds)
 
     def ask_client(
         self, requests: dict[str, dict[str, Any]], *, state: bytes = b"", expires_seconds: int = 3600
     ) -> Waiting:
-        """What a tool returns to ask the calling client: `return context.ask_client({"name": {"method": "elicitation/create",
-        "params": {"message": "Your name?", "requestedSchema": {…}}}})`. `context.client` tells what may be asked."""
+        """Builds the value a tool returns to ask the calling client: `return context.ask_client({"name": {"method":
+        "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {…}}}})`. `context.client`
+        lists what may be asked."""
         return Waiting(
             message="the calling client is asked",
             state=state,
             expires_seconds=expires_seconds,
-            client_requests={key: complete_form(asked) for key, asked in requests.items()},
+            client_requests={key: complete_form(request) for key, request in requests.items()},
         )
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
-        """Tell whoever follows the call something that is no progress: `log("warning", "the index is old")`. Levels are
-        those of syslog, `debug` to `emergency`."""
+        """Sends a log message that is no progress to the followers of the call: `log("warning", "the index is old")`.
+        Levels are those of syslog, `debug` to `emergency`."""
         if self.wire is not None:
-            said = {"level": level, "data": data, **({"logger": logger} if logger else {})}
-            self.wire.progress({"message": data if isinstance(data, str) else "", "log": said})
+            record = {"level": level, "data": data, **({"logger": logger} if logger else {})}
+            self.wire.progress({"message": data if isinstance(data, str) else "", "log": record})
 
     def announce(self, what: str) -> None:
-        """Tell clients that listen of a change: of the list of `tools`, `prompts` or `resources`, or of a resource by
-        its address. Safe from any thread."""
+        """Notifies subscribed clients of a change: of the list of `tools`, `prompts` or `resources`, or of a resource
+        by its address. Safe from any thread."""
         if self.session is not None:
             self.session.announce(what)
 
     def add_native_ref(self, **ref: Any) -> None:
-        """Keep a native id of this call: `add_native_ref(source="mcp", jsonrpc_request_id=7)` (AT-258)."""
+        """Records a native id of this call: `add_native_ref(source="mcp", jsonrpc_request_id=7)` (AT-258)."""
         if self.wire is not None:
             self.wire.native(ref)
 
     def hide(self, value: str) -> None:
-        """Say that a value is a secret: it appears in no record, event, error or result of this call."""
+        """Marks a value as a secret: it appears in no record, event, error or result of this call."""
         if self.wire is not None:
             self.wire.secret(value)
 
     def open_output(self, media_type: str = "application/octet-stream", name: str = "") -> PayloadWriter:
-        """A writer for output that is too large to return. Give what its `close()` returns to `kept_block`."""
+        """Opens a writer for output that is too large to return. Pass the result of its `close()` to `payload_block`."""
         if self.wire is None:
             raise ExecutionFailed("capability_gap", "there is no payload store to write to")
         return self.wire.output(media_type, name)
 
     def on_abort(self, callback: Callable[[], None]) -> None:
-        """Have something called, once, in the event loop, when the call should stop; at once if that is so already."""
+        """Registers a callback for when the call should stop: called once, in the event loop; at once if it should
+        already."""
         if self.aborted:
             callback()
         elif self.abort_callbacks:
@@ -254,10 +261,11 @@ class Context(msgspec.Struct, gc=False):
             self.abort_callbacks = [callback]
 
     def abort(self, reason: str) -> None:
-        """Tell the tool to stop. The pipeline's to call."""
+        """Tells the tool to stop. Only the pipeline calls this."""
         if self.aborted:
             return
         self.aborted, self.abort_reason = True, reason
+        # Taken out first: a callback that registers another one would otherwise change the list while it is walked.
         callbacks, self.abort_callbacks = self.abort_callbacks, []
         for callback in callbacks:
             callback()
@@ -275,65 +283,67 @@ class Executor(Protocol):
     support: Support
 
     def can_run(self, tool: Tool) -> bool:
-        """True when this process has what the tool needs (a bound function, a known transport)."""
+        """Returns True when this process has what the tool needs (a bound function, a known transport)."""
 
     def prepare(self, tool: Tool) -> Run:
-        """The tool's own runner, made once per tool and surface. Raises ExecutionFailed (`setup_required`, …)."""
+        """Makes the tool's own runner, once per tool and surface. Raises ExecutionFailed (`setup_required`, …)."""
 
     async def aclose(self) -> None:
-        """Let go of connections and processes."""
+        """Closes connections and processes."""
 
 
 class Run(Protocol):
-    """Runs one tool.
+    """The runner of one tool.
 
-    It may also say, as attributes: `support`, where it can do other than its executor; `wants_context = False`, when it never
-    looks at its context; `upstream`, the name of the system behind it, which all its tools leave alone together when it fails
-    again and again; `is_repeatable = True`, when another attempt cannot do something twice; `runs_in_place = True`, when it
-    ends by its context's deadline itself, stops at once when its task is canceled, and never goes to the background.
+    It may also have these attributes: `support`, where it can do other than its executor; `wants_context = False`, when
+    it never looks at its context; `upstream`, the name of the system behind it, whose circuit breaker all its tools
+    share; `is_repeatable = True`, when another attempt cannot do something twice; `runs_in_place = True`, when it ends
+    by its context's deadline itself, stops at once when its task is canceled, and never goes to the background.
     """
 
     def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """An `Output` or `Waiting`, a plain JSON value (meaning `Output(value)`), or an awaitable of one of these.
+        """Returns an `Output` or `Waiting`, a plain JSON value (meaning `Output(value)`), or an awaitable of one of
+        these.
 
-        What needs no waiting is returned directly, so that a quick tool costs no task and no await.
+        A result that needs no waiting is returned directly, so that a quick tool costs no task and no await.
         """
 
 
 class Resumable(Protocol):
-    """A runner that can be left and entered again. Nothing is sent twice by a resume."""
+    """A runner that can be left and resumed. A resume sends nothing twice."""
 
     async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
-        """Go on with the answer."""
+        """Goes on with the answer."""
 
 
 class Probed(Protocol):
-    """A runner that can find out whether its tool would work, without calling it."""
+    """A runner that can check whether its tool would work, without calling it."""
 
     async def probe(self, context: Context) -> str:
-        """What was found, in a few words: "connected to db.internal as app". Raises ExecutionFailed with what is wrong and what
-        to do. Nothing is changed at the other side, and no secret is told."""
+        """Returns a short description of the check: "connected to db.internal as app". Raises ExecutionFailed with
+        what is wrong and what to do. Changes nothing at the other side and reveals no secret."""
 
 
 class Receiving(Protocol):
     """An executor whose parked calls are answered from outside."""
 
     def receiver(self, tool: Tool) -> Receiver | None:
-        """What brings the answers for this tool; equal channels mean one receiver for all of them."""
+        """Returns the receiver of the answers for this tool; equal channels mean one receiver for all of them."""
 
 
 class ReadsReplies(Protocol):
-    """An executor for which what a receiver brings is not yet the answer."""
+    """An executor that has to extract the answer from what a receiver brings."""
 
     def reply_value(self, tool: Tool, value: Any) -> Any:
-        """The answer in what a receiver brought for this tool."""
+        """Extracts the answer from what a receiver brought for this tool."""
 
 
 class Preflight(Protocol):
-    """A runner that can look before it leaps: value checks and IO preflight, without side effects."""
+    """A runner that can check arguments before it runs: value checks and IO preflight, without side effects."""
 
     def preflight(self, arguments: dict[str, Any]) -> str | None:
-        """What is wrong with the arguments, for the caller; None when nothing is. May return an awaitable of that."""
+        """Returns what is wrong with the arguments, for the caller; None when nothing is. May return an awaitable of
+        that."""
 
 
 EMPTY = object()

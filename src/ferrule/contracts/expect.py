@@ -1,6 +1,8 @@
-"""The words tables of structural rules are written in: each makes an expectation, a function from a value to what is wrong.
+"""The vocabulary of tables of structural rules: each function makes an expectation, which maps a value to what is
+wrong.
 
-Every expectation carries a `describe` text, from which the rule pages are generated.
+Every expectation carries a `describe` text, from which the rule pages are generated. Rows are in `contracts/rule`; the
+engine that reads them is not known here.
 """
 
 from __future__ import annotations
@@ -16,26 +18,26 @@ from ferrule.model.value import JsonValue, is_integer, type_name
 def _make_expectation(
     describe: str, check: Callable[[JsonValue], str | None], accepts: type | None = None
 ) -> Expectation:
-    """An expectation; values of the class it `accepts` need not be shown to it."""
+    """Attaches the description to a check. Values of the class it `accepts` need not be passed to it."""
     check.describe = describe  # type: ignore[attr-defined]  # functions take attributes
     check.accepts = accepts  # type: ignore[attr-defined]
     return check
 
 
 def describe(expectation: object) -> str:
-    """An expectation in words, for rule pages."""
+    """Returns an expectation in words, for rule pages."""
     return str(getattr(expectation, "describe", "as the rule says"))
 
 
 def string() -> Expectation:
-    """Text."""
+    """Expects text."""
     return _make_expectation(
         "a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}", str
     )
 
 
 def filled_string() -> Expectation:
-    """Text that is not blank."""
+    """Expects text that is not blank."""
 
     def check(value: JsonValue) -> str | None:
         if not isinstance(value, str):
@@ -46,26 +48,26 @@ def filled_string() -> Expectation:
 
 
 def boolean() -> Expectation:
-    """`true` or `false`."""
+    """Expects `true` or `false`."""
     return _make_expectation(
         "true or false", lambda v: None if isinstance(v, bool) else f"must be true or false, not {_a(v)}", bool
     )
 
 
 def mapping() -> Expectation:
-    """A mapping."""
+    """Expects a mapping."""
     return _make_expectation(
         "a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}", dict
     )
 
 
 def sequence() -> Expectation:
-    """A list."""
+    """Expects a list."""
     return _make_expectation("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}", list)
 
 
 def integer(minimum: int | None = None, maximum: int | None = None) -> Expectation:
-    """A whole number, perhaps within bounds."""
+    """Expects a whole number, perhaps within bounds."""
     if minimum is not None and maximum is not None:
         bounds = f" from {minimum} to {maximum}"
     elif minimum is not None:
@@ -84,7 +86,7 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Expectati
 
 
 def one_of(*words: str) -> Expectation:
-    """One of a closed set of words."""
+    """Expects one of a closed set of words."""
     known = frozenset(words)
     listed = ", ".join(words)
 
@@ -98,7 +100,7 @@ def one_of(*words: str) -> Expectation:
 
 
 def matching(pattern: str, meaning: str) -> Expectation:
-    """Text that matches a pattern as a whole; `meaning` completes "must be …"."""
+    """Expects text that matches a pattern as a whole; `meaning` completes "must be …"."""
     compiled = re.compile(pattern)
 
     def check(value: JsonValue) -> str | None:
@@ -110,13 +112,14 @@ def matching(pattern: str, meaning: str) -> Expectation:
 
 
 def iso_date() -> Expectation:
-    """A real calendar date, `YYYY-MM-DD`."""
+    """Expects a real calendar date, `YYYY-MM-DD`."""
     shape = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
     def check(value: JsonValue) -> str | None:
         if isinstance(value, str) and shape.fullmatch(value):
             try:
                 date.fromisoformat(value)
+            # The pattern admits 2026-02-30; only the calendar knows.
             except ValueError:
                 return f"must be a real calendar date, which {value} is not"
             return None
@@ -133,7 +136,7 @@ def _a(value: JsonValue) -> str:
 
 
 def _show(value: JsonValue) -> str:
-    """A value short enough for a message."""
+    """Shortens a value for a message."""
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:57] + "…")
     if value is None or isinstance(value, bool | dict | list):

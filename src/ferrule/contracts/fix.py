@@ -1,8 +1,9 @@
-"""What a fix is: edits to a file's text, and the change of its value they must amount to.
+"""The contract of a fix: edits to a file's text, and the change of its value they must amount to.
 
-A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes. `definitions/compiler/fix.py`
-applies them, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes;
-the words for whole members (rename, wrap, add, drop, move) are in `definitions/rules/rewriting.py`.
+A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes.
+`definitions/compiler/fix.py` applies them, reads the result again, and keeps it only when the value changed exactly as
+promised. Nothing here writes; edits of whole members (rename, wrap, add, drop, move) are in
+`definitions/rules/rewriting.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ferrule.model.value import Path
 
 
 class Edit(NamedTuple):
-    """Replaces a stretch of the file's text, by character offsets."""
+    """The replacement of a stretch of the file's text, by character offsets."""
 
     start: int
     end: int
@@ -24,12 +25,12 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """One mend of one defect."""
+    """The fix of one defect."""
 
     rule: str
     """The rule whose diagnostic it answers."""
     paths: tuple[Path, ...]
-    """Where that diagnostic may stand."""
+    """Paths at which that diagnostic may be reported."""
     edits: tuple[Edit, ...]
     change: Callable[[Any], None]
     """Does to the value what the edits do to the text; the proof that they do no more."""
@@ -54,7 +55,7 @@ class LineRange(NamedTuple):
 
 
 class Manuscript:
-    """A file's text with the places of one of its documents, and the words for editing it."""
+    """A file's text with the places of one of its documents, and the operations for editing it."""
 
     def __init__(
         self,
@@ -78,30 +79,30 @@ class Manuscript:
             self._starts.append(self._starts[-1] + len(line) + 1)
 
     def node(self, path: Path) -> Node | None:
-        """The written value at a path; None when it is absent or comes from an alias or merge key."""
+        """Returns the written value at a path; None when it is absent or comes from an alias or merge key."""
         node, exists, written = self._places.find(path)
         return node if exists and written == path else None
 
     def text_of(self, span: Span) -> str:
-        """The text of a span, as written."""
+        """Returns the text of a span, as written."""
         return self.text[self.offset(span.line, span.column) : self.offset(span.end_line, span.end_column)]
 
     def offset(self, line: int, column: int = 1) -> int:
-        """The character offset of a place; past the end of the text for the line after the last."""
+        """Returns the character offset of a place; past the end of the text for the line after the last."""
         return min(self._starts[line - 1] + column - 1, len(self.text))
 
     def replace(self, span: Span, text: str) -> Edit:
-        """Puts a text in the place of a span."""
+        """Replaces a span by a text."""
         return Edit(self.offset(span.line, span.column), self.offset(span.end_line, span.end_column), text)
 
     def reword(self, span: Span, word: str) -> Edit:
-        """Puts another word in the place of a scalar or key, in the quotes it has."""
+        """Replaces a scalar or key by another word, in the quotes it has."""
         old = self.text_of(span)
         quote = old[0] if old[:1] in ("'", '"') else ""
         return self.replace(span, f"{quote}{word}{quote}")
 
     def text_before(self, place: Span) -> str:
-        """What stands on a line before a place."""
+        """Returns the text of a line before a place."""
         return self._lines[place.line - 1][: place.column - 1]
 
     def is_block_key(self, key: Span) -> bool:
@@ -109,12 +110,15 @@ class Manuscript:
         return not self.is_json and not self.text_before(key).strip(" ")
 
     def lines_of(self, node: Node) -> LineRange | None:
-        """The whole lines a block key and its value take, without blank lines after them; None for a key in a flow."""
+        """Returns the whole lines a block key and its value take, without blank lines after them; None for a key in a
+        flow."""
         return self.extent(node) if self.is_block_key(node.opener) else None
 
     def extent(self, node: Node) -> LineRange:
-        """The lines a key of a block and its value take; the key may stand behind the `-` of a list item."""
+        """Returns the lines a key of a block and its value take; the key may follow the `-` of a list item."""
         indent = node.opener.column - 1
+        # Lines of a flow may be indented less than its key, so only its end says where it stops; block lines are
+        # indented more.
         opens_flow = self.text_of(node.span)[:1] in ("{", "[")
         last = node.span.end_line if opens_flow else node.opener.line
         number = last + 1
@@ -129,12 +133,12 @@ class Manuscript:
         return LineRange(node.opener.line, last + 1)
 
     def text_of_lines(self, lines: LineRange) -> str:
-        """The text of whole lines, with a line end after the last."""
+        """Returns the text of whole lines, with a line end after the last."""
         text = self.text[self.offset(lines.start) : self.offset(lines.end)]
         return text if text.endswith("\n") else text + self.newline
 
     def remove_lines(self, lines: LineRange) -> Edit:
-        """Takes whole lines away, and with them the blank lines that would be left doubled or last."""
+        """Removes whole lines, and with them the blank lines that would be left doubled or last."""
         start, end = lines
         is_blank_before = not self._line(start - 1).strip()
         if is_blank_before:
@@ -146,7 +150,7 @@ class Manuscript:
         return Edit(self.offset(start), self.offset(end), "")
 
     def indent(self, text: str, by: int) -> str:
-        """Every line that is not blank, moved to the right."""
+        """Moves every line that is not blank to the right."""
         return "\n".join(" " * by + line if line.strip() else line for line in text.split("\n"))
 
     @property

@@ -1,5 +1,8 @@
-"""What a format must do that tools come in and go out by, without being a definition format of a workspace: a provider's function
-list, the tool list of an MCP server, an OpenAPI document. Nobody finds such files by looking around; somebody names them."""
+"""The contract of an exchange format: tools are imported from it and exported to it, but no workspace is written in it.
+
+Examples are a provider's function list, the tool list of an MCP server, an OpenAPI document. Such files are named by
+the caller, never discovered. This module knows no single format.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ferrule.model.value import JsonValue, Path
 
 
 class DocumentTool(NamedTuple):
-    """A tool that a document holds."""
+    """A tool in a document, with its path."""
 
     tool: Tool
     path: Path
@@ -23,11 +26,11 @@ class DocumentTool(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The tools of a document. One that cannot be read is told, and takes none of the others with it."""
+    """The tools of a document. One that cannot be read is reported and does not keep the others from being read."""
 
     tools: tuple[DocumentTool, ...]
     findings: tuple[Finding, ...] = ()
-    """What could not be read, or not as it was meant; paths are those of the document."""
+    """Tools and parts that could not be read, or not as intended; paths are those of the document."""
 
 
 class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +39,11 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_strict: bool = False
     """Ask the provider to hold its models to the schema, with a schema that is rewritten for it."""
     is_plain: bool = False
-    """Write no key of our own, so that what the format cannot say is dropped."""
+    """Write no key of our own, so that what the format cannot express is dropped."""
     deferred: frozenset[str] = frozenset()
     """Ids of tools whose schema the model loads later, where the format can say that."""
     title: str = ""
-    """A name for the whole, where the format wants one."""
+    """A name for the document, where the format wants one."""
 
 
 class Writing(NamedTuple):
@@ -50,7 +53,7 @@ class Writing(NamedTuple):
     losses: tuple[Loss, ...] = ()
     """Everything that reading `value` again would not give: no more and no less."""
     left_out: tuple[Finding, ...] = ()
-    """Tools that cannot be said at all, each with the reason; paths are `(tool_id,)`."""
+    """Tools that cannot be expressed at all, each with the reason; paths are `(tool_id,)`."""
     names: Mapping[str, str] = {}
     """Names that had to be changed: the written one to the tool's own."""
     findings: tuple[Finding, ...] = ()
@@ -58,7 +61,7 @@ class Writing(NamedTuple):
 
 
 class Format(Protocol):
-    """One such format. Stateless; shared between threads."""
+    """One exchange format. Stateless; shared between threads."""
 
     name: str
     """What `--to` takes: `openai`, `anthropic`, `mcp`, `openapi`."""
@@ -66,13 +69,14 @@ class Format(Protocol):
     """What people call it."""
 
     def detect(self, value: JsonValue) -> bool:
-        """True when a document is of this format."""
+        """Returns True when a document is of this format."""
         ...
 
     def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
-        """The tools of a document. `namespace`: for formats that have none. `names`: changed names back to the tools' own."""
+        """Reads the tools of a document. `namespace`: for formats that have none. `names`: maps changed names back to
+        the tools' own."""
         ...
 
     def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:
-        """A document with these tools."""
+        """Writes a document with these tools."""
         ...

@@ -1,17 +1,19 @@
-"""Something that runs around a call. Hooks see a copy of the observable input; what they change, they return (AT-149).
+"""The contract of a hook, which runs around a call. Hooks see a copy of the observable input; they return changes
+(AT-149).
 
 The six events, and which answers count at each:
 
 | event                   | when                                      | besides messages, progress and context     |
 |-------------------------|-------------------------------------------|--------------------------------------------|
 | `pre_tool_use`          | before permission is decided              | `updated_input`, `permission`, `stop`      |
-| `permission_request`    | a person is about to be asked             | `permission` (`deny` alone weighs), `stop` |
+| `permission_request`    | before a person is asked                  | `permission` (`deny` alone weighs), `stop` |
 | `permission_decision`   | a decision was made, before anything runs | `permission` (`deny` alone weighs), `stop` |
-| `post_tool_use`         | the tool gave its output                  | `updated_output`, `stop`                   |
+| `post_tool_use`         | the tool returned its output              | `updated_output`, `stop`                   |
 | `post_tool_use_failure` | the tool failed                           | `stop` (only on record: the turn ends)     |
 | `result_persistence`    | it was decided how the result is kept     | `stop` (the result is withheld)            |
 
-An answer that cannot count at its event (a changed input after the decision, a `deny` after the tool ran) is no answer: the
+An answer that cannot count at its event (a changed input after the decision, a `deny` after the tool ran) is invalid:
+the
 hook has failed, and a failed hook blocks the call, or marks its result where the tool ran already (AT-158).
 """
 
@@ -35,7 +37,7 @@ Permission = Literal["allow", "ask", "deny"]
 
 
 class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a hook is told. Hooks outside the process get it as JSON."""
+    """The input of a hook. Hooks outside the process get it as JSON."""
 
     event: HookEvent
     invocation_id: str
@@ -50,7 +52,7 @@ class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
     run_id: str = ""
     surface_id: str = ""
     request: dict[str, Any] | None = None
-    """Of `permission_request`: what a person will be asked: `message`, `risk`, `expires_at`, `rule_refs`."""
+    """Of `permission_request`: the question a person will get: `message`, `risk`, `expires_at`, `rule_refs`."""
     decision: dict[str, Any] | None = None
     """Of `permission_decision`: `behavior`, `reason` (`type`, `message`), `by`, `rule_refs`."""
     persistence: dict[str, Any] | None = None
@@ -58,7 +60,7 @@ class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HookOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a hook may answer; every part is optional."""
+    """The answer of a hook; every part is optional."""
 
     updated_input: dict[str, Any] | None = None
     """A fresh input to use instead; validated and judged again before anything runs."""
@@ -69,7 +71,7 @@ class HookOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     messages: tuple[str, ...] = ()
     """For the record."""
     additional_context: tuple[dict[str, Any], ...] = ()
-    """Content blocks for the model beside the tool's own output, each told with its hook as the origin."""
+    """Content blocks for the model beside the tool's own output, each labelled with its hook as the origin."""
     progress: tuple[dict[str, Any], ...] = ()
     """Progress of the call, in the fields of `Context.progress`."""
     updated_output: Any = msgspec.UNSET
@@ -96,21 +98,22 @@ class Hook(Protocol):
     event: HookEvent
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
-        """True when it wants to see calls of this tool."""
+        """Returns True when the hook wants to see calls of this tool."""
 
-    def run(self, told: HookInput) -> HookOutput | Awaitable[HookOutput | None] | None:
-        """Its answer. An exception blocks the call (AT-158)."""
+    def run(self, hook_input: HookInput) -> HookOutput | Awaitable[HookOutput | None] | None:
+        """Returns the hook's answer. An exception blocks the call (AT-158)."""
 
 
 class Reach(Protocol):
-    """How something outside the process is asked: a command, an address. JSON goes out, JSON comes back."""
+    """The connection to a hook outside the process: a command, an address. JSON goes out, JSON comes back."""
 
     async def ask(self, message: bytes) -> bytes:
-        """The answer. Raises HookFailed for everything that can go wrong, also for taking too long."""
+        """Sends a message and returns the answer. Raises HookFailed for everything that can go wrong, a timeout
+        included."""
 
     async def aclose(self) -> None:
-        """Let go."""
+        """Closes the connection."""
 
 
 class HookFailed(Exception):
-    """A hook could not be asked, or gave no answer that can be used. The message names no secret."""
+    """A hook could not be reached, or returned no valid answer. The message names no secret."""

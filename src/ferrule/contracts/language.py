@@ -1,7 +1,7 @@
-"""What a language of stubs must do: tools with their types in, source files out.
+"""The contract of a language of stubs: tools with their types in, source files out.
 
-`definitions/stubs/` makes the plan and looks after what is on disk; a language only writes text. The
-language's own formatter leaves that text as it is, and it depends on nothing but the plan.
+`definitions/stubs/` makes the plan and manages the files on disk; a language only writes text. The language's own
+formatter leaves that text as it is, and it depends on nothing but the plan.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Standing = Literal["generated", "yours"]
 
 
 class Injected(msgspec.Struct, frozen=True):
-    """Something a tool is given when it is made (ADL `inject`)."""
+    """A dependency passed to a tool when it is made (ADL `inject`)."""
 
     kind: InjectedKind
     name: str = ""
@@ -29,13 +29,13 @@ class Injected(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """A service of the agent (ADL `spec.services`): what tools are given, and where it is made."""
+    """A service of the agent (ADL `spec.services`): passed to tools, and made by a factory."""
 
     name: str
     interface: str
     """The name of its type: `Database`."""
     factory: str
-    """What makes it, in Pascal case: `NewDatabase`."""
+    """The constructor's name, in Pascal case: `NewDatabase`."""
     description: str = ""
     type: str = "service"
     """`service`, `repository`, `client` or `middleware` (ADL-34)."""
@@ -50,7 +50,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """What all stubs of one run share."""
+    """The facts that all stubs of one run share."""
 
     name: str
     """Of the agent, or of the workspace."""
@@ -99,7 +99,7 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StubPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to write."""
+    """The stubs to write."""
 
     kind: StubKind
     project: Project
@@ -110,15 +110,15 @@ class StubPlan(msgspec.Struct, frozen=True, kw_only=True):
     flavour: str = ""
     """One of the language's flavours; the first where nobody chose."""
     place: str = ""
-    """The way from the workspace of the definitions to the output folder, where one of them lies in the other; `.` where they
-    are the same."""
+    """The relative path from the workspace of the definitions to the output folder, where one contains the other; `.`
+    where they are the same."""
 
     def workspace_path(self, path: str) -> str:
-        """A path of the output folder, as the workspace of the definitions sees it."""
+        """Returns a path of the output folder as seen from the workspace of the definitions."""
         return f"./{self.place}/{path}" if self.place not in ("", ".") else f"./{path}"
 
     def program_settings(self, name: str, *command: str) -> str:
-        """The lines of `ferrule.toml` that let a program do the work of the tools."""
+        """Returns the lines of `ferrule.toml` that let a program do the work of the tools."""
         ids = [json.dumps(tool.tool_id, ensure_ascii=False) for tool in self.tools if not tool.builtin]
         listed = "".join(f"  {each},\n" for each in ids)
         return f"[mcp.programs.{json.dumps(name)}]\ncommand = {json.dumps(command)}\ntools = [\n{listed}]\n"
@@ -134,18 +134,18 @@ class SourceFile(NamedTuple):
     standing: Standing
     """`generated` files are written anew each time; `yours` are written once and then belong to a person."""
     tool_id: str = ""
-    """The tool it is there for; empty for what all share."""
+    """The tool it belongs to; empty for a file that all share."""
 
 
 class ToolNote(NamedTuple):
-    """What a language could not say as exactly as the schema."""
+    """A place where a language could not express a type as exactly as the schema."""
 
     tool_id: str
     note: TypeNote
 
 
 class NextStep(NamedTuple):
-    """Something to do with stubs that were just written."""
+    """A step for the user after stubs were written."""
 
     words: str
     is_command: bool = True
@@ -157,7 +157,7 @@ class StubOutput(NamedTuple):
 
     files: tuple[SourceFile, ...]
     notes: tuple[ToolNote, ...] = ()
-    """The language's own; those of the trees are told already."""
+    """The language's own; those of the trees are reported already."""
     steps: tuple[NextStep, ...] = ()
     """What to do next, once what the tools do is written."""
 
@@ -184,5 +184,5 @@ class Language(Protocol):
     """Names of files that no tool may have."""
 
     def write(self, plan: StubPlan) -> StubOutput:
-        """All files of a plan."""
+        """Writes all files of a plan."""
         ...

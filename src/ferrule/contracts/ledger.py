@@ -1,6 +1,7 @@
-"""What an audit reads of a ledger: raw rows and tables, as a file really has them. Stores and export files give this.
+"""The contract of a ledger as an audit reads it: raw rows and tables, exactly as the file has them.
 
-Values come as they are stored, of whatever type: somebody may have written anything into the file.
+Stores and export files implement it. Values come as they are stored, of whatever type: somebody may have written
+anything into the file.
 """
 
 from __future__ import annotations
@@ -50,38 +51,38 @@ class HeadRow(NamedTuple):
 
 
 class SourceDamaged(Exception):
-    """Reading broke off: what is there cannot be read as a ledger."""
+    """Reading stopped: the data cannot be read as a ledger."""
 
 
 class LedgerSource(Protocol):
-    """A ledger to check. Everything it gives belongs to one moment. Raises SourceDamaged where reading fails."""
+    """A ledger to check. All its answers belong to one moment. Raises SourceDamaged where reading fails."""
 
     has_tables: bool
     """False for an export, which holds rows alone."""
 
     def defects(self) -> Iterator[str]:
-        """How what is there differs from the ledger's schema. Asked first."""
+        """Yields how the data differs from the ledger's schema. Called first."""
 
     def damage(self) -> Iterator[str]:
-        """What is wrong with the container itself. Asked last, because it may take its time meanwhile."""
+        """Yields what is wrong with the container itself. Called last, because it may run in the background until then."""
 
     def count(self) -> int:
-        """About how many rows there are, for the progress bar."""
+        """Returns about how many rows there are, for the progress bar."""
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
-        """The journal in the order of `seq`, as `RawRow` has the columns."""
+        """Returns the journal in the order of `seq`, with the columns of `RawRow`."""
 
     def last_pruned(self) -> tuple[Any, ...] | None:
-        """The latest `pruned` row."""
+        """Returns the latest `pruned` row."""
 
     def heads(self) -> list[HeadRow]:
-        """The rows of the head table: exactly one, in a sound ledger."""
+        """Returns the rows of the head table: exactly one, in a sound ledger."""
 
     def hash_at(self, seq: int) -> bytes | None:
-        """The hash of one row."""
+        """Returns the hash of one row."""
 
     def table(self, name: TableName) -> Iterable[tuple[Any, ...]]:
-        """A derived table in the order of its key."""
+        """Returns a derived table in the order of its key."""
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
-        """Calls that have rows after the one that ended them, each with such a row's number."""
+        """Returns calls that have rows after the one that ended them, each with such a row's number."""

@@ -1,4 +1,4 @@
-"""How people learn that something waits for them. A notifier only tells; answers come through the inbox."""
+"""The contract of a notifier, which tells people that something waits for them. Answers come through the inbox."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class NoticeUndelivered(Exception):
-    """A notice was not delivered. `is_final`: trying again would not help."""
+    """A notice that was not delivered. `is_final`: trying again would not help."""
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         super().__init__(message)
@@ -14,15 +14,17 @@ class NoticeUndelivered(Exception):
 
 
 class Notifier(Protocol):
-    """One way of telling."""
+    """One way of notifying people."""
 
     name: str
 
     async def notify(self, notice: dict[str, Any]) -> None:
-        """Tell of one request: invocation, tool, requester, why, until when; argument values only where settings say so.
+        """Announces one request: invocation, tool, requester, why, until when; argument values only where settings say
+        so.
 
-        One attempt. An exception means it was not delivered: it is tried again, unless it is a `NoticeUndelivered` that is final.
+        Makes one attempt. An exception means it was not delivered: it is retried, unless it is a `NoticeUndelivered`
+        that is final.
         """
 
     async def aclose(self) -> None:
-        """Let go."""
+        """Closes connections."""

@@ -1,7 +1,8 @@
-"""Where the bytes of results are kept that are too large, too private or too long-lived for a row of the ledger.
+"""The contract of the payload store: bytes of results that are too large, too private or too long-lived for a ledger
+row.
 
-A payload is written once and never changed. Its address follows from its invocation; its digest is of the bytes as they are
-kept, redacted. Losing payloads loses bytes, never records: the ledger says that they were there, how many, and their digest.
+A payload is written once and never changed. Its address follows from its invocation; its digest covers the redacted
+bytes. Losing payloads loses bytes, never records: the ledger has their existence, size and digest.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ADDRESS = re.compile(SCHEME + r"(inv_[0-9A-Za-z_-]{1,120})/(0|[1-9][0-9]{0,5})"
 
 
 class PayloadOwner(msgspec.Struct, frozen=True):
-    """Whose payload it is: who may read it back."""
+    """The owner of a payload, who may read it back."""
 
     invocation_id: str
     principal: str
@@ -33,7 +34,7 @@ class PayloadOwner(msgspec.Struct, frozen=True):
 
 
 class StoredPayload(msgspec.Struct, frozen=True, kw_only=True):
-    """One payload that was kept."""
+    """The description of one stored payload."""
 
     uri: str
     media_type: str
@@ -69,33 +70,34 @@ class StoredPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PayloadAddress(NamedTuple):
-    """Where a payload is: the invocation it belongs to, and its number there."""
+    """The address of a payload: the invocation it belongs to, and its number there."""
 
     invocation_id: str
     number: int
 
 
 def address_of(uri: str) -> PayloadAddress | None:
-    """What an address means; None for anything that is not exactly one, so nothing can be reached by writing it oddly."""
-    found = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
-    return None if found is None else PayloadAddress(found[1], int(found[2]))
+    """Parses an address; returns None for anything that is not exactly one, so no odd spelling reaches a payload."""
+    match = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+    return None if match is None else PayloadAddress(match[1], int(match[2]))
 
 
 def uri_of(invocation_id: str, number: int) -> str:
-    """The address of an invocation's payload. Raises ValueError for an invocation id that cannot stand in one."""
+    """Returns the address of an invocation's payload. Raises ValueError for an invocation id that cannot be part of
+    one."""
     uri = f"{SCHEME}{invocation_id}/{number}"
     if address_of(uri) is None:
         raise ValueError(f"{invocation_id[:60]!r} is no invocation id")
     return uri
 
 
-def payload_block(kept: StoredPayload) -> dict[str, Any]:
-    """The content block that stands for a payload in a result."""
-    return {"type": "persisted_output_ref", **kept.ref}
+def payload_block(payload: StoredPayload) -> dict[str, Any]:
+    """Returns the content block that stands for a payload in a result."""
+    return {"type": "persisted_output_ref", **payload.ref}
 
 
 class PayloadGone(Exception):
-    """The bytes cannot be had: `reason` is `expired`, `unknown`, `denied` or `damaged`."""
+    """The bytes are not available: `reason` is `expired`, `unknown`, `denied` or `damaged`."""
 
     def __init__(self, reason: Literal["expired", "unknown", "denied", "damaged"], message: str) -> None:
         super().__init__(message)
@@ -103,47 +105,49 @@ class PayloadGone(Exception):
 
 
 class PayloadWriter(Protocol):
-    """One payload on its way in. Nothing is visible until it is closed; what is not closed leaves nothing behind."""
+    """One payload being written. Nothing is visible until it is closed; a writer that is not closed leaves nothing
+    behind."""
 
     size: int
     """Bytes written so far."""
 
     def write(self, chunk: bytes) -> None:
-        """Add bytes. Safe from a worker thread. Raises OSError when there is no room."""
+        """Adds bytes. Safe from a worker thread. Raises OSError when there is no room."""
 
     def close(self) -> StoredPayload:
-        """Make it readable, durably. Raises OSError."""
+        """Makes the payload readable, durably. Raises OSError."""
 
     def discard(self) -> None:
-        """Give it up. Safe to call twice, and after close (then it does nothing)."""
+        """Gives the payload up. Safe to call twice, and after close (then it does nothing)."""
 
 
 class PayloadStore(Protocol):
-    """Keeps payloads."""
+    """A store of payloads."""
 
     def begin(
         self, owner: PayloadOwner, *, media_type: str = "application/octet-stream", name: str = "",
         scope: Scope = "durable", expires_at: int | None = None, access: Access = "owner",
     ) -> PayloadWriter:  # fmt: skip
-        """A writer for one payload. Raises OSError."""
+        """Opens a writer for one payload. Raises OSError."""
 
     async def describe(self, uri: str) -> StoredPayload:
-        """What is known of a payload. Raises PayloadGone (`unknown`, `expired`)."""
+        """Returns the description of a payload. Raises PayloadGone (`unknown`, `expired`)."""
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """Its bytes, or a range of them; the whole is checked against the digest. Raises PayloadGone."""
+        """Returns a payload's bytes, or a range of them; the complete payload is checked against the digest. Raises
+        PayloadGone."""
 
     def stream(self, uri: str) -> AsyncIterator[bytes]:
-        """Its bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
+        """Yields a payload's bytes in chunks, and checks the digest at the end. Raises PayloadGone."""
 
     async def remove(self, uri: str) -> bool:
-        """Destroy the bytes; what is known of them stays elsewhere. False when there were none."""
+        """Destroys the bytes; their record stays in the ledger. Returns False when there were none."""
 
     async def forget(self, invocation_ids: Collection[str]) -> int:
-        """Destroy everything that was kept for these invocations; gives how many payloads that were. Raises OSError."""
+        """Destroys all payloads of these invocations; returns how many there were. Raises OSError."""
 
     async def sweep(self, now: int) -> int:
-        """Remove what has expired; gives how many."""
+        """Removes expired payloads; returns how many."""
 
     async def aclose(self) -> None:
-        """Let go; payloads of scope `session` end here."""
+        """Closes the store; payloads of scope `session` end here."""

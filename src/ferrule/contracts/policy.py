@@ -1,6 +1,8 @@
-"""What decides permission. The engine compiles a program per tool and caller; the program answers for one call.
+"""The contract of a policy, which decides permission. The engine compiles a program per tool and caller; the program
+decides calls.
 
-What no argument can change is decided when the program is made, so that the common call costs nothing here.
+Rulings that no argument can change are made when the program is compiled, so that the common call costs nothing here.
+This module knows no rule and no policy file.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from ferrule.model.tool import SafetyFacts
 
 
 class JudgedCall(msgspec.Struct, frozen=True, gc=False):
-    """What a program may look at: the call as it would run."""
+    """The call as it would run: the facts a program may use."""
 
     arguments: dict[str, Any]
     """A copy of the permission input; a program that changes it changes nothing."""
     facts: SafetyFacts
-    """The tool's facts with expressions worked out for this input."""
+    """The tool's facts with expressions evaluated for this input."""
     now: int
     """Microseconds since 1970."""
 
@@ -32,13 +34,13 @@ class PolicyProgram(Protocol):
     fixed: Ruling | None
     """The ruling, when it does not depend on the call."""
     denies_statically: Ruling | None
-    """A deny that needs no look at the outside world: what `deny_before_io` asks before any preflight (AT-39)."""
+    """A deny that needs no IO: what `deny_before_io` asks before any preflight (AT-39)."""
 
     def decide(self, judged: JudgedCall) -> Ruling | Awaitable[Ruling]:
-        """The ruling for one call. An exception means no: the pipeline fails closed and records it."""
+        """Returns the ruling for one call. An exception means no: the pipeline fails closed and records it."""
 
     def early_deny(self, judged: JudgedCall) -> Ruling | None:
-        """The deny that static rules give this call, before anything is probed; None when they do not deny it."""
+        """Returns the deny that static rules give this call, before anything is probed; None when they do not deny it."""
 
 
 class PolicyEngine(Protocol):
@@ -50,17 +52,18 @@ class PolicyEngine(Protocol):
     """The rules in readable form, kept in the ledger so that old decisions can be explained."""
 
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> PolicyProgram:
-        """The policy for this tool and caller."""
+        """Compiles the policy for this tool and caller."""
 
     def groups_of(self, person: str) -> frozenset[str]:
-        """The groups that the policy puts a person in."""
+        """Returns the groups that the policy puts a person in."""
 
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
-        """A deny that holds for every call of the tool, so that the surface can hold it back; None when there is none."""
+        """Returns a deny that holds for every call of the tool, so that the surface can block it; None when there is
+        none."""
 
 
 class Classification(msgspec.Struct, frozen=True):
-    """What a classifier thinks of one call."""
+    """A classifier's judgement of one call."""
 
     behavior: str
     """`allow`, `ask` or `deny`."""
@@ -70,9 +73,9 @@ class Classification(msgspec.Struct, frozen=True):
 
 
 class Classifier(Protocol):
-    """Judges the input of a call: a visible input to the decision, never a hidden one."""
+    """A judge of the input of a call: a visible input to the decision, never a hidden one."""
 
     name: str
 
     def classify(self, entry: SurfaceEntry, subject: Any) -> Classification | Awaitable[Classification]:
-        """The judgement. `subject` is what the tool's `classifier_input` points at, else all arguments."""
+        """Judges one call. `subject` is what the tool's `classifier_input` points at, else all arguments."""

@@ -1,4 +1,5 @@
-"""What brings answers from outside to calls that wait for them: a reply queue. A call is parked meanwhile and holds nothing."""
+"""The contract of a receiver, which brings answers from outside to parked calls: a reply queue. A parked call holds no
+resources."""
 
 from __future__ import annotations
 
@@ -12,25 +13,25 @@ Fate = Literal["taken", "duplicate", "unknown", "refused"]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """One message that came back."""
+    """One message that arrived."""
 
     invocation_id: str
-    """The call it answers: what was sent along as its correlation id."""
+    """The call it answers: the correlation id that was sent along."""
     value: Any
-    """What `resume` gets as the answer. JSON."""
+    """The answer that `resume` gets. JSON."""
     settle: Callable[[Fate], Awaitable[None]]
-    """Told what became of it, so that it can be acknowledged, or set aside with a reason."""
+    """Reports the fate of the reply, so that it can be acknowledged, or set aside with a reason."""
 
 
 class Receiver(Protocol):
-    """One place where replies come in."""
+    """One place where replies arrive."""
 
     channel: str
     """Equal to the `reply_channel` of the calls that wait for it; `queue:<url>`."""
 
     def replies(self) -> AsyncGenerator[Reply, None]:
-        """The replies as they come, until it is closed. Poison is set aside inside: it is never given out. Raises OSError when
-        the place cannot be reached; it is asked again later."""
+        """Yields the replies as they arrive, until the receiver is closed. Unreadable messages are set aside inside
+        and never yielded. Raises OSError when the place cannot be reached; the caller tries again later."""
 
     async def aclose(self) -> None:
-        """Stop receiving."""
+        """Stops receiving."""

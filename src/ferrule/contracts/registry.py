@@ -1,4 +1,8 @@
-"""Parts of one kind by name. Shelves list themselves as `module:attribute` strings, so a part loads only when it is used."""
+"""Registry of the parts of one kind, by name. Builtin tables hold `module:attribute` strings, so a part loads only
+when used.
+
+Other packages register parts through entry points. The registry knows no part and no contract.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The built-in parts of one shelf, joined with those other packages register under an entry-point group."""
+    """The built-in parts of one kind, joined with those other packages register under an entry-point group."""
 
     def __init__(self, kind: str, builtin: Mapping[str, str], group: str | None = None) -> None:
         self.kind = kind
@@ -22,7 +26,8 @@ class Registry(Generic[T]):
         self._joined = group is None
 
     def get(self, name: str) -> T:
-        """The part of that name, loaded now if it was not. Unknown names are a settings error that lists the known ones."""
+        """Returns the part of that name and loads it if necessary. Raises SettingsError, with the known names, for an
+        unknown one."""
         references = self._all()
         if name not in references:
             known = ", ".join(sorted(references))
@@ -30,7 +35,7 @@ class Registry(Generic[T]):
         return cast(T, _load(references[name]))
 
     def names(self) -> tuple[str, ...]:
-        """Every registered name, built-in ones first."""
+        """Returns every registered name, built-in ones first."""
         return tuple(self._all())
 
     def __iter__(self) -> Iterator[T]:
@@ -53,7 +58,7 @@ def _load(reference: str) -> object:
 
 
 def late(reference: str) -> Callable[..., Any]:
-    """The function at `module:attribute`, imported when it is first called: for what most runs never need."""
+    """Returns a function that imports `module:attribute` when it is first called: for code that most runs never need."""
 
     def call(*args: Any, **options: Any) -> Any:
         return cast(Callable[..., Any], _load(reference))(*args, **options)

@@ -1,4 +1,4 @@
-"""What a reporter must do: turn the outcome of a check into text of one format. It never prints or opens a file."""
+"""The contract of a reporter: turn the outcome of a check into text of one format. It never prints or opens a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ferrule.model.diagnostic import Report
 
 
 class ReportContext(NamedTuple):
-    """What a reporter may need besides the report. Everything that costs something is asked for, not handed over."""
+    """The facts a reporter may need besides the report. Costly things are callables, so that they are only computed when
+    needed."""
 
     text_of: Callable[[str], str | None]
     """The text of a file named in a diagnostic; None when it cannot be read."""
@@ -31,6 +32,6 @@ class ReportContext(NamedTuple):
 class Reporter(Protocol):
     """One output format."""
 
-    def write(self, report: Report, surroundings: ReportContext) -> Iterator[str]:
-        """The report as pieces of text, in order."""
+    def write(self, report: Report, context: ReportContext) -> Iterator[str]:
+        """Yields the report as pieces of text, in order."""
         ...

@@ -1,7 +1,7 @@
-"""Defines what a rule is: a row of a table, or a class with a `check`. Rules name paths and never lines.
+"""The contract of a rule: a row of a table, or a class with a `check`. Rules name paths and never lines.
 
-A compatibility rule judges a comparison of what was published with what would be. `definitions/rules` holds the rules
-and `definitions/compiler` asks them; neither is known here.
+A compatibility rule judges a comparison of the published state with the candidate. `definitions/rules` holds the rules
+and `definitions/compiler` runs them; neither is known here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ferrule.model.value import MISSING, JsonValue, Missing, Path, dig
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
-    """A rule's identity and page: what `ferrule rule CODE` prints and the reference is generated from."""
+    """A rule's identity and page: printed by `ferrule rule CODE`; the reference is generated from it."""
 
     code: str
     """The requirement id of the standard's digest: `AML-9`."""
@@ -36,7 +36,7 @@ class RuleInfo(msgspec.Struct, frozen=True):
 
 
 class RuleSettings(msgspec.Struct, frozen=True):
-    """What rules may depend on besides the definition: nothing is read from the air."""
+    """The settings rules may depend on besides the definition: rules read no clock and no environment."""
 
     today: str
     """ISO date for rules about age."""
@@ -51,8 +51,8 @@ class RuleSettings(msgspec.Struct, frozen=True):
 class Subject:
     """One definition as its rules see it: the value, and which parts of it are reported already.
 
-    Paths are relative to the definition. A check that needs a value already reported as an error must not be
-    evaluated, so rules read through `get`, which gives MISSING for such a value.
+    Paths are relative to the definition. A check that needs a value already reported as an error must not be evaluated,
+    so rules read through `get`, which returns MISSING for such a value.
     """
 
     __slots__ = ("_errors", "base", "document", "findings", "kind", "memo", "settings", "value")
@@ -69,17 +69,18 @@ class Subject:
         """Where the definition sits in its document; () for the root."""
         self.findings: list[Finding] = []
         self.memo: dict[str, object] = {}
-        """What one rule worked out and later ones can use again, by the name of the rule family."""
+        """Results that one rule computed and later ones can reuse, by the name of the rule family."""
         self._errors: set[Path] = set()
 
     def report(self, finding: Finding) -> None:
-        """Add a finding. Error paths become unsound for later checks."""
+        """Adds a finding. Error paths become unsound for later checks."""
         self.findings.append(finding)
         if finding.severity is Severity.ERROR:
             self._errors.add(finding.path)
 
     def get(self, *path: str | int) -> JsonValue | Missing:
-        """The value at a path, or MISSING when it is absent or it, or something around it, is reported as an error."""
+        """Returns the value at a path, or MISSING when it is absent or it, or something around it, is reported as an
+        error."""
         if self._errors and self.is_reported(path):
             return MISSING
         return dig(self.value, path)
@@ -90,23 +91,23 @@ class Subject:
         return bool(self._errors)
 
     def is_reported(self, path: Path) -> bool:
-        """True when an error was reported at this path or at something that contains it."""
+        """Returns True when an error was reported at this path or at something that contains it."""
         errors = self._errors
         return bool(errors) and any(path[:length] in errors for length in range(len(path) + 1))
 
     def has_error_below(self, path: Path) -> bool:
-        """True when an error was reported at this path or anywhere inside it."""
+        """Returns True when an error was reported at this path or anywhere inside it."""
         length = len(path)
         return any(error[:length] == path for error in self._errors)
 
 
 Expectation = Callable[[JsonValue], "str | None"]
-"""Looks at a value that is present; gives what is wrong with it ("must be a string"), or None."""
+"""A function from a present value to what is wrong with it ("must be a string"), or None."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One structural rule: what is expected at one path. Rows of a path are tried in order; the first failure is reported
-    and nothing below it is looked at."""
+    """One structural rule: the expectation at one path. Rows of a path are tried in order; the first failure is
+    reported and nothing below it is checked."""
 
     path: str
     """Dotted; `[]` stands for every list item, `*` for every key: `spec.tools[].id`, `spec.services.*.type`."""
@@ -117,7 +118,7 @@ class Row(msgspec.Struct, frozen=True):
     when: tuple[str, frozenset[str]] | None = None
     """Look only when the value at this path is one of these words: `("transport.type", frozenset({"lambda"}))`."""
     hints: dict[str, str] = {}
-    """What to say about particular wrong words, in place of `hint`."""
+    """Hints for particular wrong words, in place of `hint`."""
 
 
 class Required(msgspec.Struct, frozen=True):
@@ -135,17 +136,17 @@ class Closed(msgspec.Struct, frozen=True):
 
     keys: frozenset[str]
     hints: dict[str, str] = {}
-    """What to say about particular unknown keys."""
+    """Hints for particular unknown keys."""
     elsewhere: frozenset[str] = frozenset()
-    """Keys that another rule speaks about: not reported here, and never suggested."""
+    """Keys that another rule covers: not reported here, and never suggested."""
     extensions: str = ""
-    """How keys begin that the standard does not know and somebody else does: not reported. Empty: there are none."""
+    """The prefix of keys that belong to other tools, not to the standard: not reported. Empty: there are none."""
     own: frozenset[str] = frozenset()
-    """Extensions that Ferrule knows: one that is almost spelt like them is reported, for it would say nothing to anybody."""
+    """Extensions that Ferrule knows: a near misspelling of one is reported, because it would have no effect."""
 
 
 class Rule(Protocol):
-    """A rule that needs thought. Its docstring is its page: a sentence, then `Why:`, `Bad:` and `Good:`."""
+    """A rule that needs code. Its docstring is its page: a sentence, then `Why:`, `Bad:` and `Good:`."""
 
     code: ClassVar[str]
     name: ClassVar[str]
@@ -153,12 +154,12 @@ class Rule(Protocol):
     since: ClassVar[str]
 
     def check(self, subject: Subject) -> Iterable[Finding]:
-        """Every defect of this kind in the definition, with paths relative to it."""
+        """Returns every defect of this kind in the definition, with paths relative to it."""
         ...
 
 
 class LibraryFinding(NamedTuple):
-    """A cross-file finding: on which definition, and what."""
+    """A cross-file finding and the definition it is about."""
 
     outline: ToolOutline | AgentOutline | RoleOutline | RecordOutline
     finding: Finding
@@ -173,7 +174,7 @@ class LibraryRule(Protocol):
     since: ClassVar[str]
 
     def check(self, library: Library, settings: RuleSettings) -> Iterable[LibraryFinding]:
-        """Every defect of this kind among all the definitions."""
+        """Returns every defect of this kind among all the definitions."""
         ...
 
 
@@ -185,7 +186,7 @@ class RuleSet(NamedTuple):
 
 
 def info_of(rule: Any) -> RuleInfo:
-    """The page of a rule, given as class or instance, from its attributes and docstring."""
+    """Builds the page of a rule, given as class or instance, from its attributes and docstring."""
     doc = inspect.cleandoc(rule.__doc__ or "")
     summary, _, details = doc.partition("\n\n")
     return RuleInfo(
@@ -199,12 +200,12 @@ def info_of(rule: Any) -> RuleInfo:
 
 
 class CompatFinding(NamedTuple):
-    """On which definition of which side, and what."""
+    """A finding about two states, and the definition it is about."""
 
     outline: ToolOutline | AgentOutline | RoleOutline
     finding: Finding
     on_published: bool = False
-    """True when the place is in the published files: what they refer to has gone."""
+    """True when the place is in the published files: something they refer to was removed."""
 
 
 class CompatRule(Protocol):
@@ -216,5 +217,5 @@ class CompatRule(Protocol):
     since: ClassVar[str]
 
     def check(self, comparison: Comparison) -> Iterable[CompatFinding]:
-        """Every defect of this kind in the candidate, given what was published."""
+        """Returns every defect of this kind in the candidate, given the published state."""
         ...

@@ -1,4 +1,5 @@
-"""Where secret values come from. A source fetches one secret; caching, choosing members and redaction are not its business."""
+"""The contract of a source of secret values. A source fetches one secret; the vault caches, selects members and
+redacts."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from ferrule.model.credentials import SecretRef
 
 
 class SecretUnavailable(Exception):
-    """A secret that cannot be had. The message names the secret and what to do, never a value."""
+    """A secret that is not available. The message names the secret and what to do, never a value."""
 
     def __init__(
         self,
@@ -22,17 +23,17 @@ class SecretUnavailable(Exception):
         self.is_final = is_final
         """False when another try may succeed: the store did not answer."""
         self.reference = reference
-        """What the store said, in its own words: `aws:ResourceNotFoundException`, `http:404`."""
+        """The store's own error: `aws:ResourceNotFoundException`, `http:404`."""
         self.retry_after = retry_after
-        """How many seconds the store wants to be left alone."""
+        """Seconds to wait before the next attempt, as the store demands."""
 
 
 class SecretSource(Protocol):
-    """One place where secrets are kept. It holds nothing open."""
+    """One store of secrets. It keeps no connection open."""
 
     def is_missing(self, ref: SecretRef) -> bool:
-        """True when it is known, without asking anybody, that the secret is not there."""
+        """Returns True when the secret is known to be missing, without contacting the store."""
 
     async def fetch(self, ref: SecretRef) -> str:
-        """The secret's text; `key` is not looked at. Raises SecretUnavailable, and ExecutionFailed for what is no fault of
-        the secret: a driver that is not installed, an address that may not be reached."""
+        """Returns the secret's text; ignores `key`. Raises SecretUnavailable, and ExecutionFailed for causes other
+        than the secret: a driver that is not installed, an address that may not be reached."""

@@ -1,6 +1,8 @@
-"""Where events go. A sink follows the ledger at its own pace: it never slows a call and never loses a result.
+"""The contract of a sink, where events go. A sink follows the ledger at its own pace: it never slows a call or loses a
+result.
 
-`ferrule.app.follower` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
+`ferrule.app.follower` reads the rows after the sink's cursor, derives the events and passes them on in batches, in
+order.
 """
 
 from __future__ import annotations
@@ -18,21 +20,22 @@ class Sink(Protocol):
     name: str
 
     async def cursor(self) -> int | None:
-        """The last ledger row it has whole; None to begin with what happens from now on."""
+        """Returns the last ledger row it has completely; None to begin with what happens from now on."""
 
     async def write(self, events: Sequence[Event]) -> None:
-        """Take a batch; whole rows at a time. An exception means it was not taken: the same batch comes again later."""
+        """Stores a batch of complete rows. An exception means it was not stored: the same batch comes again later."""
 
     async def aclose(self) -> None:
-        """Let go."""
+        """Closes the sink."""
 
 
 class SinkBusy(Exception):
-    """Another process brings the events there now. Nothing is wrong: whoever is told so waits for its turn."""
+    """Another process delivers the events there now. Nothing is wrong; the caller waits for its turn."""
 
 
 class SinkMaker(Protocol):
-    """One kind of sink: what a shelf or a package registers (entry points of the group `ferrule.sinks`)."""
+    """The factory of one kind of sink: registered in the built-in table or by a package (entry points of the group
+    `ferrule.sinks`)."""
 
     def __call__(self, options: Mapping[str, Any], folder: Path) -> Sink:
-        """A sink from its settings. Nothing is opened yet; `folder` is the workspace. Raises SettingsError."""
+        """Makes a sink from its settings. Opens nothing yet; `folder` is the workspace. Raises SettingsError."""

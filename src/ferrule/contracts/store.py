@@ -1,5 +1,7 @@
-"""The ledger a runtime writes: an append-only journal with a hash chain, the few tables that follow from it, and the witness
-that remembers signed heads elsewhere.
+"""The contract of the ledger a runtime writes: an append-only journal with a hash chain, its derived tables, and the
+witness.
+
+The witness keeps signed heads in another place. How a store lays out its data is not known here.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 
 
 class CommitCondition(msgspec.Struct, frozen=True):
-    """What must hold for a row to be written. All of it is checked in the transaction that writes."""
+    """The condition for writing a row. All of it is checked in the transaction that writes."""
 
     states: frozenset[str] | None = None
     """The call must be open in one of these states. Empty set: it must not be open at all. None: not checked."""
@@ -35,7 +37,7 @@ Outcome = Literal["written", "state_changed", "key_taken", "key_conflict", "limi
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """What became of a row."""
+    """The outcome of a commit."""
 
     outcome: Outcome
     seq: int = 0
@@ -49,7 +51,7 @@ class Committed(msgspec.Struct, frozen=True):
 
 
 class CallsWanted(msgspec.Struct, frozen=True):
-    """Which calls whoever looks back wants to see. All of it has to hold."""
+    """A filter over past calls. All of it has to hold."""
 
     after: int = 0
     """Begun after this row."""
@@ -58,14 +60,14 @@ class CallsWanted(msgspec.Struct, frozen=True):
     outcomes: tuple[str, ...] = ()
     """In one of these states now."""
     holding: tuple[bytes, ...] = ()
-    """Each of these stands somewhere in the body of its first row: a quick look before the careful one."""
+    """Bytes that each have to occur in the body of the call's first row: a quick filter before the exact one."""
 
 
 ANY_CALL = CallsWanted()
 
 
 class EndingCount(NamedTuple):
-    """How many calls ended alike in one stretch of time."""
+    """The number of calls that ended alike in one stretch of time."""
 
     at: int
     """When the stretch began: microseconds since 1970."""
@@ -74,7 +76,7 @@ class EndingCount(NamedTuple):
 
 
 class KeyHolder(msgspec.Struct, frozen=True):
-    """Who has an idempotency key."""
+    """The holder of an idempotency key."""
 
     call: str
     input_digest: bytes
@@ -87,84 +89,91 @@ class Store(Protocol):
     """Names this process among those that share the ledger; the owner of the calls it runs."""
 
     async def open(self) -> None:
-        """Make it ready. Raises LedgerError when it cannot be used."""
+        """Makes the ledger ready. Raises LedgerError when it cannot be used."""
 
     async def aclose(self) -> None:
-        """Write what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be written."""
+        """Writes the waiting rows, then closes. Raises LedgerUnavailable with the number of rows that could not be
+        written."""
 
     def generation(self) -> int:
-        """Changes when a switch, the local policy or an open call was changed by any process. Cheap: asked for every call."""
+        """Returns a number that changes when any process changes a switch, the local policy or an open call. Cheap:
+        read for every call."""
 
     def bump(self) -> None:
-        """Tell every process that something outside the rows changed (policy file, catalog)."""
+        """Notifies every process that something outside the rows changed (policy file, catalog)."""
 
     def record(self, entry: Entry) -> None:
-        """Write a row behind the answer, within a second. Raises LedgerUnavailable while rows cannot be written."""
+        """Writes a row behind the answer, within a second. Raises LedgerUnavailable while rows cannot be written."""
 
     async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
-        """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable when it is not written,
-        OutcomeUnrecorded when it cannot be known whether it was. A cancellation meanwhile is delivered afterwards."""
+        """Commits a row if the condition holds; durable when this returns. Raises LedgerUnavailable when it is not
+        written, OutcomeUnrecorded when it cannot be known whether it was. A cancellation meanwhile is delivered
+        afterwards."""
 
     async def flush(self) -> None:
-        """Wait until everything recorded so far is on disk."""
+        """Waits until everything recorded so far is on disk."""
 
     def high_water(self) -> int:
-        """The latest time in the ledger: expiry is judged by this when the machine's clock was set back."""
+        """Returns the latest time in the ledger: expiry is judged by this when the machine's clock was set back."""
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order, without its `news`; what was recorded before is included."""
+        """Returns a call's rows in order, without its `news`; rows recorded before are included."""
 
     async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
-        """A call's `news` rows after a number, in order, all or the first so many; what was recorded before is included."""
+        """Returns a call's `news` rows after a number, in order, all or the first `limit`; rows recorded before are
+        included."""
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
-        """All `news` rows with the outcome `cancel_requested` after a number, in order. Cheap when there are none."""
+        """Returns all `news` rows with the outcome `cancel_requested` after a number, in order. Cheap when there are
+        none."""
 
     async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
-        """Rows after a number, in order."""
+        """Returns rows after a number, in order."""
 
     async def rows_before(
         self, seq: int | None, limit: int = 50, *, kinds: Sequence[Kind] = (), tool: str | None = None,
         outcome: str | None = None,
     ) -> list[StoredEntry]:  # fmt: skip
-        """Rows before a number (None: from the end), newest first."""
+        """Returns rows before a number (None: from the end), newest first."""
 
     async def calls_before(
         self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
     ) -> list[StoredEntry]:  # fmt: skip
-        """The first rows of calls that began before a row (None: from the end), newest first. Of a call whose beginning was
-        pruned, the first row that is left."""
+        """Returns the first rows of calls that began before a row (None: from the end), newest first. For a call whose
+        beginning was pruned, the first row that is left."""
 
     async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
-        """The rows of several calls, as `rows_of` gives them; calls without any are left out."""
+        """Returns the rows of several calls, as `rows_of` does for one; calls without any are left out."""
 
     async def seq_at(self, at: int) -> int:
-        """The number of the first row at or after a time; one more than the last when there is none."""
+        """Returns the number of the first row at or after a time; one more than the last when there is none."""
 
     async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
-        """How many calls ended how in rows between two numbers, for each `width` microseconds. `tool`: as in `CallsWanted`."""
+        """Counts how calls ended in rows between two numbers, for each `width` microseconds. `tool`: as in
+        `CallsWanted`."""
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
-        """Wait until there is a row after a number, also one of another process. False when the time is up."""
+        """Waits until there is a row after a number, written by any process. Returns False on timeout."""
 
     async def open_calls(self, *states: str) -> list[OpenCall]:
-        """The calls that have not ended, oldest first: all, or those in these states."""
+        """Returns the calls that have not ended, oldest first: all, or those in these states."""
 
     async def find_open(self, call: str) -> OpenCall | None:
-        """The call, if it has not ended."""
+        """Returns the call, if it has not ended."""
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Who has an idempotency key."""
+        """Returns the holder of an idempotency key."""
 
     async def list_disabled(self) -> list[Switch]:
-        """The tools that are disabled."""
+        """Returns the tools that are disabled."""
 
     async def find_abandoned(self) -> list[OpenCall]:
-        """Running calls whose process is gone."""
+        """Returns running calls whose process is gone."""
 
 
 class Witness(Protocol):
     """One place that keeps heads. Called from a thread of its own, never while a call waits."""
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Keep one head: the ledger's id, its last row's number, hash and time, the signature. May raise; it is retried."""
+        """Stores one head: the ledger's id, its last row's number, hash and time, the signature. May raise; the write
+        is retried."""

@@ -1,6 +1,7 @@
-"""Describes the types of a schema's values, as the languages of stubs see them.
+"""The types of a schema's values, as the languages of stubs see them.
 
-`definitions/stubs` makes a tree from each schema; a language (`contracts/language.py`) writes it as source text.
+`definitions/stubs` makes a tree from each schema; a language (`contracts/language.py`) writes it as source text. It
+knows neither.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class TextType(msgspec.Struct, frozen=True):
     """A string."""
 
     format: str = ""
-    """`date-time`, `uuid`, `uri`, …: told to the reader, never checked (as calls do not check it); `binary` where the schema says
-    `contentEncoding: base64`."""
+    """`date-time`, `uuid`, `uri`, …: shown to the reader, never checked (calls do not check it either); `binary` where
+    the schema says `contentEncoding: base64`."""
 
 
 class Constant(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ class TupleOf(msgspec.Struct, frozen=True):
     items: tuple[Type, ...]
     required: int
     rest: Type | None
-    """What may follow them; None when nothing may."""
+    """The type of further items; None when there may be none."""
 
 
 class MapOf(msgspec.Struct, frozen=True):
@@ -96,12 +97,13 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class TypeAnnotations(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader is told beside a type."""
+    """The annotations of a type for its reader."""
 
     description: str = ""
     """As in the schema: it may have lines, and any characters at all."""
     limits: tuple[str, ...] = ()
-    """What the type cannot say and the schema checks, a short clause each: `at most 40 characters`, `matches ^[a-z]+$`."""
+    """Checks of the schema that the type cannot express, a short clause each: `at most 40 characters`, `matches
+    ^[a-z]+$`."""
     bounds: tuple[Bound, ...] = ()
     """Those of the limits that compare with one value, of a member alone: for languages that write checks of them."""
     default: JsonValue = None
@@ -149,7 +151,7 @@ class EnumerationChoice(msgspec.Struct, frozen=True):
 
     value: str | int
     word: str
-    """What to make its identifier of: never empty, and different from every other of the enumeration."""
+    """The stem of its identifier: never empty, and different from every other of the enumeration."""
 
 
 class Enumeration(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +172,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """One of the types of a union."""
 
     word: str
-    """What to make its identifier of: different from every other of the union."""
+    """The stem of its identifier: different from every other of the union."""
     type: Type
     tags: tuple[str | int | bool, ...]
     """The values of the union's tag that mean this variant; empty in a union without a tag."""
@@ -207,7 +209,7 @@ Declaration = RecordType | Enumeration | Union | Alias
 
 
 class TypeNote(msgspec.Struct, frozen=True):
-    """Where a type is looser than a reader of the schema would expect."""
+    """A place where a type is looser than a reader of the schema would expect."""
 
     pointer: str
     """A JSON pointer into the schema: `#/properties/when`."""
@@ -224,5 +226,5 @@ class TypeTree(msgspec.Struct, frozen=True):
     notes: tuple[TypeNote, ...] = ()
 
     def find_declaration(self, name: str) -> Declaration:
-        """The declaration of a name."""
+        """Returns the declaration of a name."""
         return next(each for each in self.declarations if each.name == name)

@@ -1,7 +1,7 @@
-"""Approval: what is asked of a person, what they answer, and the binding that ties the answer to exactly one call.
+"""Approval: the question to a person, their answer, and the binding that ties the answer to exactly one call.
 
 The binding covers tool digest, final input, principal, agent, expiry and invocation. Both it and the answer's seal are
-keyed, with a key kept outside the ledger: whoever can write the database can neither forge nor move an approval.
+keyed, with a key kept outside the ledger: write access to the database is not enough to forge or move an approval.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ APPROVE = "approve"
 CALL = "call"
 ADMIN = "admin"
 SCOPES = (CALL, APPROVE, ADMIN)
-"""What a channel may do: make calls; answer requests; change switches, rules and keys."""
+"""The scopes of a channel: make calls; answer requests; change switches, rules and keys."""
 
 _BINDING = b"ferrule approval binding 1"
 _SEAL = b"ferrule approval answer 1"
@@ -27,7 +27,7 @@ _DELEGATION_SEAL = b"ferrule delegation 1"
 
 
 class Identity(msgspec.Struct, frozen=True, cache_hash=True):
-    """An authenticated person or program, and the channel it came by."""
+    """An authenticated person or program, and the channel of the connection."""
 
     principal: str
     channel: str
@@ -35,7 +35,7 @@ class Identity(msgspec.Struct, frozen=True, cache_hash=True):
     scopes: frozenset[str] = frozenset({CALL})
     groups: frozenset[str] = frozenset()
     tenant: str | None = None
-    """The one tenant it belongs to, and learns of; None: the whole workspace."""
+    """The one tenant it belongs to and can see; None: the whole workspace."""
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     binding: bytes
     requirement: Requirement
     message: str
-    """Why somebody is asked: the rule and its reason."""
+    """Why a person is asked: the rule and its reason."""
     risk: Risk
     rule_refs: tuple[str, ...] = ()
     suggested_updates: tuple[dict[str, object], ...] = ()
@@ -64,7 +64,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     holder: str | msgspec.UnsetType = msgspec.UNSET
     """Whose credential made the call, where it is not the principal's. Not written when unset, so that older seals hold."""
     seal: bytes = b""
-    """Set by `sealed` when the call is parked: nobody who can only write the ledger lowers what is required."""
+    """Set by `seal_record` when the call is parked: write access to the ledger is not enough to lower the requirement."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     answered_at: int
     binding: bytes
-    """What was approved: equal to the request's, or to that of the edited input."""
+    """The approved call: equal to the request's binding, or to that of the edited input."""
     groups: tuple[str, ...] = ()
     """The groups the person was in when they answered."""
     reason: str | None = None
@@ -86,7 +86,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delegation(msgspec.Struct, frozen=True, kw_only=True):
-    """One person hands a task on: whoever they name may answer it too."""
+    """The hand-over of a task from one person to another person or group, who may answer it too."""
 
     invocation_id: str
     by: str
@@ -95,7 +95,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
     """A person, or a group as `group:finance`."""
     delegated_at: int
     groups: tuple[str, ...] = ()
-    """The groups the person was in who handed it on."""
+    """The groups of the person who delegated, at that time."""
     reason: str | None = None
     seal: bytes = b""
 
@@ -110,7 +110,7 @@ def binding_of(
     agent: str | None,
     expires_at: int,
 ) -> bytes:
-    """What an approval holds for. Any change of any part gives another binding."""
+    """Computes the binding of an approval. A change of any part gives another binding."""
     parts = (invocation_id, tool_digest, call_input, principal, agent or "", str(expires_at))
     return _keyed_digest(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
 
@@ -120,12 +120,12 @@ _SEALS: dict[type, bytes] = {Answer: _SEAL, ApprovalRequest: _REQUEST_SEAL, Dele
 
 
 def seal_record(key: bytes, record: Sealed) -> Sealed:
-    """The request, answer or delegation with its seal."""
+    """Returns the request, answer or delegation with its seal."""
     return msgspec.structs.replace(record, seal=_seal(key, record))
 
 
 def is_sealed(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bool:
-    """True when it was sealed by a holder of the key, and nothing in it was changed since."""
+    """Returns True when the record was sealed by a holder of the key and not changed since."""
     return hmac.compare_digest(_seal(key, record), record.seal)
 
 
@@ -136,6 +136,7 @@ def _seal(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bytes:
 def _keyed_digest(key: bytes, *parts: bytes) -> bytes:
     state = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
+        # Lengths are hashed too: otherwise bytes could move from one part to the next without changing the digest.
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)
     return state.digest()

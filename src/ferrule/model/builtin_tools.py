@@ -1,4 +1,4 @@
-"""The five tools the ADL generator brings along: what they are called, take and may be told. Facts only; nothing runs here."""
+"""The five tools the ADL generator brings along: their names, schemas and settings. Facts only; nothing runs here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ConfigType = Literal["boolean", "integer", "string", "strings"]
 
 
 class BuiltinTool(NamedTuple):
-    """One reserved tool in its canonical form, which wins over whatever a manifest writes beside its id."""
+    """One reserved tool in its canonical form, which overrides whatever a manifest writes beside its id."""
 
     id: str
     name: str
@@ -123,4 +123,4 @@ _TABLE = (
 )
 
 BUILTIN_TOOLS: MappingProxyType[str, BuiltinTool] = MappingProxyType({tool.id: tool for tool in _TABLE})
-"""By reserved id; case matters, so `Read` is anybody's."""
+"""By reserved id; case matters, so `Read` is free for anybody."""

@@ -1,4 +1,7 @@
-"""The canonical bytes of a payload, and its digest. Equal payloads give equal bytes on any machine."""
+"""The canonical bytes of a payload, and its digest. Equal payloads give equal bytes on any machine.
+
+The catalog and the seal rest on it. It knows no file and no key.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ import msgspec
 from ferrule.model.catalog import fields_in_payload
 from ferrule.model.tool import Tool
 
-_NOWHERE = object()
+_NOT_THERE = object()
 
 
 def canonical(value: Any) -> bytes:
-    """A value as canonical JSON: UTF-8, keys sorted at every level, no white space, numbers as they were meant."""
+    """Encodes a value as canonical JSON: UTF-8, keys sorted at every level, no white space, numbers as they were meant."""
     # Raw members keep the order they were written in, so they are opened and written again.
     opened = msgspec.json.decode(msgspec.json.encode(value))
     if isinstance(value, Tool):
@@ -23,20 +26,22 @@ def canonical(value: Any) -> bytes:
 
 
 def digest_of(payload: bytes) -> str:
-    """The content digest of a canonical payload, in hex."""
+    """Returns the content digest of a canonical payload, in hex."""
     return hashlib.sha256(payload).hexdigest()
 
 
 def digest_of_tool(tool: Tool) -> str:
-    """The content digest a tool has, or would have, in a catalog."""
+    """Returns the content digest a tool has, or would have, in a catalog."""
     return digest_of(canonical(tool))
 
 
 def _drop_shared_fields(tool: Tool, opened: dict[str, Any]) -> None:
-    """What the payload holds word for word is not written twice; `at_home` names the fields to take from there."""
-    homes = fields_in_payload(tool.dialect, tool.payload)
+    """Removes the fields that the payload holds word for word; `at_home` names them, to be read from there."""
+    shared_fields = fields_in_payload(tool.dialect, tool.payload)
     shared = [
-        field for field, part in sorted(homes.items()) if opened.get(field, _NOWHERE) == msgspec.json.decode(part)
+        field
+        for field, part in sorted(shared_fields.items())
+        if opened.get(field, _NOT_THERE) == msgspec.json.decode(part)
     ]
     for field in shared:
         del opened[field]

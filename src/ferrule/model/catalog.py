@@ -1,6 +1,7 @@
 """The sealed catalog: one run of bytes with an index in front, made by a build and trusted by a runtime.
 
-A payload that a dialect's own record holds already is stored once; `Homes` tell where.
+A field that a dialect's own record holds already is stored once; `_FIELD_PATHS` says where. Knows no dialect and no
+workspace.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ _ABSENT = msgspec.Raw(b"")
 
 
 def fields_in_payload(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
-    """The parts of a payload that are also fields of the tool, as they are written there, by field."""
-    homes = _FIELD_PATHS.get(dialect, {})
-    if not homes:
+    """Returns the parts of a payload that are also fields of the tool, as they are written there, by field."""
+    paths = _FIELD_PATHS.get(dialect, {})
+    if not paths:
         return {}
     try:
         opened = _decoder(dialect).decode(payload)
     except msgspec.ValidationError:  # something else stands where a mapping is usual
         return {}
     found: dict[str, msgspec.Raw] = {}
-    for field, path in homes.items():
+    for field, path in paths.items():
         part = opened
         for step in path:
             part = getattr(part, _slot(step))
@@ -56,7 +57,7 @@ def fields_in_payload(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, m
 
 @cache
 def _decoder(dialect: str) -> msgspec.json.Decoder[Any]:
-    """Reads nothing but the homes; whatever else the payload holds is passed over."""
+    """Makes a decoder that reads nothing but those fields; the rest of the payload is skipped."""
     tree: dict[str, Any] = {}
     for path in _FIELD_PATHS[dialect].values():
         branch = tree
@@ -121,7 +122,8 @@ _REBUILD = "build it again with 'ferrule build'"
 
 
 def key_text(kind: bytes, *parts: str) -> bytes:
-    """A key of the index. Parts end in two zero bytes, which no part contains, so a prefix never ends inside one."""
+    """Encodes a key of the index. Parts end in two zero bytes, which no part contains, so a prefix never ends inside
+    one."""
     text = kind
     for part in parts:
         text += part.encode().replace(b"\0", b"\0\xff") + b"\0\0"
@@ -179,7 +181,8 @@ class Catalog:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], trusted_keys: Iterable[bytes]) -> Catalog:
-        """The catalog in a file, if its seal is whole and made with one of these public keys. Raises CatalogError."""
+        """Loads the catalog of a file, if its seal is intact and made with one of these public keys. Raises
+        CatalogError."""
         try:
             with open(path, "rb") as file:
                 data = file.read()
@@ -189,12 +192,13 @@ class Catalog:
 
     @classmethod
     def from_bytes(cls, data: bytes, trusted_keys: Iterable[bytes], shown: str = "catalog") -> Catalog:
-        """The catalog in these bytes. `shown` names it in messages. Raises CatalogError."""
+        """Loads the catalog in these bytes. `shown` names it in messages. Raises CatalogError."""
         if len(data) < HEADER.size or not data.startswith(MAGIC):
             raise CatalogError(f"{shown} is not a Ferrule catalog; {_REBUILD}")
         _, signer, seal, documentation_seal, sealed_length, documentation_length = HEADER.unpack_from(data)
         if len(data) != HEADER.size + sealed_length + documentation_length or sealed_length < COUNTS.size:
-            raise SealError(f"{shown} is cut short or has something added to it; {_REBUILD}")
+            raise SealError(f"{shown} is truncated or has data appended; {_REBUILD}")
+        # The key is checked before the seal: a valid seal of an unknown key proves nothing.
         if signer not in set(trusted_keys):
             raise SealError(
                 f"{shown} is sealed with a key this workspace does not trust;"
@@ -214,7 +218,7 @@ class Catalog:
         return cls(sealed, documentation, digest.hexdigest(), signer)
 
     def __len__(self) -> int:
-        """How many tools."""
+        """Returns how many tools there are."""
         return int(self.counts[0])
 
     @property
@@ -223,11 +227,12 @@ class Catalog:
         return Tools(self)
 
     def tool(self, tool_id: str, version: str | None = None) -> Tool | None:
-        """The tool of that id: that version of it, else the newest available one."""
+        """Returns the tool of that id: that version of it, else the newest available one."""
         return self._choose(key_text(ID, tool_id), version)
 
     def find(self, name: str, namespace: str | None = None, version: str | None = None) -> Tool | None:
-        """The tool callable by that name or alias: that version, else the newest available one (else the newest).
+        """Returns the tool callable by that name or alias: that version, else the newest available one (else the
+        newest).
 
         Raises CatalogError when the name means tools of several namespaces and none is given.
         """
@@ -241,16 +246,17 @@ class Catalog:
         return None
 
     def positions_of(self, tool_id: str) -> Iterator[int]:
-        """Where the versions of a tool stand (for `tool_at`, `digest_at`): available ones first, then newest first."""
+        """Yields the positions of the versions of a tool (for `tool_at`, `digest_at`): available ones first, then
+        newest first."""
         return self._under(key_text(ID, tool_id))
 
     def tools_named(self, name: str) -> Iterator[Tool]:
-        """Every version of every tool that has this name or alias, in any namespace."""
+        """Yields every version of every tool that has this name or alias, in any namespace."""
         for kind in (NAME, ALIAS):
             yield from (self.tool_at(number) for number in self._under(key_text(kind, name)))
 
     def record(self, kind: str, record_id: str, version: str | None = None) -> Record | None:
-        """The agent, role or other record of that id: that version, else the newest."""
+        """Returns the agent, role or other record of that id: that version, else the newest."""
         for number in self._under(key_text(RECORD, kind, record_id)):
             record = self.record_at(number)
             if version is None or record.version == version:
@@ -258,14 +264,14 @@ class Catalog:
         return None
 
     def records(self, kind: str | None = None) -> Iterator[Record]:
-        """Everything that is no tool, or only the records of one kind."""
+        """Yields everything that is no tool, or only the records of one kind."""
         if kind is None:
             yield from (self.record_at(number) for number in range(self.counts[0], self.counts[1]))
             return
         yield from (self.record_at(number) for number in self._under(key_text(RECORD, kind)))
 
     def digest_of(self, tool: Tool) -> str:
-        """The content digest of one of the catalog's own tools, in hex."""
+        """Returns the content digest of one of the catalog's own tools, in hex."""
         for number in self._under(key_text(ID, tool.tool_id)):
             found = self.tool_at(number)
             if (found.version, found.namespace, found.name) == (tool.version, tool.namespace, tool.name):
@@ -273,26 +279,26 @@ class Catalog:
         raise CatalogError(f"the tool {tool.tool_id!r} is not of this catalog")
 
     def documentation(self, tool: Tool) -> dict[str, str]:
-        """Editorial text about a tool, for people: section to Markdown. Never part of a payload."""
+        """Returns editorial text about a tool, for people: section to Markdown. Never part of a payload."""
         if self._documentation is None:
             self._documentation = msgspec.json.decode(self._documentation_bytes, type=dict[str, dict[str, str]])
         return self._documentation.get(documentation_key(tool), {})
 
     def tool_at(self, number: int) -> Tool:
-        """The tool at a position, decoded. Its schemas stay bytes of the catalog."""
+        """Decodes the tool at a position. Its schemas stay bytes of the catalog."""
         twin: Any = _decode_twin(self._payload(number))
         fields = {name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT}
         if twin.at_home:
-            homes = fields_in_payload(twin.dialect, twin.payload)
-            fields.update((field, homes[field]) for field in twin.at_home)
+            paths = fields_in_payload(twin.dialect, twin.payload)
+            fields.update((field, paths[field]) for field in twin.at_home)
         return Tool(**fields)
 
     def record_at(self, number: int) -> Record:
-        """The record at a position (records follow the tools), decoded."""
+        """Decodes the record at a position (records follow the tools)."""
         return _decode_record(self._payload(number))
 
     def digest_at(self, number: int) -> str:
-        """The content digest at a position, in hex."""
+        """Returns the content digest at a position, in hex."""
         digest: bytes = ENTRY.unpack_from(self._sealed, self._entries + number * ENTRY.size)[2]
         return digest.hex()
 
@@ -316,7 +322,7 @@ class Catalog:
             raise CatalogError(f"{name!r} means tools of several namespaces ({listed}); name one of them")
 
     def _under(self, prefix: bytes) -> Iterator[int]:
-        """Entries whose keys begin so, in the order of the index (available ones first, then newest first)."""
+        """Yields entries whose keys begin so, in the order of the index (available ones first, then newest first)."""
         for position in self._positions(prefix):
             yield KEY.unpack_from(self._sealed, self._key_ends + position * KEY.size)[1]
 
@@ -342,5 +348,5 @@ class Catalog:
 
 
 def documentation_key(tool: Tool) -> str:
-    """Under what a tool's documentation is kept."""
+    """Returns the key of a tool's documentation."""
     return f"{tool.namespace}/{tool.tool_id}@{tool.version or ''}"

@@ -43,7 +43,7 @@ class ComparedTool(NamedTuple):
     """The compiled definition by its top-level fields, to tell which of them changed."""
 
     def says_the_same(self, other: ComparedTool) -> bool:
-        """True when nothing changed: by what the files say, or by what was compiled where one side has no file."""
+        """Returns True when nothing changed: by what the files say, or by what was compiled where one side has no file."""
         if self.content and other.content:
             return self.content == other.content
         return self.digest == other.digest
@@ -66,7 +66,7 @@ class Snapshot(NamedTuple):
 
 
 class ToolChange(NamedTuple):
-    """What became of one tool."""
+    """The change of one tool."""
 
     old: ComparedTool | None
     new: ComparedTool | None
@@ -77,7 +77,7 @@ class ToolChange(NamedTuple):
     example: JsonValue | Missing = MISSING
     """Arguments that were accepted and no longer are."""
     is_undecided: bool = False
-    """True when nobody can tell whether the new input schema still accepts everything."""
+    """True when it is not known whether the new input schema still accepts everything."""
     fields: tuple[str, ...] = ()
     """Top-level fields of the definition that differ."""
     needed: Bump = Bump.NONE

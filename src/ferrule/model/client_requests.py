@@ -1,7 +1,6 @@
-"""Requests a tool may send to the calling client: the kinds, what a client must be able to do for each, and the forms it
-may show.
+"""Requests a tool may send to the calling client: the kinds, the capability each needs, and the forms that are allowed.
 
-Nobody is asked for a secret through a form: those questions go to an address.
+A form never asks for a secret: such questions go to a URL.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from urllib.parse import urlsplit
 from ferrule.model.credentials import is_secret_name
 
 MISSING = "client_capability_missing"
-"""The error code of a call whose tool asked its client for what that has not declared; `native_error_ref` names it."""
+"""The error code of a call whose tool asked its client for an undeclared capability; `native_error_ref` names it."""
 
 _FEATURES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
 def feature_of(request: Mapping[str, Any]) -> str:
-    """What a client has to be able to do to be asked this, in the words of `Context.client`; the method where none does."""
+    """Returns the capability a client needs for this request, in the words of `Context.client`; the method where none
+    is known."""
     method = request.get("method")
     params = request.get("params")
     params = params if isinstance(params, dict) else {}
@@ -31,7 +31,7 @@ def feature_of(request: Mapping[str, Any]) -> str:
 
 
 def list_undeclared(requests: Mapping[str, Mapping[str, Any]], client: frozenset[str]) -> list[str]:
-    """What these requests need and the client has not declared, each once, in order."""
+    """Lists the capabilities that these requests need and the client has not declared, each once, in order."""
     return [feature for feature in dict.fromkeys(map(feature_of, requests.values())) if feature not in client]
 
 
@@ -39,29 +39,29 @@ _PRIMITIVES = ("string", "number", "integer", "boolean")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def complete_form(asked: dict[str, Any]) -> dict[str, Any]:
-    """A question with what the protocol wants of it: a form that asks for nothing but yes or no has no fields."""
-    params = asked.get("params")
+def complete_form(request: dict[str, Any]) -> dict[str, Any]:
+    """Adds the members that the protocol demands: a form that only asks for yes or no has no fields."""
+    params = request.get("params")
     if (
-        asked.get("method") == "elicitation/create"
+        request.get("method") == "elicitation/create"
         and isinstance(params, dict)
         and params.get("mode", "form") == "form"
     ):
-        return {**asked, "params": {"requestedSchema": {"type": "object", "properties": {}}, **params}}
-    return asked
+        return {**request, "params": {"requestedSchema": {"type": "object", "properties": {}}, **params}}
+    return request
 
 
 def find_flaw(requests: Mapping[str, Any]) -> str | None:
-    """What is wrong with the first of these questions that has a flaw; None when all can be asked."""
-    return next((f"{key!r}: {flaw}" for key, asked in requests.items() if (flaw := _flaw(asked)) is not None), None)
+    """Returns what is wrong with the first invalid request; None when all can be sent."""
+    return next((f"{key!r}: {flaw}" for key, request in requests.items() if (flaw := _flaw(request)) is not None), None)
 
 
-def _flaw(asked: Any) -> str | None:
-    params = asked.get("params")
+def _flaw(request: Any) -> str | None:
+    params = request.get("params")
     if params is not None and not isinstance(params, dict):
         return "params is an object"
     params = params or {}
-    match feature_of(asked):
+    match feature_of(request):
         case "elicitation":
             return _without(params, "message", str) or _form_flaw(params.get("requestedSchema"))
         case "elicitation.url":
@@ -76,7 +76,7 @@ def _without(params: dict[str, Any], name: str, kind: type) -> str | None:
 
 
 def _form_flaw(schema: Any) -> str | None:
-    """A form is a flat object of plain fields (MCP-209), and none of them takes a secret (MCP-212)."""
+    """Checks that a form is a flat object of plain fields (MCP-209), none of which takes a secret (MCP-212)."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "params.requestedSchema is the schema of an object"
     fields = schema.get("properties", {})
@@ -98,7 +98,7 @@ def _is_plain(field: dict[str, Any]) -> bool:
 
 
 def _url_flaw(url: str) -> str | None:
-    """People are sent to HTTPS addresses only, without credentials in them (MCP-212)."""
+    """Checks that people are sent to HTTPS addresses only, without credentials in them (MCP-212)."""
     try:
         split = urlsplit(url)
         is_safe = split.scheme == "https" or (split.scheme == "http" and split.hostname in _LOOPBACK)
@@ -108,7 +108,8 @@ def _url_flaw(url: str) -> str | None:
 
 
 def _sampling_flaw(params: dict[str, Any]) -> str | None:
-    """Tool results answer tool uses one to one, in messages of their own (MCP-213); no other server's context (MCP-294)."""
+    """Checks that tool results answer tool uses one to one, in messages of their own (MCP-213); no other server's
+    context (MCP-294)."""
     if params.get("includeContext", "none") != "none":
         return "includeContext is not used any more"
     open_uses: set[Any] = set()

@@ -1,8 +1,8 @@
-"""Describes credentials: schemes and references that a definition asks for, and values that come with one call.
+"""Credentials: the schemes and references that a definition names, and the values that come with one call.
 
-Credentials of a call serve its tool alone, are kept nowhere and appear in no text (AML-62 to AML-66). Requirements are what
-an OXP tool asks of its caller (OXP-14 to OXP-17): names, never values. `is_literal_secret` recognises a credential that
-somebody wrote into configuration, where a `${VAR}` placeholder belongs. Values are the business of `infra/credentials`.
+Secrets of a call serve its tool alone, are stored nowhere and appear in no text (AML-62 to AML-66). Requirements are
+what an OXP tool asks of its caller (OXP-14 to OXP-17): names, never values. `is_literal_secret` recognises a credential
+written into configuration, where a `${VAR}` placeholder belongs. `infra/credentials` handles the values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FIELDS: dict[SourceName, tuple[str, ...]] = {
 
 
 class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where one secret is kept."""
+    """The place of one secret."""
 
     source: SourceName
     name: str = ""
@@ -79,7 +79,7 @@ class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """The `credentials` of a transport, read."""
+    """The `credentials` of a transport, parsed."""
 
     scheme: Scheme = "none"
     ref: SecretRef | None = None
@@ -98,7 +98,7 @@ class Credentials(msgspec.Struct, frozen=True):
     is_basic: bool = False
     """Of `api-key`: the secret is `user:password` and is shown as HTTP's Basic scheme has it; `x-encode: basic`."""
     others: tuple[Credentials, ...] = ()
-    """What is shown beside it; in a definition, `x-and`."""
+    """Further credentials of the same request; in a definition, `x-and`."""
     written: dict[str, Any] = {}
     """The whole object as written: connection members of `iam-role` on a database, extension keys."""
 
@@ -115,11 +115,11 @@ class BadCredentials(ValueError):
 
 
 def read_credentials(written: Any) -> Credentials:
-    """The credentials of a compiled payload. Raises BadCredentials. Nothing is fetched."""
+    """Parses the credentials of a compiled payload. Raises BadCredentials. Fetches nothing."""
     if written is None:
         return NOTHING
     if not isinstance(written, dict):
-        raise BadCredentials("'credentials' is no object")
+        raise BadCredentials("'credentials' must be an object")
     try:
         head = msgspec.convert(written, _Head)
         ref = msgspec.convert(written, SecretRef) if "source" in written and _is_secret(head.scheme, written) else None
@@ -128,8 +128,8 @@ def read_credentials(written: Any) -> Credentials:
     if ref is not None and isinstance(written.get(_STAGE), str):
         ref = msgspec.structs.replace(ref, version_stage=written[_STAGE])
     others = _others(written)
-    if head.scheme != "api-key" and (said := [key for key in _KEY_WORDS if key in written]):
-        raise BadCredentials(f"'{said[0]}' is for the scheme api-key, not for {head.scheme}")
+    if head.scheme != "api-key" and (stated := [key for key in _KEY_WORDS if key in written]):
+        raise BadCredentials(f"'{stated[0]}' is for the scheme api-key, not for {head.scheme}")
     if head.encode and head.place != "header":
         raise BadCredentials("'x-encode: basic' is for a header; leave 'x-in' out")
     return Credentials(
@@ -151,7 +151,8 @@ def _others(written: dict[str, Any]) -> tuple[Credentials, ...]:
 
 
 def _is_secret(scheme: Scheme, written: dict[str, Any]) -> bool:
-    """True for a scheme that shows a secret, and for a client's own when tokens are asked for without a broker."""
+    """Returns True for a scheme that sends a secret, and for a client's own secret when tokens are requested without a
+    broker."""
     return scheme in SECRET_SCHEMES or (scheme == "oauth2" and TOKEN_URL in written)
 
 
@@ -173,7 +174,7 @@ _SHORTEST = 4
 
 
 class CallSecrets(dict[str, str]):
-    """Secrets and tokens by the ids a tool names them by."""
+    """Secrets and tokens passed with one call, by the ids a tool names them by."""
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -185,7 +186,7 @@ class CallSecrets(dict[str, str]):
 
 
 NO_CALL_SECRETS = CallSecrets()
-"""Nothing was handed over. Never changed."""
+"""The empty one. Never changed."""
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -204,7 +205,8 @@ _LOOKS_SECRET = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a key's last word or words name a credential, in any case style: `emailApiKey` does, `maxTokens` does not."""
+    """Returns True when a key's last word or words name a credential, in any case style: `emailApiKey` does,
+    `maxTokens` does not."""
     words = [word.lower() for word in _WORD.findall(name[-200:])]
     if not words:
         return False
@@ -212,14 +214,14 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_literal_secret(name: str, value: object) -> bool:
-    """Whether the value under this key looks like a credential written out. Only strings without `${` can."""
+    """Returns True when the value under this key looks like a credential written out. Only strings without `${` can."""
     if not isinstance(value, str) or not value.strip() or "${" in value:
         return False
     return is_secret_name(name) or _LOOKS_SECRET.match(value) is not None
 
 
 class Requirements(msgspec.Struct, frozen=True):
-    """`requirements` of an OXP definition, read."""
+    """The `requirements` of an OXP definition, parsed."""
 
     secrets: frozenset[str] = frozenset()
     """Their ids."""
@@ -234,15 +236,15 @@ class Requirements(msgspec.Struct, frozen=True):
 
 
 def read_requirements(written: Any) -> Requirements:
-    """The requirements of a compiled payload. What is no requirement that is known here is left alone."""
+    """Parses the requirements of a compiled payload. Unknown requirements are ignored."""
     if not isinstance(written, dict):
         return Requirements()
     authorization: dict[str, tuple[str, ...]] = {}
     for entry in _entries_with_id(written.get("authorization")):
         oauth2 = entry.get("oauth2")
         scopes = oauth2.get("scopes") if isinstance(oauth2, dict) else None
-        said = [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
-        authorization[entry["id"]] = tuple(dict.fromkeys((*authorization.get(entry["id"], ()), *said)))
+        known = [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
+        authorization[entry["id"]] = tuple(dict.fromkeys((*authorization.get(entry["id"], ()), *known)))
     secrets = frozenset(entry["id"] for entry in _entries_with_id(written.get("secrets")))
     return Requirements(secrets, authorization, written.get("user_id") is True)
 

@@ -1,4 +1,7 @@
-"""Permission: what a policy rules, and the record of one decision (AT-125 to AT-143). Pure data."""
+"""Permission: what a policy rules, and the record of one decision (AT-125 to AT-143). Pure data.
+
+`runtime/policy` makes rulings, the pipeline records decisions; neither is known here.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ DEFAULT_EXPIRY_SECONDS = 24 * 3600
 
 
 class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who may answer an `ask`, and for how long it stands."""
+    """The people or channels that may answer an `ask`, and how long the request is open."""
 
     approvers: tuple[str, ...] = ()
     """People, or groups as `group:finance`; empty means anybody with the approve scope."""
@@ -61,22 +64,22 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
     is_reply_only: bool = False
     """True when nobody but that channel may answer: a reply queue, where no person is asked."""
     remind_seconds: int = 0
-    """Of a tool that waits: how long nobody has to have answered before people are told again; 0 for never."""
+    """Of a tool that waits: after how long without an answer people are reminded; 0 for never."""
 
 
 class ClassifierNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a classifier contributed (AT-137)."""
+    """A classifier's contribution (AT-137)."""
 
     classifier_ref: str
     behavior: Behavior
     confidence: float
     reason: str
     authority: Literal["approve", "deny", "decide", "recommend"]
-    """Whether its word alone may approve, deny, do both, or neither (AT-138)."""
+    """The power of its judgement alone: approve, deny, do both, or neither (AT-138)."""
 
 
 class Shadow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What another policy, not in force, would have said."""
+    """The ruling of another policy that is not in force."""
 
     policy_ref: str
     behavior: Behavior
@@ -85,7 +88,7 @@ class Shadow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the policy says about one call. A ruling that no argument can change is made once and shared."""
+    """The policy's ruling on one call. A ruling that no argument can change is made once and shared."""
 
     behavior: Behavior
     message: str
@@ -122,11 +125,11 @@ class Decision(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     user_modified: bool = False
     """True when that person edited the input."""
     expires_at: int | None = None
-    """When an allow ends, or an ask lapses."""
+    """When an allow ends, or an ask expires."""
     feedback: str | None = None
 
     def to_record(self, invocation_id: str, number: int) -> dict[str, Any]:
-        """The standard's `tool_permission_decision` record."""
+        """Returns the standard's `tool_permission_decision` record."""
         ruling = self.ruling
         reason: dict[str, Any] = {"type": ruling.reason_type, "message": ruling.message}
         if ruling.rule_refs:
@@ -158,10 +161,10 @@ class Decision(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 def decision_id(invocation_id: str, number: int) -> str:
-    """The id of an invocation's nth decision, counted from 0."""
+    """Returns the id of an invocation's nth decision, counted from 0."""
     return f"{invocation_id.replace('inv_', 'dec_', 1)}.{number}"
 
 
 def expiry(requirement: Requirement, now: int) -> int:
-    """When an ask made now lapses."""
+    """Returns when an ask made now expires."""
     return now + requirement.expires_seconds * MICROSECONDS

@@ -1,7 +1,7 @@
-"""Describes mistakes in definitions, and the report of a check: per file, and for the whole run.
+"""Mistakes in definitions, and the report of a check: per file, and for the whole run.
 
-A rule makes a `Finding` (a path); `definitions/compiler/locate.py` turns it into a `Diagnostic` (a file, line and column).
-`definitions/reporters` write a `Report` as text. This module knows no rule and reads no file.
+A rule makes a `Finding` (a path); `definitions/compiler/locate.py` turns it into a `Diagnostic` (a file, line and
+column). `definitions/reporters` write a `Report` as text. This module knows no rule and reads no file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ferrule.model.value import Path
 
 
 class Severity(StrEnum):
-    """How bad it is. Only errors block a build."""
+    """The severity of a defect. Only errors block a build."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -96,7 +96,7 @@ class Suppression(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileReport(msgspec.Struct, frozen=True, array_like=True):
-    """Everything one file gives on its own. Cached by content, so it must not depend on any other file."""
+    """The results of one file on its own. Cached by content, so it must not depend on any other file."""
 
     file: str
     dialect: str | None
@@ -137,7 +137,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def summarise(diagnostics: tuple[Diagnostic, ...], *, files: int, tools: int, seconds: float) -> Summary:
-    """Count by severity."""
+    """Counts diagnostics by severity."""
     counts = dict.fromkeys(Severity, 0)
     for diagnostic in diagnostics:
         counts[diagnostic.severity] += 1

@@ -1,4 +1,7 @@
-"""A definition file after reading: its value, its text, and on demand the place of every key and value."""
+"""A definition file after reading: its value, its text, and on demand the place of every key and value.
+
+`definitions/compiler` reads files into these records; rules and dialects only name paths.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ IssueKind = Literal["syntax", "duplicate_key", "recursion", "extra_document", "f
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One file as found: the name shown to people and its bytes."""
+    """One file as discovered: the name shown to people and its bytes."""
 
     file: str
     """As shown in diagnostics: relative to where the user stands, with forward slashes."""
     data: bytes
     problem: str | None = None
-    """Why the bytes could not be had (too large, unreadable, not a regular file); `data` is then empty."""
+    """Why the file could not be read (too large, unreadable, not a regular file); `data` is then empty."""
     hint: str | None = None
 
     @property
@@ -29,7 +32,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """Something the reader itself noticed. The dialect decides which rule it breaks."""
+    """A problem that the reader itself noticed. The dialect decides which rule it breaks."""
 
     kind: IssueKind
     message: str
@@ -80,7 +83,7 @@ class Node:
         self.span = span
         """The value itself."""
         self.opener = opener
-        """What opens it: its key, the `-` or `{` of a list item, the document's start for a root."""
+        """The text that opens it: its key, the `-` or `{` of a list item, the document's start for a root."""
         self.written = written
         """The path at which it is written; differs from the path asked for below an alias or merge key."""
         self.children: dict[str | int, Node] = {}
@@ -95,7 +98,8 @@ class Places:
         self.root = root
 
     def find(self, path: Path) -> tuple[Node, bool, Path]:
-        """The node at a path, or the nearest one around it; whether the path exists; and the path where it is written."""
+        """Returns the node at a path, or the nearest one around it; whether the path exists; and the path where it is
+        written."""
         node = self.root
         for depth, step in enumerate(path):
             child = node.children.get(step)

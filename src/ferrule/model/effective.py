@@ -1,7 +1,7 @@
-"""What an agent may do once tool, role and agent file are joined: the strictest word wins.
+"""An agent's permissions once tool, role and agent file are joined: the strictest statement wins.
 
-Pure functions over outlines. The cross-file rules and the catalog builder both ask here, so what is checked is what is
-compiled. Values may be of any type; what is not readable counts as not written. Knows nothing of findings.
+Pure functions over outlines. The cross-file rules and the catalog builder both use them, so what is checked is what is
+compiled. Values may be of any type; an invalid one counts as not written. Knows nothing of findings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READ_ONLY_TYPES = frozenset({"retrieval", "function"})
 
 
 class CallLimits(NamedTuple):
-    """What is said about the use of a tool; None where nothing is said."""
+    """The stated limits on the use of a tool; None where nothing is stated."""
 
     approval_required: bool | None = None
     max_calls_per_run: int | None = None
@@ -59,7 +59,8 @@ class RefList(NamedTuple):
 
 
 def references(value: dict[str, Any], key: str) -> RefList:
-    """The references under a key: a list of `{ref}`, or such a list under `refs`. Nothing written is an empty list."""
+    """Parses the references under a key: a list of `{ref}`, or such a list under `refs`. A missing key is an empty
+    list."""
     if key not in value:
         return RefList((), True)
     written = value[key]
@@ -92,25 +93,26 @@ class Grants:
             self.by_ref.setdefault(entry.ref, []).append(entry)
 
     def of(self, ref: str) -> Sequence[RefEntry]:
-        """Every grant of this name."""
+        """Returns every grant of this name."""
         return self.by_ref.get(ref, ())
 
 
 def access_of(grants: Iterable[RefEntry], words: Sequence[str]) -> str | None:
-    """The access that several grants of one name give together: `deny` beats all, else the earliest of `words` wins.
+    """Returns the access that several grants of one name give together: `deny` beats all, else the earliest of `words`
+    wins.
 
-    A grant without a word gives the first of them. None when a grant says something else.
+    A grant without a word gives the first of them. None when a grant has any other value.
     """
-    given = [grant.entry.get("access", words[0]) for grant in grants]
-    if DENY in given:
+    granted = [grant.entry.get("access", words[0]) for grant in grants]
+    if DENY in granted:
         return DENY
-    if any(word not in words for word in given):
+    if any(word not in words for word in granted):
         return None
-    return next((word for word in words if word in given), None)
+    return next((word for word in words if word in granted), None)
 
 
 def strictest(limits: Iterable[CallLimits]) -> CallLimits:
-    """Approval if anybody asks for it; the smallest number of calls anybody sets."""
+    """Joins limits: approval if any requires it; the smallest number of calls any of them sets."""
     approval: bool | None = None
     calls: int | None = None
     for limit in limits:
@@ -127,20 +129,20 @@ class EffectiveTool(NamedTuple):
     tool_id: str
     approval_required: bool
     approval_from: tuple[str, ...]
-    """Who asks for the approval: `tool`, `role`, `agent`, `policy` (all tools), `confirmation` (this tool)."""
+    """The sources that require the approval: `tool`, `role`, `agent`, `policy` (all tools), `confirmation` (this tool)."""
     max_calls_per_run: int | None
     """None when nobody sets a limit."""
 
 
 def tool_choice(agent: AgentOutline) -> str:
-    """`none` (shown, not callable), `auto` or `required`."""
+    """Returns `none` (shown, not callable), `auto` or `required`."""
     tools = agent.value.get("tools")
     choice = tools.get("tool_choice") if isinstance(tools, dict) else None
     return choice if choice in ("none", "required") else "auto"
 
 
 def allows(grants: Grants, tool: ToolOutline) -> bool:
-    """True when a role's tool grants let an agent call the tool."""
+    """Returns True when a role's tool grants let an agent call the tool."""
     access = access_of(grants.of(tool.tool_id), TOOL_ACCESS)
     return access == CALL or (access == CALL_READ_ONLY and tool.type in READ_ONLY_TYPES)
 
@@ -148,39 +150,41 @@ def allows(grants: Grants, tool: ToolOutline) -> bool:
 def effective_tools(
     agent: AgentOutline, role: RoleOutline | None, find: Callable[[str], ToolOutline | None]
 ) -> tuple[EffectiveTool, ...]:
-    """The tools an agent may call, in the order of its file, each with the strictest limits of tool, role and agent.
+    """Returns the tools an agent may call, in the order of its file, each with the strictest limits of tool, role and
+    agent.
 
-    Left out is what the role does not grant, what `find` does not know and what is disabled. Without a role nothing is
-    left out for want of a grant.
+    Leaves out tools that the role does not grant, that `find` does not know or that are disabled. Without a role no
+    grant is needed.
     """
     grants = None if role is None else Grants(role.value, "tools")
-    said: dict[str, list[tuple[str, CallLimits]]] = {}
+    stated: dict[str, list[tuple[str, CallLimits]]] = {}
     for reference in references(agent.value, "tools").entries:
         tool = find(reference.ref)
         if tool is None or tool.status == "disabled" or (grants is not None and not allows(grants, tool)):
             continue
-        if reference.ref not in said:
-            said[reference.ref] = _stated_limits(agent, tool, grants)
-        said[reference.ref].append(("agent", reference.limits))
-    return tuple(_join_limits(tool_id, sources) for tool_id, sources in said.items())
+        if reference.ref not in stated:
+            stated[reference.ref] = _stated_limits(agent, tool, grants)
+        stated[reference.ref].append(("agent", reference.limits))
+    return tuple(_join_limits(tool_id, sources) for tool_id, sources in stated.items())
 
 
 def bounds(tool: ToolOutline | None, grants: Iterable[RefEntry] = ()) -> CallLimits:
-    """What an agent may tighten but not loosen: the strictest of the tool's own limits and the role's grants of it."""
+    """Returns the limits an agent may tighten but not loosen: the strictest of the tool's own and the role's grants of
+    it."""
     own = CallLimits() if tool is None else CallLimits(tool.approval_required, tool.max_calls_per_run)
     return strictest((own, *(grant.limits for grant in grants)))
 
 
 def _stated_limits(agent: AgentOutline, tool: ToolOutline, grants: Grants | None) -> list[tuple[str, CallLimits]]:
-    said = [("tool", bounds(tool))]
+    stated = [("tool", bounds(tool))]
     if grants is not None:
-        said.append(("role", bounds(None, grants.of(tool.tool_id))))
+        stated.append(("role", bounds(None, grants.of(tool.tool_id))))
     if _inside(agent.value, "policies", "require_human_approval") is True:
-        said.append(("policy", CallLimits(True)))
+        stated.append(("policy", CallLimits(True)))
     confirmed = _inside(_inside(agent.value, "guardrails", "tool_calls"), "require_user_confirmation_for")
     if isinstance(confirmed, list) and tool.tool_id in confirmed:
-        said.append(("confirmation", CallLimits(True)))
-    return said
+        stated.append(("confirmation", CallLimits(True)))
+    return stated
 
 
 def _join_limits(tool_id: str, sources: list[tuple[str, CallLimits]]) -> EffectiveTool:

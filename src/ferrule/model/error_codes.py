@@ -1,4 +1,4 @@
-"""What each error class and each finer code means, for people: the reference page is written from this.
+"""The meaning of each error class and each finer code, for people: the reference page is generated from this.
 
 Codes are a promise: programs and runbooks name them, so one that was emitted is never renamed (AT-238).
 """

@@ -1,4 +1,7 @@
-"""The lifecycle event envelope and its classes (AT-265 to AT-273)."""
+"""The lifecycle event envelope and its classes (AT-265 to AT-273).
+
+`ledger/history` derives events from rows and `ledger/sinks` deliver them; neither is known here.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ MEANINGS: dict[EventType, str] = {
     "tool.invocation.reminded": "nobody has answered a task for a while, and people were told again",
     "tool.invocation.input_given": "the calling client gave a part of what a tool asked it for; `keys` names the parts",
 }
-"""When each class is told; the reference page is written from this."""
+"""The moment of each class; the reference page is generated from this."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,12 +127,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     tool_id: str | None = None
     """The tool; on every event of a call."""
     data: dict[str, Any] = {}
-    """What there is to say. Never a sensitive value (AT-271)."""
+    """The facts of the event. Never a sensitive value (AT-271)."""
     trace_refs: tuple[dict[str, Any], ...] = ()
     """The caller's trace and span, where it named them."""
 
     def to_record(self) -> dict[str, Any]:
-        """The standard's `tool_event` record."""
+        """Returns the standard's `tool_event` record."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",
             "event_id": self.event_id,

@@ -1,6 +1,6 @@
-"""Lists how a call can fail: the standard's 22 error classes, and what each means for result, state and next attempt.
+"""The ways a call can fail: the standard's 22 error classes, and what each means for result, state and next attempt.
 
-`excerpt` cuts what others wrote to its beginning, for errors and records. `model/error_codes` explains each class and code.
+`excerpt` truncates text of others for errors and records. `model/error_codes` explains each class and code.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ Family = Literal[
 
 
 class ErrorMeaning(NamedTuple):
-    """What one error class means."""
+    """The consequences of one error class."""
 
     status: ResultStatus
     """The result's status."""
@@ -135,7 +135,7 @@ BLOCK_CLASSES: dict[str, ErrorClass] = {
 
 
 class RetryAdvice(msgspec.Struct, frozen=True, gc=False):
-    """What to know before another attempt (AT-241)."""
+    """The facts to know before another attempt (AT-241)."""
 
     retry_safe: bool
     """True when repeating the very same call cannot do something twice."""
@@ -152,7 +152,7 @@ class RetryAdvice(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Why a call did not give what was asked for (AT-238)."""
+    """The reason why a call did not return what was asked for (AT-238)."""
 
     error_class: ErrorClass
     """One of the 22 classes."""
@@ -175,7 +175,7 @@ class ToolError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
-    """A phase's word that a call goes no further."""
+    """A phase's decision that a call goes no further."""
 
     error_class: ErrorClass
     message: str
@@ -192,7 +192,7 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
 
 
 def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
-    """The error a stopped call reports. `is_repeatable`: read-only, or declared idempotent (AT-242)."""
+    """Builds the error a stopped call reports. `is_repeatable`: read-only, or declared idempotent (AT-242)."""
     kind = stop.error_class
     recoverability = stop.recoverability or MEANINGS[kind].recoverability
     may_have_acted = has_run and not (is_repeatable or stop.is_untouched)
@@ -221,7 +221,7 @@ def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
 
 
 def last_state(stop: Stop, *, now: State, has_run: bool) -> State:
-    """The terminal state of a call stopped in state `now`: the table's, or the nearest legal one."""
+    """Returns the terminal state of a call stopped in state `now`: the table's, or the nearest legal one."""
     meaning = MEANINGS[stop.error_class]
     wanted = stop.state or (meaning.late if has_run else meaning.early)
     legal = TRANSITIONS[now]
@@ -230,9 +230,10 @@ def last_state(stop: Stop, *, now: State, has_run: bool) -> State:
 
 
 CUT_OFF = "…"
-"""Where a text was cut: the redactor looks there for the beginning of a secret, which nobody would recognise otherwise."""
+"""The mark of a truncated text: the redactor looks there for the beginning of a secret, which would be unrecognisable
+otherwise."""
 
 
 def excerpt(text: str, most: int) -> str:
-    """The text; its beginning, with a mark, when it is longer."""
+    """Truncates a text with a mark when it is longer."""
     return text if len(text) <= most else f"{text[:most]}{CUT_OFF}"

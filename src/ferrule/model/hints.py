@@ -1,4 +1,4 @@
-"""Words for hints: the nearest known word."""
+"""Hints for misspelt words: the nearest known word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """A hint that names the nearest known word, when one is near."""
+    """Returns a hint that names the nearest known word, when one is near."""
     if len(word) > 100:  # comparing takes quadratic time, and nothing known is that long
         return None
     words = list(known)

@@ -1,7 +1,8 @@
 """The ledger's rows: what is appended, what one row means, and the compact form of everything a call went through.
 
-A row says what happened since the call's last row. A read-only call is one row; an action is two (before it ran, after);
-a call that waited for a person has more. Events, records and explanations are worked out from rows when somebody reads.
+A row says what happened since the call's last row. A read-only call is one row; an action is two (before it ran,
+after); a call that waited for a person has more. Events, records and explanations are derived from rows when somebody
+reads them.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ News = Literal[
     "progress", "cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result", "delegated", "reminded",
     "input_given",
 ]  # fmt: skip
-"""What a `news` row is about; stands in its `outcome`."""
+"""The subject of a `news` row; its `outcome`."""
 
 
 class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What stays the same for all calls of one tool through one surface; encoded once and copied into each row."""
+    """The facts shared by all calls of one tool through one surface; encoded once and copied into each row."""
 
     tool_id: str
     """`unknown:` and the requested name when there is no such tool (AT-91)."""
@@ -78,7 +79,7 @@ class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     lifecycle: str = ""
     """The tool's, where it is not `available`: a call of a deprecated tool is flagged by it (AT-16)."""
     audit_level: str = ""
-    """How much of the call may be told outside the ledger, where the agent's file says so (AML-107)."""
+    """How much of the call may leave the ledger, where the agent's file limits it (AML-107)."""
     scheduling: tuple[Any, ...] = ()
     """The other facts that the scheduler goes by, where they are not the usual ones: whether the tool needs its context for
     itself, its policy for context modifiers, and its locks with True for shared ones (AT-159)."""
@@ -111,7 +112,7 @@ class HookRun(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Which calls it wanted to see."""
 
     def to_record(self, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
-        """The standard's `tool_hook` record (AT-144, AT-148)."""
+        """Returns the standard's `tool_hook` record (AT-144, AT-148)."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",
             "hook_id": self.hook_id,
@@ -131,7 +132,7 @@ class HookRun(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Segment(msgspec.Struct, gc=False, array_like=True):
-    """What a call went through since its last row. Times are nanoseconds since it was planned."""
+    """The progress of a call since its last row. Times are nanoseconds since it was planned."""
 
     header: msgspec.Raw
     """A `Header`, encoded."""
@@ -153,7 +154,7 @@ class Segment(msgspec.Struct, gc=False, array_like=True):
     context: SurfaceRequest | None = None
     """In `parked` rows: how to make the caller's surface again."""
     notes: dict[str, Any] = {}
-    """What is rare: `native_call_id`, `retry_of`, `reason`, `instance`, `offsets` of a resumed call."""
+    """Rare facts: `native_call_id`, `retry_of`, `reason`, `instance`, `offsets` of a resumed call."""
 
 
 class Payload(msgspec.Struct, gc=False, array_like=True):
@@ -175,7 +176,7 @@ class Payload(msgspec.Struct, gc=False, array_like=True):
 
 
 class Mark(msgspec.Struct, gc=False, array_like=True):
-    """What a row changes in the ledger's tables: the open calls, the idempotency keys, the counters, the switches."""
+    """The changes a row makes to the ledger's tables: the open calls, the idempotency keys, the counters, the switches."""
 
     state: str = ""
     """The call's state while it is open; empty when the row closes the call."""
@@ -196,7 +197,7 @@ class Mark(msgspec.Struct, gc=False, array_like=True):
 
 
 class Entry(msgspec.Struct, gc=False):
-    """One row on its way into the ledger. The writer encodes it, so that the caller does not have to."""
+    """One row to be written to the ledger. The writer encodes it, so that the caller does not have to."""
 
     kind: Kind
     call: str
@@ -228,28 +229,29 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
     hash: bytes
 
     def segment(self) -> Segment:
-        """The body of a row that belongs to a call, with the decision its header implies. Raises LedgerDamaged."""
+        """Decodes the body of a row that belongs to a call, with the decision its header implies. Raises LedgerDamaged."""
         return self._read(self._segment, self.body)
 
     def header(self) -> Header:
-        """The header of a row that belongs to a call, without reading the rest of it. Raises LedgerDamaged."""
+        """Decodes the header of a row that belongs to a call, without reading the rest of it. Raises LedgerDamaged."""
         return self._read(_header_in, self.body)
 
     def facts(self) -> dict[str, Any]:
-        """The body of a row that belongs to no call. Raises LedgerDamaged."""
+        """Decodes the body of a row that belongs to no call. Raises LedgerDamaged."""
         return self._read(_decode_facts, self.body)
 
     def news(self) -> NewsBody:
-        """The body of a `news` row. Raises LedgerDamaged."""
+        """Decodes the body of a `news` row. Raises LedgerDamaged."""
         return self._read(_decode_news, self.body)
 
     def inputs(self) -> Payload | None:
-        """The payload. Raises LedgerDamaged."""
+        """Decodes the payload. Raises LedgerDamaged."""
         return None if self.payload is None else self._read(_decode_payload, self.payload)
 
     def _segment(self, body: bytes) -> Segment:
         segment = _decode_segment(body)
         if self.kind == "call":
+            # Only rows of complete calls leave idle phases out; others stop at the phase that parked the call.
             segment.phases = _with_idle(segment.phases)
         if segment.hooks:
             segment.phases = _with_hooks(segment)
@@ -267,7 +269,7 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewsBody(msgspec.Struct, gc=False, array_like=True):
-    """The body of a `news` row. It may come after the call's last row: that somebody asked too late is news too."""
+    """The body of a `news` row. It may come after the call's last row: a cancel request that came too late is news too."""
 
     happened: list[dict[str, Any]]
     """In order; each `at` (microseconds since 1970), `event` (its class) and `data`."""
@@ -292,12 +294,12 @@ _PRE_HOOKS, _PERMISSION, _EXECUTE = (PHASES.index(name) for name in ("pre_hooks"
 _decode_lead = msgspec.msgpack.Decoder(_Lead).decode
 _HEADERS_KEPT = 1024
 encode = msgspec.msgpack.Encoder().encode
-"""How bodies, payloads and marks become bytes."""
+"""Encodes bodies, payloads and marks."""
 
 
 @lru_cache(_HEADERS_KEPT)
 def _known_header(written: bytes) -> Header:
-    """All calls of one tool through one surface have the same one."""
+    """Decodes a header once: all calls of one tool through one surface share it."""
     return _decode_header(written)
 
 
@@ -306,33 +308,33 @@ def _header_in(body: bytes) -> Header:
 
 
 def header_of(segment: Segment) -> Header:
-    """The header of a segment that was read."""
+    """Decodes the header of a segment that was read."""
     return _decode_header(segment.header)
 
 
 def audit_level_of(row: StoredEntry) -> str:
-    """How much of a row may be told outside the ledger; empty when nobody said. Raises LedgerDamaged."""
+    """Returns how much of a row may leave the ledger; empty when not limited. Raises LedgerDamaged."""
     if row.kind == "news":
         return row.news().audit_level
     return header_of(row.segment()).audit_level if row.kind in CALL_KINDS else ""
 
 
 def _with_idle(phases: list[int]) -> list[int]:
-    """The phases with those that were passed over because they had nothing to do: they end with the one before."""
+    """Adds the phases that were skipped because they had nothing to do: they end with the one before."""
     numbers = [code & 15 for code in phases]
     if _EXECUTE not in numbers:
         return phases
-    whole: list[int] = []
+    complete: list[int] = []
     for code in phases:
-        before = whole[-1] if whole else -1
-        whole += [before >> 4 << 4 | idle for idle in range((before & 15) + 1 if whole else 0, code & 15)]
-        whole.append(code)
-    return whole
+        before = complete[-1] if complete else -1
+        complete += [before >> 4 << 4 | idle for idle in range((before & 15) + 1 if complete else 0, code & 15)]
+        complete.append(code)
+    return complete
 
 
 def _with_hooks(segment: Segment) -> list[int]:
-    """The phases, none of which ends before its hooks: those that answer at once are not timed a second time. So nothing is
-    decided before a hook that was asked first."""
+    """Moves the ends of phases so that none ends before its hooks: a hook that answers at once is not timed a second
+    time. So no decision seems to come before a hook that was asked first."""
     ends = {_PRE_HOOKS: 0, _PERMISSION: 0}
     for run in segment.hooks:
         phase = _PRE_HOOKS if run.hook_event == "pre_tool_use" else _PERMISSION
@@ -354,17 +356,17 @@ def _imply_decision(segment: Segment) -> None:
 
 
 def phase_times(segment: Segment) -> list[tuple[Phase, int]]:
-    """The phases of a segment in order, each with its end (nanoseconds since planned)."""
+    """Returns the phases of a segment in order, each with its end (nanoseconds since planned)."""
     return [(PHASES[code & 15], code >> 4) for code in segment.phases]
 
 
 def state_times(segment: Segment) -> list[tuple[State, int]]:
-    """The states of a segment in order, each with the time it was entered (nanoseconds since planned)."""
+    """Returns the states of a segment in order, each with the time it was entered (nanoseconds since planned)."""
     return [(STATES[code & 31], code >> 5) for code in segment.states]
 
 
 class ResultPayload(msgspec.Struct, gc=False, array_like=True):
-    """What a result carries beyond its status and error."""
+    """The content of a result beyond its status and error."""
 
     content: tuple[dict[str, Any], ...] = ()
     structured_content: Any = None

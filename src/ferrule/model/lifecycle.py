@@ -99,14 +99,14 @@ TRANSITIONS: dict[State, frozenset[State]] = {
     "canceled": frozenset(),
     "timed_out": frozenset(),
 }
-"""Where an invocation may go from each state (AT-93). Terminal states lead nowhere (AT-94)."""
+"""The states an invocation may go to from each state (AT-93). Terminal states have none (AT-94)."""
 
 STARTS: frozenset[State] = frozenset({"planned", "selected", "arguments_ready"})
 TERMINAL: frozenset[State] = frozenset(state for state, nexts in TRANSITIONS.items() if not nexts)
 
 
 class IllegalTransition(AssertionError):
-    """A mistake of ours: a state was about to be left the wrong way. Nothing was changed."""
+    """A bug of ours: a state was about to change in a way that is not allowed. Nothing was changed."""
 
 
 def check_transition(old: State | None, new: State) -> None:

@@ -1,4 +1,4 @@
-"""What a conversion could not say in the words of its target, one thing at a time."""
+"""The losses of a conversion: each is one thing that the target format could not express."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Literal
 import msgspec
 
 Instead = Literal["dropped", "default", "description", "extension", "rewritten"]
-"""What was put in its place: nothing; something made up because the target demands it; words in the description; a key of our
-own that other readers pass over; or another way to say the same. Of those a name leads back, through the list of changed names;
-a schema does so for a model's answers only, which are turned into the tool's own arguments, and not for a reader of the file."""
+"""The replacement: nothing; a value made up because the target demands it; words in the description; a key of our own
+that other readers skip; or another way to express the same. Names can be mapped back through the list of changed
+names; a schema only for a model's answers, which are converted into the tool's own arguments, not for a reader of
+the file."""
 
 EXTENSION = "x-ferrule"
 """The key under which a format that takes keys of others carries what it has no words for, in the canonical model's words."""
@@ -18,7 +19,7 @@ META_EXTENSION = "dev.ferrule/tool"
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that the target of a conversion cannot say as the source did."""
+    """One thing that the target of a conversion cannot express as the source did."""
 
     tool_id: str
     field: str

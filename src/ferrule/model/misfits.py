@@ -1,7 +1,7 @@
-"""Reads msgspec's complaints about values that do not fit a type: what is wrong, where, and what might be written instead.
+"""Parses msgspec's validation errors: what is wrong, where, and what might be written instead.
 
-The one place that knows how msgspec words them. It stands in `model` because credentials are read here already; settings,
-hooks, transports and the HTTP API ask it too.
+The one place that knows how msgspec words them. It is in `model` because credentials are read here already; settings,
+hooks, transports and the HTTP API use it too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KIND_WORDS = {
     "object": "a table",
     "null": "nothing",
 }
-_TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
+_MESSAGE = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _CHOICE = re.compile(r"Invalid enum value (.+)", re.DOTALL)
@@ -33,21 +33,21 @@ _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 class Misfit(NamedTuple):
-    """One complaint."""
+    """One parsed validation error."""
 
     kind: Literal["unknown_key", "missing_key", "choice", "type", "limit", "other"]
     text: str
-    """The complaint as msgspec says it, without the place."""
+    """The message of msgspec, without the place."""
     place: str = ""
     """Where, as msgspec writes it: `.tools[0].name`; empty for the whole value."""
     key: str = ""
     """The key that is unknown or missing."""
     kinds: tuple[str, ...] = ()
-    """The types that were wanted."""
+    """The types that were expected."""
     got: str = ""
-    """The type that was met, or the word that is no choice."""
+    """The type that was found, or the word that is no choice."""
     limit: str = ""
-    """What was wanted of the type: `>= 1`."""
+    """The bound on the type: `>= 1`."""
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -56,10 +56,10 @@ class Misfit(NamedTuple):
 
 
 def read_misfit(complaint: Complaint) -> Misfit:
-    """Returns what a ValidationError complains of."""
-    told = _TOLD.fullmatch(str(complaint))
-    assert told is not None  # every text matches
-    text, place = told["text"], told["place"] or ""
+    """Parses the message of a ValidationError."""
+    message = _MESSAGE.fullmatch(str(complaint))
+    assert message is not None  # every text matches
+    text, place = message["text"], message["place"] or ""
     if found := _UNKNOWN.fullmatch(text):
         return Misfit("unknown_key", text, place, key=found[1])
     if found := _MISSING.fullmatch(text):
@@ -83,7 +83,7 @@ def name_kinds(kinds: Iterable[str], words: Mapping[str, str] = _KIND_WORDS) -> 
 
 
 def describe_complaint(complaint: Complaint) -> str:
-    """The complaint without jargon; as it is where it has none that is known."""
+    """Rewords a validation error without jargon; returns it as it is where it has none that is known."""
     misfit = read_misfit(complaint)
     place = misfit.place.replace("[...]", ".*").removeprefix(".")
     match misfit.kind:
@@ -102,7 +102,7 @@ def describe_complaint(complaint: Complaint) -> str:
 
 
 def key_of(complaint: Complaint) -> str:
-    """The key that a complaint is about; empty when it names none."""
+    """Returns the key that a validation error is about; empty when it names none."""
     misfit = read_misfit(complaint)
     if misfit.kind == "unknown_key":
         return misfit.key
@@ -110,14 +110,15 @@ def key_of(complaint: Complaint) -> str:
 
 
 def choices_at(shape: Any, complaint: Complaint) -> list[str]:
-    """The words allowed at the place of a complaint about this type; none when it is not about such words."""
+    """Returns the words allowed at the place of a validation error about this type; none when it is not about such
+    words."""
     misfit = read_misfit(complaint)
     kinds = _types_at(shape, misfit.steps) if misfit.kind == "choice" else []
     return [str(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
 
 
 def members_at(shape: Any, steps: Iterable[str]) -> list[str]:
-    """The members of the object at a place of a type; none where that cannot be told."""
+    """Returns the members of the object at a place of a type; none where that cannot be known."""
     return [name for kind in _types_at(shape, steps) if _is_struct(kind) for name in kind.__struct_encode_fields__]
 
 
@@ -129,8 +130,8 @@ def _types_at(shape: Any, steps: Iterable[str]) -> list[Any]:
 
 
 def _inside(kind: Any, step: str) -> list[Any]:
-    """The types of a member of this name, or of the members of a list or table."""
-    # `msgspec.inspect` would tell them too, but sorts the words of a Literal, and people list the usual one first.
+    """Returns the types of a member of this name, or of the members of a list or table."""
+    # `msgspec.inspect` has them too, but sorts the words of a Literal, and people list the usual one first.
     if _is_struct(kind):
         names = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
         return [get_type_hints(kind, include_extras=True)[names[step]]] if step in names else []
@@ -144,7 +145,7 @@ def _is_struct(kind: Any) -> bool:
 
 
 def _parts(kind: Any) -> list[Any]:
-    """The members of a union, or the type alone; without its annotations."""
+    """Returns the members of a union, or the type alone; without its annotations."""
     if get_origin(kind) is Annotated:
         return _parts(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):

@@ -1,8 +1,8 @@
 """Reads from a tool's native payload what the canonical tool has no field for.
 
 Native references are the ids that a deferred reference carries for the system where the tool really lives (AT-180).
-Injected entries are what an ADL definition asks to be given besides its input (`inject`): the logger, the agent's
-config, its services. Stubs and `runtime/functions` use them; who makes the services is not known here.
+Injected entries are dependencies of an ADL definition (`inject`): the logger, the agent's config, its services. Stubs
+and `runtime/functions` use them; how services are made is not known here.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def native_ref(tool: Tool) -> dict[str, Any]:
-    """The first of `native_refs`; empty when none is known."""
+    """Returns the first of `native_refs`; empty when none is known."""
     return next(iter(native_refs(tool)), {})
 
 
 def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
-    """The external mappings, its own or those under our key, else the interface's native ids, else the name at an MCP server.
+    """Returns the external mappings, its own or those under our key, else the interface's native ids, else the name at
+    an MCP server.
 
-    An address of ours is never part of it: it may hold a credential, and nobody who searches needs it.
+    Never includes an address of ours: it may hold a credential, and a search does not need it.
     """
     try:
         payload = _decode(tool.payload)
@@ -51,13 +52,13 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
     mappings = payload.external_mappings
     if mappings is None:
         mappings = _mappings_in(payload.extension) or _mappings_in(_member(payload.input_schema, EXTENSION))
-    found = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
-    if found:
-        return found
+    refs = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
+    if refs:
+        return refs
     if isinstance(payload.tool_interface.native_ids, dict):
         return (payload.tool_interface.native_ids,)
-    named = payload.transport.tool_name
-    return ({"source": "mcp", "tool_name": named},) if isinstance(named, str) else ()
+    name = payload.transport.tool_name
+    return ({"source": "mcp", "tool_name": name},) if isinstance(name, str) else ()
 
 
 def _mappings_in(extension: Any) -> Any:
@@ -72,7 +73,7 @@ LOGGER, CONFIG = "logger", "config"
 
 
 def entries_of(tool: Tool) -> tuple[str, ...] | None:
-    """What a tool's definition injects; None when its dialect knows no such thing."""
+    """Returns what a tool's definition injects; None when its dialect has no injection."""
     if tool.dialect != "adl":
         return None
     payload = msgspec.json.decode(tool.payload)

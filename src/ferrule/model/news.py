@@ -1,6 +1,7 @@
-"""What the news of a call tells: how far it was, who wanted it stopped and what came of that, what came too late.
+"""The news of a call: its progress, requests to cancel it and their outcomes, and results that came too late.
 
-News stands in rows of its own, and what a call said while it moved in the note `happened` of its segments. Both count.
+News is stored in rows of its own, and in the note `happened` of segments for what happened while the call moved. Both
+count.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ferrule.model.journal import NewsBody, Payload, ResultPayload, Segment, Sto
 from ferrule.model.timestamps import iso
 
 HAPPENED = "happened"
-"""The note of a segment that lists what is rare: `{at, event, data}` each, such as progress and cancel requests."""
+"""The note of a segment that lists rare events: `{at, event, data}` each, such as progress and cancel requests."""
 _CONTENT = "content"
 _CANCELS = "tool.invocation.cancel_"
 _decode_contents = msgspec.msgpack.Decoder(list[Any]).decode
@@ -31,32 +32,32 @@ class Fact(NamedTuple):
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to stop a call: asked, heard and settled are facts of their own (AT-207)."""
+    """A request to stop a call: requested, acknowledged and settled are facts of their own (AT-207)."""
 
     requested_at: int | None
-    """Microseconds since 1970; None when the tool was stopped and nobody had asked."""
+    """Microseconds since 1970; None when the tool was stopped without a request."""
     by: str = ""
     reason: str = ""
-    """In the words of whoever asked."""
+    """In the words of the requester."""
     abort_reason: str = ""
     cause: str = ""
     """Another invocation, where one is the reason."""
     acknowledged_at: int | None = None
     outcome: str = ""
-    """`canceled` or `cancel_failed`; empty while nobody can know."""
+    """`canceled` or `cancel_failed`; empty while it is not known."""
     settled_at: int | None = None
     why: str = ""
-    """Why it could not be stopped, where that was told: `too_late`, …"""
+    """Why it could not be stopped, where that was reported: `too_late`, …"""
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON, with what is known."""
-        said = msgspec.structs.asdict(self)
-        times = {name: None if said[name] is None else iso(said[name]) for name in said if name.endswith("_at")}
-        return {name: value for name, value in {**said, **times}.items() if value}
+        """Returns the known fields as JSON."""
+        fields = msgspec.structs.asdict(self)
+        times = {name: None if fields[name] is None else iso(fields[name]) for name in fields if name.endswith("_at")}
+        return {name: value for name, value in {**fields, **times}.items() if value}
 
 
 class LateResult(msgspec.Struct, frozen=True):
-    """What a tool that was given up answered after all. It was not delivered."""
+    """The result of a tool after its call was given up. It was not delivered."""
 
     at: int
     data: dict[str, Any]
@@ -64,7 +65,7 @@ class LateResult(msgspec.Struct, frozen=True):
     is_erased: bool
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Returns it as JSON."""
         record: dict[str, Any] = {"at": iso(self.at), **self.data}
         if self.is_erased:
             record["is_erased"] = True
@@ -75,7 +76,7 @@ class LateResult(msgspec.Struct, frozen=True):
 
 
 def facts_of(segments: Sequence[Segment], news: Iterable[StoredEntry]) -> list[Fact]:
-    """What happened to a call besides its moves, in the order of time. Raises LedgerDamaged."""
+    """Returns what happened to a call besides its moves, in the order of time. Raises LedgerDamaged."""
     found = [
         Fact(segment.created_at + said.get("at", 0) // 1000, str(said["event"]), dict(said.get("data", {})))
         for segment in segments
@@ -86,7 +87,7 @@ def facts_of(segments: Sequence[Segment], news: Iterable[StoredEntry]) -> list[F
 
 
 def progress_row(happened: list[dict[str, Any]], sequence: int) -> tuple[NewsBody, Payload | None]:
-    """The body of a row of progress, and its payload: parts of results go there, so that they can be erased."""
+    """Builds the body of a row of progress, and its payload: parts of results go there, so that they can be erased."""
     contents = [said["data"].get(_CONTENT) for said in happened]
     if not any(contents):
         return NewsBody(happened, sequence), None
@@ -97,7 +98,8 @@ def progress_row(happened: list[dict[str, Any]], sequence: int) -> tuple[NewsBod
 
 
 def facts_in(row: StoredEntry) -> list[Fact]:
-    """What one `news` row tells, in its order; with the parts of results its payload has. Raises LedgerDamaged."""
+    """Returns the facts of one `news` row, in its order; with the parts of results its payload has. Raises
+    LedgerDamaged."""
     facts = [
         Fact(_time(said.get("at"), row.at), str(said.get("event", "")), _members(said.get("data")))
         for said in row.news().happened
@@ -111,13 +113,13 @@ def facts_in(row: StoredEntry) -> list[Fact]:
 
 
 def progress_records(call: str, facts: Iterable[Fact]) -> list[dict[str, Any]]:
-    """The standard's `tool_progress` records, by their numbers (AT-197, AT-198)."""
+    """Returns the standard's `tool_progress` records, by their numbers (AT-197, AT-198)."""
     found = [_progress(call, fact) for fact in facts if _is_progress(fact)]
     return sorted(found, key=lambda record: int(record["sequence"]))
 
 
 def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> list[Cancellation]:
-    """The requests to stop a call, each with what came of it. `ended_at`: when the call ended, if it has."""
+    """Returns the requests to stop a call, each with its outcome. `ended_at`: when the call ended, if it has."""
     found: list[Cancellation] = []
     for fact in facts:
         match fact.event.removeprefix(_CANCELS):
@@ -139,7 +141,7 @@ def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> l
 
 
 def late_results(news: Iterable[StoredEntry]) -> list[LateResult]:
-    """What came after a call was given up. Raises LedgerDamaged."""
+    """Returns the results that came after a call was given up. Raises LedgerDamaged."""
     found = []
     for row in news:
         if row.outcome == "late_result":
@@ -184,7 +186,8 @@ def _apply_report(one: Cancellation, word: str, fact: Fact) -> Cancellation:
 
 
 def _settle(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
-    """The call's end settles what no word was said about. Who was heard was heard before that, whenever it was written."""
+    """Derives the outcome of a request from the call's end, where no fact states it. A tool acknowledges before the
+    call ends, even when the fact was written later."""
     if one.outcome or ended_at is None:
         return one
     is_too_late = one.requested_at is not None and one.requested_at > ended_at
@@ -210,7 +213,7 @@ def _time(value: Any, otherwise: int) -> int:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """What JSON can say of it: a tool may tell anything, and whoever reads it must not stumble."""
+    """Returns the members that JSON can express: a tool may report anything, and a reader must not fail on it."""
     try:
         members = msgspec.json.decode(msgspec.json.encode(value))
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,7 @@
-"""What one file says that other files need to know: enough for every cross-file rule, small enough to cache by the thousand."""
+"""The facts of one file that other files need: enough for every cross-file rule, small enough to cache by the thousand.
+
+Dialects make outlines; the cross-file rules read them through `Library`. Knows no rule.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ Outline: TypeAlias = ToolOutline | AgentOutline | RoleOutline | RecordOutline | 
 
 
 class Library:
-    """Everything a set of files defines, by the names other files use. Built once per check; read only."""
+    """The definitions of a set of files, by the names other files use. Built once per check; read only."""
 
     def __init__(
         self,
@@ -124,12 +127,13 @@ class Library:
                     pass
 
     def aml_tool(self, tool_id: str) -> ToolOutline | None:
-        """The AML tool an agent's or role's `ref` names: of several versions the newest usable one."""
+        """Returns the AML tool an agent's or role's `ref` names: of several versions the newest usable one."""
         return newest([tool for tool in self.tools.get(tool_id, ()) if tool.dialect == "aml"])
 
 
 def newest(tools: Sequence[ToolOutline]) -> ToolOutline | None:
-    """The tool a reference without a version means: usable ones first, then the highest version, then the first."""
+    """Returns the tool a reference without a version means: usable ones first, then the highest version, then the
+    first."""
     if len(tools) < 2:
         return tools[0] if tools else None
     return max(tools, key=lambda tool: (tool.status in _USABLE, parse_version(tool.version) or _NO_VERSION))

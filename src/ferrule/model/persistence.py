@@ -1,7 +1,8 @@
-"""Describes how results are kept: the six strategies, the limits, and the record each decision leaves (AT-223 to AT-237).
+"""How results are kept: the six strategies, the limits, and the record each decision leaves (AT-223 to AT-237).
 
 Holds the settings `[results]` and `[redaction]`: the latter names what is taken out of results and records besides a
-tool's own sensitive fields. `runtime/pipeline` decides and `runtime/redaction` redacts; this module only has the records.
+tool's own sensitive fields. `runtime/pipeline` decides and `runtime/redaction` redacts; this module only has the
+records.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ResultSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     expires_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = 30 * 24 * 3600
     """How long stored results can be read; None: for ever."""
     mismatch: Literal["fail", "note"] = "fail"
-    """What output becomes that its schema does not allow: a failure (AT-87), or a success that says so."""
+    """The effect of output that does not match its schema: a failure (AT-87), or a success with a note."""
 
 
 class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,7 +53,7 @@ class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason: str = ""
 
     def to_record(self, invocation_id: str, number: int = 0) -> dict[str, Any]:
-        """The standard's `result_persistence` record; it names its invocation and its result (AT-223)."""
+        """Returns the standard's `result_persistence` record; it names its invocation and its result (AT-223)."""
         record: dict[str, Any] = {
             "schema_version": "0.2.0",
             "decision_id": persistence_id(invocation_id, number),
@@ -73,12 +74,12 @@ class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def persistence_id(invocation_id: str, number: int = 0) -> str:
-    """The id of an invocation's persistence decision."""
+    """Returns the id of an invocation's persistence decision."""
     return f"{invocation_id.replace('inv_', 'per_', 1)}.{number}"
 
 
 class RedactionPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[[redaction.patterns]]`: a regular expression and the name it is told under."""
+    """`[[redaction.patterns]]`: a regular expression and the name it is reported under."""
 
     name: str
     pattern: str

@@ -24,7 +24,7 @@ ProgressStatus = Literal[
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How far a call is."""
+    """The progress of a call at one moment."""
 
     invocation_id: str
     sequence: int
@@ -45,32 +45,32 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     partial_result_refs: tuple[str, ...] = ()
     artifact_refs: tuple[dict[str, Any], ...] = ()
     extra: dict[str, Any] = {}
-    """What else a tool said: `stdout_bytes`, `stderr_bytes`, `timeout_ms`, `exit_code`, `hook_id`, … (AT-203)."""
+    """Other facts a tool reported: `stdout_bytes`, `stderr_bytes`, `timeout_ms`, `exit_code`, `hook_id`, … (AT-203)."""
 
     def to_record(self) -> dict[str, Any]:
-        """The standard's `tool_progress` record."""
-        said = msgspec.to_builtins(self)
-        said.pop("extra", None)
+        """Returns the standard's `tool_progress` record."""
+        fields = msgspec.to_builtins(self)
+        fields.pop("extra", None)
         return {
             "schema_version": "0.2.0",
             "progress_id": progress_id(self.invocation_id, self.sequence),
-            **said,
+            **fields,
             "timestamp": iso(self.timestamp),
             **self.extra,
         }
 
 
 def progress_id(invocation_id: str, sequence: int) -> str:
-    """The id of one record of an invocation's progress."""
+    """Returns the id of one record of an invocation's progress."""
     return f"{invocation_id.replace('inv_', 'prg_', 1)}.{sequence}"
 
 
 class BadProgress(ValueError):
-    """Progress that says something impossible."""
+    """Progress with an impossible value."""
 
 
 _OURS = frozenset({"schema_version", "progress_id", "invocation_id", "sequence", "timestamp", "elapsed_ms", "extra"})
-"""What the runtime says itself, whatever a tool claims."""
+"""Fields that the runtime sets itself, whatever a tool claims."""
 _KNOWN = frozenset(Progress.__struct_fields__) - {
     "invocation_id",
     "sequence",
@@ -82,17 +82,17 @@ _KNOWN = frozenset(Progress.__struct_fields__) - {
 
 
 def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: int, facts: dict[str, Any]) -> Progress:
-    """A record from what a tool said. Raises BadProgress for what no progress can be (AT-201, AT-202)."""
-    said = {key: value for key, value in facts.items() if value is not None and key not in _OURS}
-    status = said.pop("status", "running")
-    if isinstance(said.get("current_step"), int | float):
-        said["current_step"] = str(said["current_step"])
-    extra = {key: said.pop(key) for key in list(said) if key not in _KNOWN}
+    """Builds a record from what a tool reported. Raises BadProgress for impossible values (AT-201, AT-202)."""
+    reported = {key: value for key, value in facts.items() if value is not None and key not in _OURS}
+    status = reported.pop("status", "running")
+    if isinstance(reported.get("current_step"), int | float):
+        reported["current_step"] = str(reported["current_step"])
+    extra = {key: reported.pop(key) for key in list(reported) if key not in _KNOWN}
     if status == "partial_result" and "content" in extra:
-        said.setdefault(
+        reported.setdefault(
             "partial_result_refs", (progress_id(invocation_id, sequence),)
         )  # the part is in this very record
-    percent = said.get("percent")
+    percent = reported.get("percent")
     if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= 100):
         raise BadProgress(f"percent is a number from 0 to 100, not {percent!r}")
     try:
@@ -104,7 +104,7 @@ def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: i
                 "timestamp": timestamp,
                 "elapsed_ms": elapsed_ms,
                 "extra": extra,
-                **said,
+                **reported,
             },
             Progress,
         )

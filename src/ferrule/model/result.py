@@ -1,4 +1,7 @@
-"""The result envelope: how one call ended (AT-211 to AT-222). Exactly one exists per invocation."""
+"""The result envelope: how one call ended (AT-211 to AT-222). Exactly one exists per invocation.
+
+The pipeline fills it; servers encode it. It knows no protocol.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ SCHEMA_VERSION = "0.2.0"
 
 
 class MutationNote(msgspec.Struct, frozen=True, gc=False):
-    """What a result says about one change of its input (AT-78)."""
+    """One change of the input, as a result reports it (AT-78)."""
 
     mutation_id: str
     source_type: str
@@ -22,7 +25,7 @@ class MutationNote(msgspec.Struct, frozen=True, gc=False):
 
 
 class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """How one call ended."""
+    """The outcome of one call."""
 
     invocation_id: str
     status: ResultStatus
@@ -56,7 +59,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     native_output: Any = None
     """The tool's own structured output where a hook replaced or withheld it; for the record, never for the model (AT-157)."""
     native_meta: dict[str, Any] | None = None
-    """What an MCP server said beside its result (`_meta`), for clients of the same protocol."""
+    """The metadata an MCP server sent beside its result (`_meta`), for clients of the same protocol."""
 
     is_pending = False
     """A result is final; see `Pending` for the other answer a call can get."""
@@ -85,7 +88,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.text if self.structured_content is None else self.structured_content
 
     def to_record(self) -> dict[str, Any]:
-        """The standard's `tool_result` record, of nothing but what JSON has."""
+        """Returns the standard's `tool_result` record, of JSON values alone."""
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "result_id": self.result_id,
@@ -108,7 +111,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def _tuples_to_lists(value: Any) -> Any:
-    """The value with lists for tuples, at every depth."""
+    """Returns the value with lists for tuples, at every depth."""
     if isinstance(value, dict):
         return {name: _tuples_to_lists(each) for name, each in value.items()}
     return [_tuples_to_lists(each) for each in value] if isinstance(value, list | tuple) else value
@@ -127,11 +130,11 @@ class Pending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     state: str
     """`awaiting_approval`, `needs_input`, `queued` or `running`."""
     message: str
-    """What it waits for and where that can be given."""
+    """The thing it waits for, and where that can be given."""
     expires_at: int | None = None
     """Microseconds since 1970, after which it ends as `timed_out`."""
     client_requests: dict[str, dict[str, Any]] = {}
-    """What the calling client is asked, by key, in MCP's words; `surface.answer` takes what it gave."""
+    """The questions to the calling client, by key, in MCP's words; `surface.answer` takes its answers."""
     channels: tuple[str, ...] = ()
     """Calling channels by which an approval may come although they made the call: the policy names them."""
     round: int = 0

@@ -1,4 +1,4 @@
-"""When a failed attempt is made again, by itself (AT-241 to AT-243)."""
+"""Automatic retries of failed attempts: policy, settings and records (AT-241 to AT-243)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MOST_ATTEMPTS = 20
 """However many a definition asks for."""
 
 RETRIED: frozenset[ErrorClass] = frozenset({"rate_limited", "dependency_unavailable", "timeout"})
-"""Classes another attempt may cure; of the others an executor has to say so itself."""
+"""Classes another attempt may cure; for the others an executor has to state it itself."""
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool's definition says about attempts."""
+    """The retry policy of a tool's definition."""
 
     max_attempts: int = 1
     """1: what fails has failed."""
@@ -60,7 +60,7 @@ NoRetry = Literal[
 
 
 class NextAttempt(NamedTuple):
-    """When to try again, or why not."""
+    """The time of the next attempt, or the reason why there is none."""
 
     wait_seconds: float | None
     """None: not again."""
@@ -80,12 +80,12 @@ class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
     native_error_ref: str | None = None
 
     def to_record(self) -> dict[str, Any]:
-        """For explanations."""
+        """Returns the fields, for explanations."""
         return msgspec.structs.asdict(self)
 
 
 def attempts_in(notes: dict[str, Any]) -> tuple[Attempt, ...]:
-    """Returns the attempts that a call's notes tell of; none where they cannot be read."""
+    """Returns the attempts recorded in a call's notes; none where they cannot be read."""
     try:
         return msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
     except msgspec.ValidationError:

@@ -1,4 +1,8 @@
-"""How calls of one surface share time: what may overlap, in what order results come, who is stopped with whom (AT-159 ff.)."""
+"""How calls of one surface share time: which may overlap, in what order results come, which are stopped together
+(AT-159 ff.).
+
+Records and settings only; `runtime/scheduler` acts on them.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +66,12 @@ _STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_
 
 
 def stricter(own: ModifierPolicy | None, policy: ModifierPolicy) -> ModifierPolicy:
-    """The policy for context modifiers of a call: the tool's own, or the scheduler's where that is stricter."""
+    """Returns the policy for context modifiers of a call: the tool's own, or the scheduler's where that is stricter."""
     return policy if own is None else max(own, policy, key=_STRICTNESS.index)
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """What the scheduler wants to know about one call; its facts, worked out for its input."""
+    """The facts about one call that the scheduler needs, evaluated for its input."""
 
     tool_id: str
     principal: str
@@ -84,10 +88,10 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     def to_record(
         self, policy: SchedulerPolicy, *, shown_locks: tuple[tuple[str, bool], ...] | None = None
     ) -> dict[str, Any]:
-        """The seven facts of an invocation (AT-159).
+        """Returns the seven facts of an invocation (AT-159).
 
-        Keys of locks hold members of the input. Where some of those are sensitive, `shown_locks` are the keys worked out from
-        the copy that others may see.
+        Keys of locks hold members of the input. Where some of those are sensitive, `shown_locks` are the keys computed
+        from the copy that others may see.
         """
         locks = self.locks if shown_locks is None else shown_locks
         return {

@@ -1,4 +1,4 @@
-"""Versions and how far apart they are. A version that is none is given as None and compared with nothing."""
+"""Semantic versions and the distance between them. An invalid version is None and compared with nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Version(NamedTuple):
 
 
 def parse_version(text: object) -> Version | None:
-    """The version a text says, or None when it is no semantic version."""
+    """Parses a semantic version; returns None when the text is none."""
     if not isinstance(text, str) or len(text) > 256:
         return None
     match = _SHAPE.fullmatch(text)
@@ -66,7 +66,7 @@ def parse_version(text: object) -> Version | None:
 
 
 def bump_between(old: Version, new: Version) -> Bump:
-    """What was raised. Below 1.0.0 a minor bump counts as a major one."""
+    """Returns the part that was raised. Below 1.0.0 a minor bump counts as a major one."""
     if new <= old:
         return Bump.NONE
     if new.major > old.major:

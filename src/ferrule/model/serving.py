@@ -1,4 +1,4 @@
-"""What the settings say about serving: the `[serve]` table of `ferrule.toml`."""
+"""The settings of the servers: the `[serve]` table of `ferrule.toml`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[serve.limits]`: what one caller, and one request, may take."""
+    """`[serve.limits]`: the limits per caller and per request."""
 
     body_bytes: Positive = 4 * 1024**2
     depth: Positive = 128
@@ -92,9 +92,11 @@ class JwtSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class GrantSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[[serve.grants]]`: what callers are, by who they are. The first that fits counts; what a credential says itself stands.
+    """`[[serve.grants]]`: properties of callers, by their identity. The first that matches counts; the credential's
+    own statements win.
 
-    A grant fits when all of `principal`, `group`, `of_tenant` and `issuer` that it has fit; one without them fits everybody.
+    A grant matches when all of `principal`, `group`, `of_tenant` and `issuer` that it has match; one without them
+    matches everybody.
     """
 
     principal: str = ""

@@ -1,7 +1,7 @@
-"""Reads the rows of one call into its story (AT-143, AT-252): who, what, why, how long, and what came of it.
+"""Reads the rows of one call into its story (AT-143, AT-252): who, what, why, how long, and how it ended.
 
-The one reader of a call's rows: explanations, records, lists, the inbox, reviews and exports ask it. Each part is worked out
-when it is asked for, so a line in a list costs no more than what it shows. It knows rows and nothing that keeps them.
+The one reader of a call's rows: explanations, records, lists, the inbox, reviews and exports use it. Each part is
+computed on first use, so a line in a list costs no more than what it shows. It knows rows and nothing that stores them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NOTED = (
     "cache",
     "native_refs",
 )
-"""Notes of which the story is told as they are."""
+"""Notes that the story contains as they are."""
 _ORIGIN_NOTES = ("native_call_id", "retry_of", "parent", "trace_id")
 _LISTS = frozenset({"attempts", "redactions", "context_modifiers", "native_refs"})
 _FIRST = STARTS | TRANSITIONS["planned"]
@@ -77,7 +77,7 @@ class Move(msgspec.Struct, frozen=True):
     at: int
     """Microseconds since 1970."""
     reason: str = ""
-    """What was asked, who approved, or the code of the error, where it ended with one."""
+    """The question, the approver, or the code of the error, where it ended with one."""
 
 
 class RuleNote(msgspec.Struct, frozen=True):
@@ -92,21 +92,21 @@ class RuleNote(msgspec.Struct, frozen=True):
 
 
 class RuleReview(msgspec.Struct, frozen=True):
-    """What the policy says about its rules and one call."""
+    """The policy's rules as they apply to one call."""
 
     rules: tuple[RuleNote, ...] = ()
     remark: str = ""
-    """What to know about them: the policy has changed since, the tool is gone."""
+    """A remark on the rules: the policy has changed since, the tool is gone."""
     verdict: str = ""
-    """What would become of the call now: `allow`, `ask`, `deny` or `blocked`; empty where that cannot be told."""
+    """The verdict on the call now: `allow`, `ask`, `deny` or `blocked`; empty where that is not known."""
 
 
 T = TypeVar("T")
 
 
 class _Part(Generic[T]):
-    """A part of a story, worked out when it is asked for and kept. That of `functools` takes a lock each time on Python 3.11,
-    which costs more than most parts do."""
+    """A part of a story, computed on first use and cached. `functools.cached_property` takes a lock each time on
+    Python 3.11, which costs more than most parts do."""
 
     def __init__(self, work_out: Callable[[Any], T]) -> None:
         self._work_out = work_out
@@ -128,8 +128,8 @@ class Story:
         news: Sequence[StoredEntry] = (),
         considered: RuleReview = RuleReview(),  # noqa: B008  # frozen
     ) -> None:
-        """`rows`: all of the call, in order. `news`: its `news` rows. `considered`: the rules of the policy as it is now, matched
-        or not, where somebody asked it. Raises ValueError without rows."""
+        """Takes `rows`: all of the call, in order; `news`: its `news` rows; `considered`: the rules of the current
+        policy, matched or not, where they were requested. Raises ValueError without rows."""
         if not rows:
             raise ValueError("a call without rows has no story")
         self.rows = tuple(rows)
@@ -143,12 +143,12 @@ class Story:
 
     @_Part
     def segments(self) -> tuple[Segment, ...]:
-        """The body of each row. Raises LedgerDamaged."""
+        """Decodes the body of each row. Raises LedgerDamaged."""
         return tuple(row.segment() for row in self.rows)
 
     @_Part
     def header(self) -> Header:
-        """For whom which tool was called, through what."""
+        """Decodes the header: who called which tool, through what."""
         return header_of(self.segments[0])
 
     @property
@@ -158,12 +158,12 @@ class Story:
 
     @_Part
     def states(self) -> tuple[tuple[State, int], ...]:
-        """The states that its rows name, each with the time it was entered: nanoseconds since it was planned."""
+        """Lists the states that its rows name, each with the time it was entered: nanoseconds since it was planned."""
         return tuple(pair for segment in self.segments for pair in state_times(segment))
 
     @_Part
     def moves(self) -> tuple[Move, ...]:
-        """Every change of state; times never go back (AT-97)."""
+        """Lists every change of state; times never go back (AT-97)."""
         moves: list[Move] = []
         before: State | None = None
         latest = self.created_at
@@ -199,13 +199,13 @@ class Story:
 
     @_Part
     def result(self) -> ResultPayload | None:
-        """What its result holds; None while there is none, and when it was erased."""
+        """Decodes its result; None while there is none, and when it was erased."""
         payload = self.rows[-1].inputs()
         return None if payload is None or payload.result is None else _decode_result(payload.result)
 
     @_Part
     def input_values(self) -> dict[str, Any]:
-        """The four inputs as they were last, by name. None in a payload means "as the one before"."""
+        """Returns the last value of each of the four inputs, by name. None in a payload means "as the one before"."""
         found: dict[str, bytes] = {}
         for row in self.rows:
             payload = row.inputs()
@@ -218,7 +218,7 @@ class Story:
 
     @_Part
     def inputs(self) -> tuple[InputView, ...]:
-        """The same, each with what differs from the one before it."""
+        """Returns the same, each with its difference from the one before."""
         values = self.input_values
         befores = [*values.values()]
         return tuple(
@@ -233,32 +233,32 @@ class Story:
 
     @_Part
     def mutations(self) -> tuple[Mutation, ...]:
-        """The changes of its input."""
+        """Lists the changes of its input."""
         return tuple(mutation for segment in self.segments for mutation in segment.mutations)
 
     @_Part
     def hooks(self) -> tuple[HookRun, ...]:
-        """The hooks that ran."""
+        """Lists the hooks that ran."""
         return tuple(run for segment in self.segments for run in segment.hooks)
 
     @_Part
     def decisions(self) -> tuple[Decision, ...]:
-        """Its decisions, in order."""
+        """Lists its decisions, in order."""
         return tuple(decision for segment in self.segments for decision in segment.decisions)
 
     @_Part
     def requests(self) -> tuple[ApprovalRequest, ...]:
-        """What people were asked."""
+        """Lists the questions to people."""
         return tuple(segment.request for segment in self.segments if segment.request is not None)
 
     @_Part
     def answers(self) -> tuple[Answer, ...]:
-        """What they answered."""
+        """Lists their answers."""
         return tuple(segment.answer for segment in self.segments if segment.answer is not None)
 
     @_Part
     def asking(self) -> int | None:
-        """Which of its rows asked last, people or a channel outside; None when none did."""
+        """Returns the number of the last row that asked people or a channel outside; None when none did."""
         places = (place for place in reversed(range(len(self.rows))) if self.rows[place].kind in ("parked", "unknown"))
         return next(places, None)
 
@@ -270,12 +270,13 @@ class Story:
 
     @_Part
     def phases(self) -> tuple[PhaseRun, ...]:
-        """Every run of a phase, and those that did not run."""
+        """Lists every run of a phase, and the phases that did not run."""
         return phase_runs(self.rows, self.segments)
 
     @_Part
     def notes(self) -> dict[str, Any]:
-        """What is rare, as it was last. A list begins again when a call goes on in another process; the story has all of it."""
+        """Merges the rare facts; the last value wins. A list begins again when a call goes on in another process; the
+        story joins the parts."""
         notes: dict[str, Any] = {}
         for segment in self.segments:
             for name, value in segment.notes.items():
@@ -293,22 +294,22 @@ class Story:
 
     @_Part
     def facts(self) -> list[Fact]:
-        """What a tool, a caller or a person said while it ran."""
+        """Lists what a tool, a caller or a person reported while it ran."""
         return facts_of(self.segments, self.news)
 
     @_Part
     def progress(self) -> tuple[dict[str, Any], ...]:
-        """The standard's `tool_progress` records."""
+        """Returns the standard's `tool_progress` records."""
         return tuple(progress_records(self.invocation_id, self.facts))
 
     @_Part
     def cancellations(self) -> tuple[Cancellation, ...]:
-        """The requests to stop it, and what came of them."""
+        """Lists the requests to stop it, and their outcomes."""
         return tuple(cancellations(self.facts, self.status, self.ended_at))
 
     @_Part
     def late_results(self) -> tuple[LateResult, ...]:
-        """What came after it was given up."""
+        """Lists results that came after it was given up."""
         return tuple(late_results(self.news))
 
     @property
@@ -337,7 +338,7 @@ class Story:
         return next(reversed(self.input_values.values()), None)
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON; see docs/guide/events-and-explain.md."""
+        """Returns the story as JSON; see docs/guide/events-and-explain.md."""
         return {
             "invocation_id": self.invocation_id,
             "status": self.status,
@@ -399,7 +400,7 @@ def _reason(state: State, segment: Segment) -> str:
 
 
 def _row_record(row: StoredEntry) -> dict[str, Any]:
-    """One row as JSON. Its hash is its place in the chain: it covers the row and every row before it."""
+    """Returns one row as JSON. Its hash is its place in the chain: it covers the row and every row before it."""
     return {
         "seq": row.seq,
         "kind": row.kind,

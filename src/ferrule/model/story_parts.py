@@ -1,6 +1,6 @@
 """Parts of a call's story: how long each phase took, how one input differs from another, and records as JSON.
 
-`story` puts them together. Pure functions over segments and JSON values; they do not know rows of other calls.
+`story` joins them. Pure functions over segments and JSON values; they do not know rows of other calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ferrule.model.value import MISSING
 
 
 def who_and_what(header: Header) -> dict[str, Any]:
-    """For whom which tool was called, through what."""
+    """Returns who called which tool, through what."""
     names = (
         "tool_id", "tool_name", "tool_version", "tool_digest", "namespace", "dialect", "is_read_only", "principal",
         "agent", "channel", "tenant", "run_id", "surface_id", "catalog_digest", "policy_digest",
@@ -29,7 +29,8 @@ def who_and_what(header: Header) -> dict[str, Any]:
 
 
 def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_at: int) -> list[dict[str, Any]]:
-    """The changes of an input as the standard's records, each referring to what the one before made of it (AT-150, AT-151)."""
+    """Returns the changes of an input as the standard's records, each referring to the result of the one before
+    (AT-150, AT-151)."""
     stem, records = invocation_id.replace("inv_", "mut_", 1), []
     names = _inputs_between(mutations)
     for number, mutation in enumerate(mutations):
@@ -52,8 +53,8 @@ def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_
 
 
 def _inputs_between(mutations: Sequence[Mutation]) -> list[str]:
-    """What the input is called before, between and after its changes: what a person was asked about has a name of its own,
-    what one hook left to the next has a number."""
+    """Names the input before, between and after its changes: the input a person was asked about has a name of its own,
+    an input between two hooks has a number."""
     names: list[str] = []
     for number, mutation in enumerate(mutations):
         is_own = number == 0 or (mutation.from_input == "permission_input" and mutation.from_input not in names)
@@ -62,14 +63,14 @@ def _inputs_between(mutations: Sequence[Mutation]) -> list[str]:
 
 
 def attempt_record(attempt: Attempt) -> dict[str, Any]:
-    """An attempt that failed and was followed by another."""
+    """Returns the record of an attempt that failed and was followed by another."""
     record = attempt.to_record()
     started, ended = record.pop("started"), record.pop("ended")
     return {**record, "after_ms": milliseconds(started), "duration_ms": milliseconds(ended - started)}
 
 
 def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
-    """A run of a hook."""
+    """Returns the record of a hook's run."""
     return {
         **run.to_record(invocation_id, tool_id, created_at),
         "after_ms": milliseconds(run.started),
@@ -78,7 +79,7 @@ def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int)
 
 
 def request_record(request: ApprovalRequest) -> dict[str, Any]:
-    """A question to a person."""
+    """Returns the record of a question to a person."""
     record: dict[str, Any] = msgspec.to_builtins(request)
     for name in ("binding", "seal"):  # proofs for the inbox, of no use to a reader
         record.pop(name, None)
@@ -86,7 +87,7 @@ def request_record(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def answer_record(answer: Answer) -> dict[str, Any]:
-    """A person's answer."""
+    """Returns the record of a person's answer."""
     return {
         "verdict": answer.verdict,
         "by": answer.by,
@@ -107,7 +108,7 @@ class PhaseRun(msgspec.Struct, frozen=True):
     """Nanoseconds; None for the first phase after a wait, whose beginning nobody recorded."""
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Returns it as JSON."""
         record: dict[str, Any] = {"phase": self.phase, "ran": self.is_run}
         if self.is_run:
             record["ended_after_ms"] = milliseconds(self.end)
@@ -116,7 +117,7 @@ class PhaseRun(msgspec.Struct, frozen=True):
 
 
 def phase_runs(rows: Sequence[StoredEntry], segments: Sequence[Segment]) -> tuple[PhaseRun, ...]:
-    """Every run of a phase in order; those that did not run stand where they would have."""
+    """Lists every run of a phase in order; phases that did not run are placed where they would have."""
     runs: list[PhaseRun] = []
     before: int | None = 0
     for row, segment in zip(rows, segments, strict=True):
@@ -172,6 +173,6 @@ def differences(before: Any, after: Any) -> tuple[FieldDifference, ...]:
 
 
 def _pairs_of_members(before: dict[str, Any], after: dict[str, Any], path: str) -> list[tuple[str, Any, Any]]:
-    """The members of two objects side by side, each with its path; `MISSING` stands for one that an object lacks."""
+    """Pairs the members of two objects, each with its path; `MISSING` stands for one that an object lacks."""
     names = [*before, *(name for name in after if name not in before)]
     return [(f"{path}.{name}" if path else name, before.get(name, MISSING), after.get(name, MISSING)) for name in names]

@@ -1,4 +1,7 @@
-"""The surface: which tools one caller sees in one context, and why the others are held back (AT-63 to AT-74)."""
+"""The surface: which tools one caller sees in one context, and why the others are blocked or excluded (AT-63 to AT-74).
+
+`runtime/surface` makes it; servers list it. It knows no catalog and no policy.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ HOLD_REASONS: tuple[HoldReason, ...] = get_args(HoldReason)
 
 LoadingState = Literal["loaded", "deferred", "discoverable", "pending_provider", "unavailable"]
 DEFAULT_TENANT = "default"
-"""Whoever names no tenant belongs to this one."""
+"""The tenant of everybody who names none."""
 
 
 class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who wants a surface, and in what context. It can be stored, so that a parked call gets its surface back."""
+    """The caller of a surface, and the context. It can be stored, so that a parked call gets its surface back."""
 
     principal: str
     """On whose behalf calls are made."""
@@ -152,18 +155,18 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of the catalog's surface record, where one was followed."""
 
     def find(self, name: str) -> SurfaceEntry | None:
-        """The entry a name, alias or tool id leads to; None when there is none or several."""
+        """Returns the entry a name, alias or tool id leads to; None when there is none or several."""
         ids = self.names.get(name)
         if ids is not None:
             return self.entries[ids[0]] if len(ids) == 1 else None
         return self.entries.get(name)
 
     def is_ambiguous(self, name: str) -> bool:
-        """True when a name means several tools here."""
+        """Returns True when a name means several tools here."""
         return len(self.names.get(name, ())) > 1
 
     def shown_name(self, entry: SurfaceEntry) -> str:
-        """The name that leads to this entry alone: its own, else with its namespace, else its id."""
+        """Returns the name that leads to this entry alone: its own, else with its namespace, else its id."""
         tool = entry.tool
         for name in (tool.name, f"{tool.namespace}.{tool.name}"):
             if self.names.get(name) == (tool.tool_id,):
@@ -171,11 +174,11 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
         return tool.tool_id
 
     def standing(self, *standings: Standing) -> tuple[SurfaceEntry, ...]:
-        """The entries of these standings."""
+        """Returns the entries of these standings."""
         return tuple(entry for entry in self.entries.values() if entry.standing in standings)
 
     def to_record(self) -> dict[str, Any]:
-        """The standard's `tool_surface` record."""
+        """Returns the standard's `tool_surface` record."""
         request = self.request
         constraints = {"agent": request.agent, "role": request.role, "interactive": request.is_interactive}
         return {
@@ -204,17 +207,17 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def principal_key(request: SurfaceRequest) -> str:
-    """Tells principals apart, also those of one name in two tenants."""
+    """Returns a key that tells principals apart, also those of one name in two tenants."""
     return request.principal if request.tenant == DEFAULT_TENANT else f"{request.tenant}\n{request.principal}"
 
 
 def request_key(request: SurfaceRequest) -> str:
-    """Equal for equal requests, whatever order their mappings and sets were written in."""
+    """Returns a key that is equal for equal requests, whatever order their mappings and sets were written in."""
     return hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
 
 
 def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
-    """The standard's `deferred_tool_ref`: enough to find a tool, nothing of its schema (AT-180)."""
+    """Returns the standard's `deferred_tool_ref`: enough to find a tool, nothing of its schema (AT-180)."""
     tool = entry.tool
     ref: dict[str, Any] = {
         "schema_version": "0.2.0",
@@ -265,5 +268,5 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     next_action: Literal["load_schema_then_call", "refine_query", "wait_for_provider", "none"] = "none"
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Returns it as JSON."""
         return {"schema_version": "0.2.0", **msgspec.json.decode(msgspec.json.encode(self))}

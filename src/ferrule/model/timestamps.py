@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 MICROSECONDS = 1_000_000
 LAST = 253_402_300_799 * MICROSECONDS + 999_999
-"""The end of the year 9999. What lies behind it means "no end", and no calendar has a day for it."""
+"""The end of the year 9999. A later time means "no end", and no calendar has a day for it."""
 
 
 def iso(at: int) -> str:
-    """RFC 3339, UTC, with microseconds: `2026-01-31T12:00:00.000001Z`."""
+    """Formats a time as RFC 3339, UTC, with microseconds: `2026-01-31T12:00:00.000001Z`."""
     at = min(at, LAST)
     return datetime.fromtimestamp(at // MICROSECONDS, UTC).isoformat()[:19] + f".{at % MICROSECONDS:06d}Z"
 
@@ -21,7 +21,7 @@ def milliseconds(nanoseconds: int) -> float:
 
 
 def parse_iso(text: str) -> int:
-    """The moment an ISO 8601 text names; without an offset it is UTC. Raises ValueError."""
+    """Parses an ISO 8601 text; without an offset it is UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

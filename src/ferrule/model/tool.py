@@ -1,8 +1,9 @@
-"""Defines the canonical tool, in Agent Tool 0.2.0 words. Every dialect compiles into it and emits from it.
+"""The canonical tool, in Agent Tool 0.2.0 words. Every dialect compiles into it and emits from it.
 
-An exposure says how a tool is reached when it is no tool to a model: a resource has an address, a person chooses a prompt.
-Reading a resource, getting a prompt and completing an argument are calls like any other: validated, decided, limited and
-recorded. Only where they are listed differs, and who picks them. This module knows no dialect and no wire format.
+An exposure says how a tool is reached when it is no tool to a model: a resource has an address, a person chooses a
+prompt. Reading a resource, getting a prompt and completing an argument are calls like any other: validated, decided,
+limited and recorded. Only where they are listed differs, and who picks them. This module knows no dialect and no wire
+format.
 """
 
 from __future__ import annotations
@@ -80,17 +81,18 @@ CLOSED_WORLD_KINDS = frozenset({"file_operation", "policy_check", "artifact_oper
 """Kinds whose `is_open_world` is false when nothing is stated; every other kind is open (AT-44)."""
 
 Flag = bool | str
-"""A safety fact: a plain answer, or an expression asked per call (`classifier:<name>`, `same_as:<field>`)."""
+"""A safety fact: a plain answer, or an expression evaluated per call (`classifier:<name>`, `same_as:<field>`)."""
 
 TaskUse = Literal["auto", "required", "never"]
-"""Whether callers that know tasks get one for a call: when it takes long, always (others are refused), or never."""
+"""How callers that know tasks get one for a call: when it takes long, always (others are refused), or never."""
 TASK_USES: tuple[TaskUse, ...] = get_args(TaskUse)
 
 EMPTY = msgspec.Raw(b"{}")
 
 
 class SafetyFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tool may do, with the fail-closed defaults of AT-41 to AT-48 for whatever its definition does not state."""
+    """The effects a tool may have, with the fail-closed defaults of AT-41 to AT-48 for everything its definition does
+    not state."""
 
     is_read_only: Flag = False
     is_concurrency_safe: Flag = False
@@ -135,7 +137,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """JSON Schema of the structured result; None when the dialect states none."""
     facts: SafetyFacts = SafetyFacts()
     inferred_facts: tuple[str, ...] = ()
-    """Facts that nobody stated and the fail-closed defaults filled in (AT-51)."""
+    """Facts that no definition stated and the fail-closed defaults filled in (AT-51)."""
     approval_required: bool = False
     max_calls_per_run: int | None = None
     credentials: msgspec.Raw | None = None
@@ -147,9 +149,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def infer_facts(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
-    """Facts from what a definition states, what its dialect implies, and the fail-closed defaults for the rest.
+    """Returns the facts that a definition states or its dialect implies, with the fail-closed defaults for the rest.
 
-    `stated` facts count as declared. `derived` values fill the gaps and are marked as inferred, and so are the defaults.
+    `stated` facts count as declared. `derived` values fill the gaps and are marked as inferred, and so are the
+    defaults.
     """
     values = {name: value for name, value in derived.items() if name not in stated} | stated
     return SafetyFacts(**values), tuple(name for name in FACT_NAMES if name not in stated)
@@ -173,7 +176,7 @@ def risk_of(tool: Tool, payload: dict[str, Any]) -> Risk:
 
 
 def raw(value: Any) -> msgspec.Raw:
-    """A JSON value as the bytes a tool carries."""
+    """Encodes a JSON value as the bytes a tool carries."""
     try:
         return msgspec.Raw(msgspec.json.encode(value))
     except (OverflowError, UnicodeEncodeError):  # numbers past 64 bits, text with half a character
@@ -192,7 +195,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """What one definition became."""
+    """The compiled form of one definition."""
 
     tools: tuple[Tool, ...] = ()
     records: tuple[Record, ...] = ()

@@ -1,4 +1,4 @@
-"""What `ferrule.toml` says about the systems behind tools: `[rest]`, `[mcp]`, `[oxp]`, `[database]`, `[queue]`, `[human]`, …"""
+"""The settings for the systems behind tools: `[rest]`, `[mcp]`, `[oxp]`, `[database]`, `[queue]`, `[human]`, `[cache]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class HostTls(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one host proves who it is, and what it is shown: `[network.tls."HOST"]`, or `"HOST:PORT"`."""
+    """The certificates of one host and of its clients: `[network.tls."HOST"]`, or `"HOST:PORT"`."""
 
     ca: str = ""
     """A file of certificates (PEM), relative to the workspace: the only authorities that count for this host."""
@@ -57,8 +57,9 @@ class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class McpProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A program that does the work of tools which are defined here: `[mcp.programs.NAME]`. It speaks MCP over its standard input
-    and output, and calls each tool by its name; what it says about them is not asked for, because the definitions say it."""
+    """A program that runs tools which are defined here: `[mcp.programs.NAME]`. It speaks MCP over its standard input
+    and output, and calls each tool by its name; its own descriptions are not read, because the definitions have
+    them."""
 
     command: tuple[str, ...]
     """The program, with its arguments."""
@@ -70,7 +71,7 @@ class McpProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The folder it runs in, below the workspace."""
 
     def runs(self, tool_id: str) -> bool:
-        """True for a tool that it does the work of."""
+        """Returns True for a tool that this program runs."""
         return any(fnmatchcase(tool_id, pattern) for pattern in self.tools)
 
 
@@ -160,7 +161,7 @@ class HumanUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class CacheUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[cache]`: results of retrievals, kept for a while. Nothing is kept unless a time is said."""
+    """`[cache]`: results of retrievals, cached for a while. Nothing is cached unless a time is set."""
 
     ttl_seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """For every AML tool of type `retrieval`; 0 keeps nothing."""
@@ -173,7 +174,7 @@ class CacheUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Upstreams(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """All settings for the systems behind tools."""
 
     rest: RestUpstreams = RestUpstreams()
     mcp: McpUpstreams = McpUpstreams()

@@ -1,7 +1,7 @@
-"""Defines JSON values and paths into them, and measures how deep JSON text is nested. Knows nothing of files or rules.
+"""JSON values and paths into them, and the nesting depth of JSON text. Knows nothing of files or rules.
 
-Everything that reads JSON of others may ask for the depth, which is told from the text alone, without decoding it.
-Decoders end with a RecursionError at a depth that differs between interpreters, so no limit of ours rests on it.
+Code that reads JSON of others checks the depth, which is computed from the text alone, without decoding it. Decoders
+end with a RecursionError at a depth that differs between interpreters, so no limit of ours rests on it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MISSING: Final = Missing()
 
 
 def format_path(path: Path) -> str:
-    """The path as people write it: `spec.tools[0].id`."""
+    """Formats a path as people write it: `spec.tools[0].id`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -45,7 +45,7 @@ def format_path(path: Path) -> str:
 
 
 def dig(value: object, path: Path) -> JsonValue | Missing:
-    """The value at a path, or MISSING when some step of it is not there."""
+    """Returns the value at a path, or MISSING when some step of it is not there."""
     for step in path:
         if isinstance(value, dict):
             if step not in value:
@@ -59,22 +59,22 @@ def dig(value: object, path: Path) -> JsonValue | Missing:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """A whole number; `true` is not one although Python says so."""
+    """Returns True for a whole number; `true` is not one although Python counts it as such."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Any number; booleans are not."""
+    """Returns True for any number; booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_blank(value: object) -> bool:
-    """Null, or a string with nothing in it: written, yet says nothing."""
+    """Returns True for null, or a string with nothing in it: written, yet without content."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def type_name(value: object) -> str:
-    """The JSON word for a value's type, for messages."""
+    """Returns the JSON word for a value's type, for messages."""
     match value:
         case None:
             return "null"
@@ -96,11 +96,12 @@ _AS_ARRAYS = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _STEPS = [0] * 256
 _STEPS[ord("[")], _STEPS[ord("]")] = 1, -1
+# A block of this size is skipped when even its opening brackets alone cannot reach the depth.
 _STRIDE = 64
 
 
 def is_deeper(text: bytes, depth: int) -> bool:
-    """True for JSON that is nested deeper. What is in strings does not count."""
+    """Returns True for JSON that is nested deeper. Brackets in strings do not count."""
     if text.count(b"{") + text.count(b"[") <= depth:
         return False
     plain = (
@@ -118,7 +119,7 @@ def is_deeper(text: bytes, depth: int) -> bool:
 
 
 def json_or_text(text: bytes) -> Any:
-    """Returns what JSON says; the text itself where a caller sent something else, or something nested without end."""
+    """Decodes JSON; returns the text itself when it is none, or is nested without end."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
