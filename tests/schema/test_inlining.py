@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.model.tool import raw
-from ferrule.schema.inlining import NotInlinable, unfolded
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.inlining import NotInlinable, unfold
+from ferrule.schema.validation.validators import compile_schema
 from ferrule.schema.walk import positions
 
 NODE: dict[str, Any] = {
@@ -43,10 +43,10 @@ def chain(values: list[Any]) -> Any:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-2, 5), min_size=1, max_size=8))
 def test_what_fits_still_fits_and_what_does_not_is_refused_as_far_as_it_is_written_out(values: list[int]) -> None:
-    found = unfolded(NODE)
+    found = unfold(NODE)
     assert (found.cut, found.levels) == (("Node",), 3)
     assert all("$ref" not in position.schema and "title" not in position.schema for position in positions(found.schema))
-    before, after = (compiled_schema(bytes(raw(schema))) for schema in (NODE, found.schema))
+    before, after = (compile_schema(bytes(raw(schema))) for schema in (NODE, found.schema))
     given_value = {"node": chain(values)}
     if before.is_valid(given_value):
         assert after.is_valid(given_value)
@@ -59,8 +59,8 @@ def test_parts_that_all_contain_each_other_are_refused_or_bounded_in_no_time() -
     part = {"type": "object", "properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/P0"}}, "$defs": dict.fromkeys(names, part)}
     started = time.process_time()
-    found = unfolded(schema)
+    found = unfold(schema)
     assert found.levels < 3
     with pytest.raises(NotInlinable):
-        unfolded({"$ref": "#/$defs/nowhere", "$defs": {"a": {"$ref": "#/$defs/a"}}})
+        unfold({"$ref": "#/$defs/nowhere", "$defs": {"a": {"$ref": "#/$defs/a"}}})
     assert time.process_time() - started < 5

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ferrule.model.tool import Tool, raw
 from ferrule.schema.internal_fields import (
     InternalFields,
+    find_internal,
     internal_fields,
-    internal_sent,
     model_schema,
     without_internal,
 )
@@ -131,12 +131,12 @@ def test_a_dotted_name_leaves_its_namesakes() -> None:
 def test_what_a_model_sends_is_looked_through() -> None:
     """AT-59: at any depth, in lists too."""
     fields = InternalFields(frozenset({"tenant"}), frozenset({("a", "b")}))
-    assert internal_sent({"q": 1, "rows": [{"tenant": 2}], "a": [{"b": 3, "c": {"b": 4}}]}, fields) == [
+    assert find_internal({"q": 1, "rows": [{"tenant": 2}], "a": [{"b": 3, "c": {"b": 4}}]}, fields) == [
         "rows.tenant",
         "a.b",
     ]
-    assert internal_sent({"b": 1, "q": {"x": None}}, fields) == []
-    assert internal_sent([1, "tenant"], fields) == []
+    assert find_internal({"b": 1, "q": {"x": None}}, fields) == []
+    assert find_internal([1, "tenant"], fields) == []
 
 
 NAMES = st.sampled_from(["alpha", "beta", "gamma", "delta"])

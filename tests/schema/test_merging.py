@@ -49,7 +49,7 @@ OTHER_CLOSED = {"type": "object", "properties": {"b": {}}, "additionalProperties
     ],
 )
 def test_keywords_are_put_together(one: dict[str, Any], other: dict[str, Any], both: dict[str, Any]) -> None:
-    assert Merger().merged(one, other) == both
+    assert Merger().merge(one, other) == both
 
 
 @pytest.mark.parametrize(
@@ -66,20 +66,20 @@ def test_keywords_are_put_together(one: dict[str, Any], other: dict[str, Any], b
     ],
 )
 def test_what_cannot_be_put_together_stands_side_by_side(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert Merger().merged(one, other) == {**one, "allOf": [other]}
+    assert Merger().merge(one, other) == {**one, "allOf": [other]}
 
 
 def test_a_closed_half_lets_the_members_of_the_other_in() -> None:
-    merged = Merger().merged(CLOSED, {"properties": {"b": {}}})
+    merged = Merger().merge(CLOSED, {"properties": {"b": {}}})
     assert "additionalProperties" not in merged and set(merged["properties"]) == {"a", "b"}
-    assert Merger().merged(CLOSED, OTHER_CLOSED)["additionalProperties"] is False
-    assert Merger().merged(CLOSED, OPEN)["additionalProperties"] is False
+    assert Merger().merge(CLOSED, OTHER_CLOSED)["additionalProperties"] is False
+    assert Merger().merge(CLOSED, OPEN)["additionalProperties"] is False
 
 
 def test_neither_schema_is_changed() -> None:
     one: dict[str, Any] = {"properties": {"a": {"minimum": 1}}, "required": ["a"]}
     other: dict[str, Any] = {"properties": {"a": {"minimum": 2}}, "required": ["b"]}
-    Merger().merged(one, other)
+    Merger().merge(one, other)
     assert one == {"properties": {"a": {"minimum": 1}}, "required": ["a"]}
     assert other == {"properties": {"a": {"minimum": 2}}, "required": ["b"]}
 
@@ -92,7 +92,7 @@ def nested(depth: int, leaf: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_schemas_nested_very_deep_are_not_merged_to_their_ends() -> None:
-    merged = Merger().merged(nested(30, {"minimum": 1}), nested(30, {"minimum": 2}))
+    merged = Merger().merge(nested(30, {"minimum": 1}), nested(30, {"minimum": 2}))
     for _ in range(9):
         merged = merged["items"]
     assert list(merged) == ["allOf"]
@@ -102,10 +102,10 @@ def test_patience_ends_and_comes_back_with_the_next_schema() -> None:
     merger = Merger()
     many = {"properties": {str(at): {"minimum": 1} for at in range(3000)}}
     more = {"properties": {str(at): {"minimum": 2} for at in range(3000)}}
-    assert merger.merged(many, more)["properties"]["2999"] == {"allOf": [{"minimum": 1}, {"minimum": 2}]}
-    assert merger.merged({"minimum": 1}, {"minimum": 2}) == {"allOf": [{"minimum": 1}, {"minimum": 2}]}
+    assert merger.merge(many, more)["properties"]["2999"] == {"allOf": [{"minimum": 1}, {"minimum": 2}]}
+    assert merger.merge({"minimum": 1}, {"minimum": 2}) == {"allOf": [{"minimum": 1}, {"minimum": 2}]}
     merger.start_anew()
-    assert merger.merged({"minimum": 1}, {"minimum": 2}) == {"minimum": 2}
+    assert merger.merge({"minimum": 1}, {"minimum": 2}) == {"minimum": 2}
 
 
 def test_one_and_true_are_told_apart_however_deep() -> None:

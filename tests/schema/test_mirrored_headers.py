@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.mirrored_headers import Mirrored, mirrored
+from ferrule.schema.mirrored_headers import MirroredParameter, find_mirrored
 
 
 def schema(**properties: Any) -> dict[str, Any]:
@@ -19,15 +19,15 @@ REGION = {"type": "string", "x-mcp-header": "Region"}
 
 def test_annotated_parameters_are_found_at_any_depth() -> None:
     count = {"type": "integer", "x-mcp-header": "Page-Count"}
-    assert mirrored(schema(region=REGION, page=schema(count=count), plain={"type": "string"})) == (
-        Mirrored(("region",), b"mcp-param-region", "string"),
-        Mirrored(("page", "count"), b"mcp-param-page-count", "integer"),
+    assert find_mirrored(schema(region=REGION, page=schema(count=count), plain={"type": "string"})) == (
+        MirroredParameter(("region",), b"mcp-param-region", "string"),
+        MirroredParameter(("page", "count"), b"mcp-param-page-count", "integer"),
     )
 
 
 @pytest.mark.parametrize("nothing", [True, None, {}, {"properties": []}, schema(a=True), schema(a={"type": "string"})])
 def test_a_schema_without_annotations_has_none(nothing: Any) -> None:
-    assert mirrored(nothing) == ()
+    assert find_mirrored(nothing) == ()
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_a_schema_without_annotations_has_none(nothing: Any) -> None:
 )
 def test_annotations_that_break_the_rules_are_told(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        mirrored(wrong)
+        find_mirrored(wrong)
 
 
 def test_data_and_names_that_look_like_annotations_are_none() -> None:
-    assert mirrored(schema(a={"type": "object", "default": REGION, "examples": [REGION], "enum": [REGION]})) == ()
-    assert mirrored({"type": "object", "properties": {"x-mcp-header": {"type": "string"}}}) == ()
+    assert find_mirrored(schema(a={"type": "object", "default": REGION, "examples": [REGION], "enum": [REGION]})) == ()
+    assert find_mirrored({"type": "object", "properties": {"x-mcp-header": {"type": "string"}}}) == ()

@@ -10,8 +10,16 @@ import pytest
 
 from ferrule.schema.fitting.fitting import fit
 from ferrule.schema.fitting.profiles import PROFILES
-from ferrule.schema.inlining import inlined
-from ferrule.schema.references import References, Resource, Target, draft_by_name, join_address, relocated, rooted
+from ferrule.schema.inlining import inline
+from ferrule.schema.references import (
+    ReferenceTarget,
+    SchemaReferences,
+    SchemaResource,
+    draft_by_name,
+    join_address,
+    relocate,
+    root_references,
+)
 from ferrule.schema.schema_view import SchemaView
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.mcp.wire.projection import output_schema
@@ -56,11 +64,11 @@ ROOT: dict[str, Any] = {
     ],
 )
 def test_a_reference_leads_to_a_place(reference: str, path: tuple[str | int, ...]) -> None:
-    found = References(ROOT).find(reference)
+    found = SchemaReferences(ROOT).find(reference)
     value: Any = ROOT
     for step in path:
         value = value[step]
-    assert found == Target(value, path)
+    assert found == ReferenceTarget(value, path)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +77,11 @@ def test_a_reference_leads_to_a_place(reference: str, path: tuple[str | int, ...
      "other.json#/a", "http://[", 5, None, True],
 )  # fmt: skip
 def test_a_reference_that_leads_nowhere_gives_nothing(reference: object) -> None:
-    assert References(ROOT).find(reference) is None
+    assert SchemaReferences(ROOT).find(reference) is None
 
 
 def test_a_schema_is_what_stands_there_unless_it_is_true_or_false() -> None:
-    references = References(ROOT)
+    references = SchemaReferences(ROOT)
     assert references.schema("#/$defs/Name") == {"type": "string"}
     assert references.schema("#/$defs/Shut") is None and references.schema("#/$defs/absent") is None
 
@@ -87,14 +95,14 @@ def test_an_older_draft_names_places_in_its_own_way() -> None:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"a": {"$id": "#here", "$anchor": "x"}},
     }
-    assert References(fourth).find("#here") == Target(fourth["definitions"]["a"], ("definitions", "a"))
-    assert References(seventh).find("#here") == Target(seventh["definitions"]["a"], ("definitions", "a"))
-    assert References(seventh).find("#x") is None, "an anchor is of 2019-09"
+    assert SchemaReferences(fourth).find("#here") == ReferenceTarget(fourth["definitions"]["a"], ("definitions", "a"))
+    assert SchemaReferences(seventh).find("#here") == ReferenceTarget(seventh["definitions"]["a"], ("definitions", "a"))
+    assert SchemaReferences(seventh).find("#x") is None, "an anchor is of 2019-09"
 
 
 def test_an_id_of_draft_4_is_a_plain_word_later() -> None:
     schema = {"properties": {"a": {"id": "customer", "$ref": "#/$defs/x"}}, "$defs": {"x": {}}}
-    assert rooted(schema) is schema
+    assert root_references(schema) is schema
 
 
 @pytest.mark.parametrize(
@@ -117,7 +125,7 @@ def test_a_schema_names_its_draft(address: object, draft: int) -> None:
 def test_addresses_that_cannot_be_joined_stay_as_they_are() -> None:
     assert join_address("https://x.example/a/b", "c") == "https://x.example/a/c"
     assert join_address("", "c") == "c" and join_address("https://x.example", "http://[") == "http://["
-    assert Resource(2020) == (2020, "", ())
+    assert SchemaResource(2020) == (2020, "", ())
 
 
 INNER: dict[str, Any] = {
@@ -143,7 +151,7 @@ INNER: dict[str, Any] = {
 
 
 def test_references_of_a_part_with_its_own_address_are_written_from_the_root() -> None:
-    found = rooted(INNER)
+    found = root_references(INNER)
     assert found["properties"]["order"] == {"$ref": "#/$defs/order"}
     assert found["properties"]["name"] == {"$ref": "#/$defs/order/$defs/text"}
     assert found["properties"]["own"] == {"$ref": "#/$defs/text"}
@@ -157,14 +165,14 @@ def test_references_of_a_part_with_its_own_address_are_written_from_the_root() -
 
 def test_a_lost_reference_of_a_part_stays_lost() -> None:
     schema = {"$defs": {"a": {"$id": "https://x.example/a", "$ref": "#/$defs/b"}, "b": {}}}
-    assert References(found := rooted(schema)).find(found["$defs"]["a"]["$ref"]) is None
+    assert SchemaReferences(found := root_references(schema)).find(found["$defs"]["a"]["$ref"]) is None
 
 
 def test_a_schema_that_is_nested_deep_is_written_from_its_root_too() -> None:
     deep: dict[str, Any] = {"$id": "https://x.example/inner.json", "$ref": "#/$defs/a", "$defs": {"a": {"const": 1}}}
     for _ in range(1500):
         deep = {"items": deep}
-    references = References(rooted(deep))
+    references = SchemaReferences(root_references(deep))
     part = references.root
     while "items" in part:
         part = part["items"]
@@ -180,8 +188,8 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("value", VALUES)
 def test_all_who_rewrite_a_schema_read_addresses_as_the_validator_does(value: Any) -> None:
     wanted = jsonschema_rs.validator_for(INNER).is_valid(value)
-    assert jsonschema_rs.validator_for(rooted(INNER)).is_valid(value) is wanted
-    assert jsonschema_rs.validator_for(inlined(INNER)).is_valid(value) is wanted
+    assert jsonschema_rs.validator_for(root_references(INNER)).is_valid(value) is wanted
+    assert jsonschema_rs.validator_for(inline(INNER)).is_valid(value) is wanted
     assert jsonschema_rs.validator_for(fit(INNER, PROFILES["openai"]).schema).is_valid(value) is wanted
     for profile in PROFILES.values():
         assert not any("another document" in change.why for change in fit(INNER, profile).changes)
@@ -207,11 +215,11 @@ def test_references_within_a_schema_follow_it_where_it_goes() -> None:
         "properties": {"x": {"$ref": "#/$defs/x"}, "self": {"$ref": "#"}, "far": {"$ref": "other.json#/x"}},
         "enum": [{"$ref": "#/$defs/x"}],
     }
-    moved = relocated(schema, (), ("paths", "/a b", 0))
+    moved = relocate(schema, (), ("paths", "/a b", 0))
     assert [each["$ref"] for each in moved["properties"].values()] == [
         "#/paths/~1a%20b/0/$defs/x", "#/paths/~1a%20b/0", "other.json#/x"
     ]  # fmt: skip
     assert moved["enum"] == schema["enum"], "what is in an enum is data"
-    assert relocated(moved, ("paths", "/a b", 0), ()) == schema
-    assert relocated({"$id": "x", "$ref": "#"}, (), ("new",)) == {"$id": "x", "$ref": "#"}
-    assert relocated(True, (), ("new",)) is True
+    assert relocate(moved, ("paths", "/a b", 0), ()) == schema
+    assert relocate({"$id": "x", "$ref": "#"}, (), ("new",)) == {"$id": "x", "$ref": "#"}
+    assert relocate(True, (), ("new",)) is True

@@ -35,7 +35,7 @@ from ferrule.cli.show.watching import view_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.hints import nearest
 from ferrule.model.result import Pending, Result
-from ferrule.schema.references import References, rooted
+from ferrule.schema.references import SchemaReferences, root_references
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
 _MEANT = {"idempotency-key": "--key", "arguments": "--input", "args": "--input"}
@@ -46,10 +46,10 @@ _FAR = 5
 
 def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments these options name. Raises UsageError for an option that is no field of the tool."""
-    schema = rooted(schema)
+    schema = root_references(schema)
     properties = schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
-    references = References(schema)
+    references = SchemaReferences(schema)
     shapes = {name: _shape(field, references) for name, field in fields.items()}
     arguments: dict[str, Any] = {}
     left = list(words)
@@ -104,7 +104,7 @@ def _typed(value: str, schema: Any, field: str) -> Any:
         raise click.UsageError(f"--{field} takes {wanted}, not {value!r}") from None
 
 
-def _shape(field: Any, references: References, depth: int = 0) -> Any:
+def _shape(field: Any, references: SchemaReferences, depth: int = 0) -> Any:
     """A field's schema with its type told outright: behind a reference into the same schema, or one of alternatives."""
     if not isinstance(field, dict) or depth > _FAR:
         return field

@@ -1,8 +1,8 @@
-"""Writes JSON Schemas without references: puts what a `$ref` points at in its place, within bounds (OXP-11).
+"""Writes JSON Schemas without references: replaces each `$ref` by its target, within bounds (OXP-11).
 
-A schema that refers to itself, to another document or to something that is not there cannot be inlined. `unfolded` writes
-recursive parts out to a bounded depth, since AML takes no references; `plain_schema` leaves a part open where inlining has
-no end. Dialects, imports and the OXP server stand above.
+A schema that refers to itself, to another document or to a missing part cannot be inlined. `unfold` writes recursive
+parts out to a bounded depth, since AML takes no references; `plain_schema` leaves a part open where inlining has no
+end. Dialects, imports and the OXP server stand above.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from ferrule.model.value import Path
-from ferrule.schema.references import References, rooted
+from ferrule.schema.references import SchemaReferences, root_references
 from ferrule.schema.walk import DESCENT, copy_schema, map_members, positions
 
 DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "schemas"})
-"""Keywords that say nothing once there are no references. `id` is one of draft 4."""
+"""Keywords without effect once there are no references. `id` is one of draft 4."""
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
-"""Keywords that judge nothing, so that they may stand beside what a reference was."""
+"""Keywords that judge nothing, so that they may stand beside an inlined reference."""
 REFUSED_BY_AML = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
 EXCLUDED_FROM_OXP = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords about references that schemas of these standards do not have."""
@@ -27,18 +27,18 @@ DEEPEST = 64
 
 
 class NotInlinable(Exception):
-    """A schema that cannot be said without references; the message says why."""
+    """A schema that cannot be expressed without references; the message says why."""
 
 
-def inlined(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
-    """The schema without references, at most `depth` levels deep. Raises NotInlinable."""
+def inline(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
+    """Returns the schema without references, at most `depth` levels deep. Raises NotInlinable."""
     if schema is True:
         return {}
     if schema is False:
         return {"not": {}}
     if not isinstance(schema, dict):
         raise NotInlinable("it is no schema")
-    schema = rooted(schema)
+    schema = root_references(schema)
     found: dict[str, Any] = _Inlining(schema, depth).schema(schema, ())
     return found
 
@@ -47,7 +47,7 @@ class _Inlining:
     """One schema being walked."""
 
     def __init__(self, root: dict[str, Any], deepest: int) -> None:
-        self._references = References(root)
+        self._references = SchemaReferences(root)
         self._deepest = deepest
         self._left = _MOST_SCHEMAS
 
@@ -71,9 +71,9 @@ class _Inlining:
             for keyword, operand in schema.items()
             if keyword != "$ref" and not _is_dropped(keyword, operand)
         }
-        return self._referred(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
+        return self._follow(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
 
-    def _referred(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
+    def _follow(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
         if not isinstance(ref, str):
             raise NotInlinable("it has a $ref that is no text")
         if ref in open_refs:
@@ -107,7 +107,7 @@ _DEPTHS = (3, 2, 1)
 """How many levels of a part inside itself are written out: fewer where that would be too many."""
 
 
-class Unfolded(NamedTuple):
+class UnfoldedSchema(NamedTuple):
     """A schema without references."""
 
     schema: dict[str, Any]
@@ -116,14 +116,16 @@ class Unfolded(NamedTuple):
     levels: int = 0
 
 
-def unfolded(schema: dict[str, Any]) -> Unfolded:
-    """The schema with what it refers to in place. Raises NotInlinable."""
+def unfold(schema: dict[str, Any]) -> UnfoldedSchema:
+    """Returns the schema with each reference replaced by its target. Raises NotInlinable."""
     recursive = sorted(_recursive(schema.get("$defs") or {}))
     if not recursive:
-        return Unfolded(_untitled(inlined(schema)), ())
+        return UnfoldedSchema(_drop_titles(inline(schema)), ())
     for levels in _DEPTHS:
         try:
-            return Unfolded(_untitled(inlined(_levelled(schema, set(recursive), levels))), tuple(recursive), levels)
+            return UnfoldedSchema(
+                _drop_titles(inline(_copy_per_level(schema, set(recursive), levels))), tuple(recursive), levels
+            )
         except NotInlinable:
             if levels == _DEPTHS[-1]:
                 raise
@@ -131,8 +133,8 @@ def unfolded(schema: dict[str, Any]) -> Unfolded:
 
 
 def _recursive(parts: dict[str, Any]) -> Iterator[str]:
-    """The names of parts that lead back to themselves."""
-    leads = {name: set(_named(part)) & parts.keys() for name, part in parts.items()}
+    """Yields the names of parts that lead back to themselves."""
+    leads = {name: set(_ref_names(part)) & parts.keys() for name, part in parts.items()}
     for name in parts:
         seen: set[str] = set()
         waiting = list(leads[name])
@@ -145,48 +147,48 @@ def _recursive(parts: dict[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _named(schema: Any) -> Iterator[str]:
+def _ref_names(schema: Any) -> Iterator[str]:
     for position in positions(schema):
         ref = position.schema.get("$ref")
         if isinstance(ref, str) and ref.startswith(_START):
             yield ref.removeprefix(_START)
 
 
-def _levelled(schema: dict[str, Any], recursive: set[str], levels: int) -> dict[str, Any]:
-    """The schema with a copy of each such part per level, each of which leads one level down."""
+def _copy_per_level(schema: dict[str, Any], recursive: set[str], levels: int) -> dict[str, Any]:
+    """Copies each such part once per level; each copy leads one level down."""
     parts: dict[str, Any] = schema["$defs"]
     copies: dict[str, Any] = {}
     for name, part in parts.items():
         for level in range(levels) if name in recursive else (-1,):
-            copy = _pointed(part, recursive, level + 1)
-            copies[_called(name, level) if name in recursive else name] = copy
+            copy = _point_refs(part, recursive, level + 1)
+            copies[_level_name(name, level) if name in recursive else name] = copy
         if name in recursive:
-            copies[_called(name, levels)] = _open(part)
-    whole = _pointed({key: value for key, value in schema.items() if key != "$defs"}, recursive, 0)
+            copies[_level_name(name, levels)] = _open(part)
+    whole = _point_refs({key: value for key, value in schema.items() if key != "$defs"}, recursive, 0)
     return {**whole, "$defs": copies}
 
 
-def _pointed(schema: Any, recursive: set[str], level: int) -> Any:
+def _point_refs(schema: Any, recursive: set[str], level: int) -> Any:
     def point(part: dict[str, Any], _: Path) -> None:
         ref = part.get("$ref")
         if isinstance(ref, str) and (name := ref.removeprefix(_START)) in recursive:
-            part["$ref"] = _START + _called(name, level)
+            part["$ref"] = _START + _level_name(name, level)
 
     return copy_schema(schema, point)
 
 
-def _called(name: str, level: int) -> str:
+def _level_name(name: str, level: int) -> str:
     return f"{name}.{level}"
 
 
 def _open(part: Any) -> dict[str, Any]:
-    """What stands where a part is not written out any more."""
+    """Returns the schema for the place where a part is not written out any more."""
     kind = part.get("type") if isinstance(part, dict) else None
     return {"type": "object", "description": "As above, nested further."} if kind == "object" else {}
 
 
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the names of classes, which say nothing to a model."""
+def _drop_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """Removes the names of classes, which mean nothing to a model."""
 
     def strip(part: dict[str, Any], _: Path) -> None:
         if isinstance(part.get("title"), str):
@@ -204,36 +206,36 @@ class PlainSchema(NamedTuple):
 
     schema: dict[str, Any]
     why: str = ""
-    """Why it is not the one that was given; empty when it is."""
+    """Why it differs from the input; empty when it does not."""
     put: str = ""
 
 
 def plain_schema(schema: Any, excluded: Collection[str]) -> PlainSchema:
-    """The schema without the excluded keywords, with the same meaning where that can be."""
+    """Returns the schema without the excluded keywords, with the same meaning where possible."""
     if not isinstance(schema, dict):
         return PlainSchema({} if schema is not False else {"not": {}}, "a schema must be an object", "an object")
     if all(position.schema.keys().isdisjoint(excluded) for position in positions(schema)):
         return PlainSchema(schema)
     named = ", ".join(f"`{key}`" for key in sorted(excluded) if _has(schema, key))
     try:
-        return PlainSchema(inlined(schema), f"schemas have no {named}", "what it points at, written out in its place")
+        return PlainSchema(inline(schema), f"schemas have no {named}", "what it points at, written out in its place")
     except NotInlinable as error:
         put = "a part that takes anything"
-        return PlainSchema(_opened(schema, excluded), f"schemas have no {named}, and {error}", put)
+        return PlainSchema(_open_refs(schema, excluded), f"schemas have no {named}, and {error}", put)
 
 
 def _has(schema: dict[str, Any], keyword: str) -> bool:
     return any(keyword in position.schema for position in positions(schema))
 
 
-def _opened(schema: Any, excluded: Collection[str]) -> Any:
-    """The schema with every part that refers to something left open."""
+def _open_refs(schema: Any, excluded: Collection[str]) -> Any:
+    """Returns the schema with every part that has a reference left open."""
     if not isinstance(schema, dict):
         return schema
     if any(key in schema for key in ("$ref", "$dynamicRef", "$recursiveRef")):
         return {key: schema[key] for key in _ANNOTATIONS if key in schema}
     return {
-        key: map_members(key, value, lambda member, _: _opened(member, excluded))
+        key: map_members(key, value, lambda member, _: _open_refs(member, excluded))
         for key, value in schema.items()
         if key not in excluded
     }

@@ -1,4 +1,5 @@
-"""Fields the runtime fills in and the model never sees nor sends (AT-55 to AT-59): which they are, and schemas without them.
+"""Fields the runtime fills in and the model never sees nor sends (AT-55 to AT-59): which they are, and schemas without
+them.
 
 A contract lists them in `internal_only_fields` (a name counts at any depth, `a.b` at its place) or marks them
 `visibility: internal` in either schema. Where references hide the place of a field, its name counts at any depth:
@@ -38,15 +39,15 @@ class InternalFields(msgspec.Struct, frozen=True):
         return bool(self.names or self.trails)
 
     def covers(self, trail: Trail) -> bool:
-        """True when the field at the end of a trail is internal."""
+        """Returns True when the field at the end of a trail is internal."""
         return trail[-1] in self.names or trail in self.trails
 
     def covers_somewhere(self, trail: Trail) -> bool:
-        """True when a field may be internal, known only by the end of its trail (inside `$defs`)."""
+        """Returns True when a field may be internal, known only by the end of its trail (inside `$defs`)."""
         return trail[-1] in self.names or any(known[-len(trail) :] == trail for known in self.trails)
 
     def leaves(self) -> frozenset[str]:
-        """The names alone."""
+        """Returns the names alone."""
         return self.names | {trail[-1] for trail in self.trails}
 
 
@@ -66,13 +67,13 @@ _decode_payload = msgspec.json.Decoder(_Payload).decode
 
 
 def internal_fields(tool: Tool) -> InternalFields:
-    """Which fields of a tool's input are internal."""
-    names = set(_listed(tool))
+    """Finds the internal fields of a tool's input."""
+    names = set(_listed_names(tool))
     trails = {tuple(name.split(".")) for name in names if "." in name}
     for schema in (tool.input_schema, tool.runtime_input_schema):
         if schema is None or not _may_mark(schema):
             continue
-        for trail, is_placed in _marked(msgspec.json.decode(schema), (), True):
+        for trail, is_placed in _find_marked(msgspec.json.decode(schema), (), True):
             if is_placed:
                 trails.add(trail)
             else:
@@ -80,7 +81,7 @@ def internal_fields(tool: Tool) -> InternalFields:
     return InternalFields(frozenset(names), frozenset(trails)) if names or trails else NONE
 
 
-def _listed(tool: Tool) -> Iterator[str]:
+def _listed_names(tool: Tool) -> Iterator[str]:
     if tool.dialect in ("aml", "adl", "oxp"):  # their contracts have no such list
         return
     try:
@@ -93,29 +94,29 @@ def _listed(tool: Tool) -> Iterator[str]:
 
 
 def _may_mark(schema: msgspec.Raw) -> bool:
-    """Whether a schema can hold a mark, told from its bytes; an escaped letter may hide one."""
+    """Returns True when a schema can hold a mark, by a look at its bytes; an escaped letter may hide one."""
     text = bytes(schema)
     return b'"internal"' in text or b"\\u" in text
 
 
 def is_marked(schema: object) -> bool:
-    """True when a schema says that its field is internal."""
+    """Returns True when a schema marks its field as internal."""
     return isinstance(schema, dict) and schema.get("visibility") == "internal"
 
 
-def _marked(schema: Any, trail: Trail, is_placed: bool) -> Iterator[tuple[Trail, bool]]:
-    """Every marked field with its trail, and whether the trail begins at the root."""
+def _find_marked(schema: Any, trail: Trail, is_placed: bool) -> Iterator[tuple[Trail, bool]]:
+    """Yields every marked field with its trail, and whether the trail begins at the root."""
     for steps, member in members(schema) if isinstance(schema, dict) else ():
         keyword = steps[0]
         below = (*trail, str(steps[-1])) if keyword == "properties" else () if keyword in _ROOTS else trail
         if keyword == "properties" and is_marked(member):
             yield below, is_placed
         else:
-            yield from _marked(member, below, is_placed and keyword not in _ROOTS)
+            yield from _find_marked(member, below, is_placed and keyword not in _ROOTS)
 
 
 def model_schema(tool: Tool, fields: InternalFields | None = None) -> msgspec.Raw:
-    """The input schema as a model may see it: the tool's own bytes when nothing of it is internal."""
+    """Returns the input schema as a model may see it: the tool's own bytes when nothing of it is internal."""
     fields = internal_fields(tool) if fields is None else fields
     if not fields:
         return tool.input_schema
@@ -123,30 +124,31 @@ def model_schema(tool: Tool, fields: InternalFields | None = None) -> msgspec.Ra
 
 
 def without_internal(schema: Any, fields: InternalFields) -> Any:
-    """A schema with every trace of internal fields gone: properties, requirements, conditions, examples, defaults."""
+    """Returns a schema with every trace of internal fields removed: properties, requirements, conditions, examples,
+    defaults."""
     return _Strip(fields).schema(schema, (), True) if fields else schema
 
 
-def internal_sent(arguments: Any, fields: InternalFields) -> list[str]:
-    """The internal fields that arguments contain, as dotted names: a model must not send them (AT-59)."""
-    return [".".join(trail) for trail in _sent(arguments, (), fields)] if fields else []
+def find_internal(arguments: Any, fields: InternalFields) -> list[str]:
+    """Returns the internal fields that arguments contain, as dotted names: a model must not send them (AT-59)."""
+    return [".".join(trail) for trail in _find_sent(arguments, (), fields)] if fields else []
 
 
-def _sent(value: Any, trail: Trail, fields: InternalFields) -> Iterator[Trail]:
+def _find_sent(value: Any, trail: Trail, fields: InternalFields) -> Iterator[Trail]:
     if isinstance(value, list):
         for item in value:
-            yield from _sent(item, trail, fields)
+            yield from _find_sent(item, trail, fields)
     elif isinstance(value, dict):
         for name, member in value.items():
             below = (*trail, name)
             if fields.covers(below):
                 yield below
             else:
-                yield from _sent(member, below, fields)
+                yield from _find_sent(member, below, fields)
 
 
 class _Strip:
-    """Takes internal fields out of one schema."""
+    """Removes internal fields from one schema."""
 
     def __init__(self, fields: InternalFields) -> None:
         self.fields = fields
@@ -160,7 +162,7 @@ class _Strip:
         if self._points_inside(schema):
             return {}
         kept = {key: self._operand(key, operand, trail, is_placed) for key, operand in schema.items()}
-        return _loosened(schema, kept)
+        return _loosen(schema, kept)
 
     def _operand(self, keyword: str, operand: Any, trail: Trail, is_placed: bool) -> Any:
         if keyword in MAP_KEYWORDS and isinstance(operand, dict):
@@ -210,7 +212,7 @@ class _Strip:
         }
 
     def _unknown(self, value: Any) -> Any:
-        """What a keyword we do not know holds: names of internal fields in it are taken out wherever they stand."""
+        """Removes names of internal fields from the operand of an unknown keyword, wherever they are."""
         if isinstance(value, list):
             return [self._unknown(item) for item in value if not (isinstance(item, str) and item in self.leaves)]
         if isinstance(value, dict):
@@ -218,15 +220,15 @@ class _Strip:
         return value
 
     def _points_inside(self, schema: dict[str, Any]) -> bool:
-        """True for a reference to what is taken out; it would lead nowhere, and its text names the field."""
+        """Returns True for a reference to a removed part; it would be unresolved, and its text names the field."""
         pointer = schema.get("$ref")
         if not isinstance(pointer, str):
             return False
         return any(step in self.leaves for step in read_fragment(f"/{pointer}"))
 
 
-def _loosened(schema: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """What is left of a schema, without conditions that nothing could meet now. The runtime checks by the whole schema."""
+def _loosen(schema: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """Removes conditions that nothing could meet any more. The runtime checks by the complete schema."""
     if kept.get("not") != schema.get("not"):
         del kept["not"]
     if kept.get("if") != schema.get("if"):

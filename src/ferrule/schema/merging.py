@@ -1,7 +1,7 @@
-"""What schemas of one value say together, keyword by keyword: what `allOf` means. None of them has references any more.
+"""Joins schemas of one value, keyword by keyword: the meaning of `allOf`. None of them has references any more.
 
-`Merger` puts two schemas together as deep as they go, for definitions that are written out (OpenAPI). `fitting/flattening.py`
-puts one level of many together, the rest when its turn comes. Both ask `join_operands`, so a keyword means the same to both.
+`Merger` joins two schemas as deep as they go, for definitions that are written out (OpenAPI). `fitting/flattening.py`
+joins one level of many, the rest when its turn comes. Both use `join_operands`, so a keyword means the same to both.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ NEVER: Final = Never()
 
 
 def join_operands(keyword: str, one: Any, other: Any) -> Any:
-    """Returns the operand of a keyword that says what two say together.
+    """Returns the operand of a keyword that means the same as two together.
 
-    It is MISSING when no single operand says that, and NEVER when no value can fit both. Of annotations the first stays.
+    It is MISSING when no single operand does, and NEVER when no value can fit both. Of annotations the first stays.
     """
     join = _JOINS.get(keyword)
     joined = MISSING if join is None else join(one, other)
@@ -108,17 +108,17 @@ _JOINS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Merger:
-    """Merges, and stops where it would not end soon: what it does not merge stays an `allOf`."""
+    """Merges schemas within a budget: beyond it an `allOf` stays."""
 
     def __init__(self) -> None:
         self._left = _MOST_MERGES
 
     def start_anew(self) -> None:
-        """Begin another schema, with all the patience there is."""
+        """Resets the budget for another schema."""
         self._left = _MOST_MERGES
 
-    def merged(self, one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-        """A schema that takes what both take. Some annotations of the second win."""
+    def merge(self, one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+        """Returns a schema that accepts what both accept. Some annotations of the second win."""
         if not other or one is other:
             return one
         if not one:
@@ -132,41 +132,41 @@ class Merger:
             if key not in out or key in _LATER_WINS:
                 out[key] = value
             elif not is_same(out[key], value):
-                made = self._combined(key, out[key], value, depth)
-                if isinstance(made, Missing | Never):
+                joined = self._combine(key, out[key], value, depth)
+                if isinstance(joined, Missing | Never):
                     rest[key] = value  # a contradiction stays for people to see
                 else:
-                    out[key] = made
+                    out[key] = joined
         if rest:
             out["allOf"] = [*out.get("allOf", []), rest]
         _open(out, one, other)
         return out
 
-    def _combined(self, key: str, one: Any, other: Any, depth: int) -> Any:
-        """One operand of a keyword for two."""
+    def _combine(self, key: str, one: Any, other: Any, depth: int) -> Any:
+        """Joins the operands of one keyword."""
         if key == "allOf":
             return [*one, *other]
         if key == "properties":
             return self._properties(one, other, depth)
         if key in ("items", "additionalProperties"):
             return self._schema(one, other, depth)
-        made = join_operands(key, one, other)
-        return made[0] if key == "type" and isinstance(made, list) and len(made) == 1 else made
+        joined = join_operands(key, one, other)
+        return joined[0] if key == "type" and isinstance(joined, list) and len(joined) == 1 else joined
 
     def _properties(self, one: dict[str, Any], other: dict[str, Any], depth: int) -> dict[str, Any]:
-        made = dict(one)
+        joined = dict(one)
         for name, schema in other.items():
-            made[name] = self.merged(made[name], schema, depth + 1) if name in made else schema
-        return made
+            joined[name] = self.merge(joined[name], schema, depth + 1) if name in joined else schema
+        return joined
 
     def _schema(self, one: Any, other: Any, depth: int) -> Any:
         if isinstance(one, bool) or isinstance(other, bool):
             return other if one is True else one if other is True else False
-        return self.merged(one, other, depth + 1)
+        return self.merge(one, other, depth + 1)
 
 
 def _open(out: dict[str, Any], one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Two closed halves of an object would refuse each other's members, which nobody means."""
+    """Opens closed objects that would reject each other's members, which is never meant."""
     if out.get("additionalProperties") is not False:
         return
     for closed, beside in ((one, other), (other, one)):
@@ -178,14 +178,14 @@ def _open(out: dict[str, Any], one: dict[str, Any], other: dict[str, Any]) -> No
 
 
 def type_words(written: Any) -> list[str]:
-    """The words of a `type`, which may be one or a list."""
+    """Returns the words of a `type`, which may be one or a list."""
     if isinstance(written, str):
         return [written]
     return [word for word in written if isinstance(word, str)] if isinstance(written, list) else list(ALL_TYPES)
 
 
 def common_types(some: list[str], others: list[str]) -> list[str]:
-    """The types that both lists have; integers are numbers."""
+    """Returns the types that both lists have; integers are numbers."""
     found = [word for word in some if word in others or (word == "integer" and "number" in others)]
     if "integer" in others and "number" in some and "integer" not in found:
         found.append("integer")
@@ -193,18 +193,18 @@ def common_types(some: list[str], others: list[str]) -> list[str]:
 
 
 def same_values(some: list[Any], others: list[Any]) -> list[Any]:
-    """The values that both lists have."""
+    """Returns the values that both lists have."""
     known = {key_of(value) for value in others}
     return [value for value in some if key_of(value) in known]
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """True for JSON values that are equal: 1 is 1.0 but not true, however deep inside they stand."""
+    """Returns True for JSON values that are equal: 1 is 1.0 but not true, at any depth."""
     return one is other or (bool(one == other) and (one.__class__ is str or key_of(one) == key_of(other)))
 
 
 def key_of(value: Any) -> Any:
-    """Something to compare JSON values by: 1 is 1.0 but not true."""
+    """Returns a key to compare JSON values by: 1 is 1.0 but not true."""
     if value.__class__ is str:
         return value
     if isinstance(value, bool):
@@ -217,7 +217,7 @@ def key_of(value: Any) -> Any:
 
 
 def bounds_in_numbers(keywords: dict[str, Any]) -> None:
-    """Says bounds as draft 4 has them (`exclusiveMinimum: true`) in the words of later drafts."""
+    """Rewrites bounds of draft 4 (`exclusiveMinimum: true`) as later drafts have them."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(keywords.get(exclusive), bool):
             is_exclusive = keywords.pop(exclusive)

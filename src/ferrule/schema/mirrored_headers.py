@@ -1,4 +1,7 @@
-"""Parameters that MCP clients repeat as headers: `x-mcp-header` in an input schema (MCP-63, MCP-154, MCP-155)."""
+"""Parameters that MCP clients repeat as headers: `x-mcp-header` in an input schema (MCP-63, MCP-154, MCP-155).
+
+The MCP server compares the headers with the arguments; soundness checks reject schemas that clients would.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TYPES = ("string", "integer", "boolean")
 
 
-class Mirrored(msgspec.Struct, frozen=True):
+class MirroredParameter(msgspec.Struct, frozen=True):
     """A parameter that a client repeats as a header (MCP-63)."""
 
     path: tuple[str, ...]
@@ -25,10 +28,10 @@ class Mirrored(msgspec.Struct, frozen=True):
     type: str
 
 
-def mirrored(schema: Any) -> tuple[Mirrored, ...]:
-    """The annotated parameters of an input schema. Raises ValueError for annotations that break the rules (MCP-154): a client
-    would refuse the tool."""
-    found: list[Mirrored] = []
+def find_mirrored(schema: Any) -> tuple[MirroredParameter, ...]:
+    """Returns the annotated parameters of an input schema. Raises ValueError for annotations that break the rules
+    (MCP-154): a client would reject the tool."""
+    found: list[MirroredParameter] = []
     _walk(schema, (), found)
     headers = [each.header for each in found]
     for header in headers:
@@ -39,7 +42,7 @@ def mirrored(schema: Any) -> tuple[Mirrored, ...]:
     return tuple(found)
 
 
-def _walk(schema: Any, path: tuple[str, ...], found: list[Mirrored]) -> None:
+def _walk(schema: Any, path: tuple[str, ...], found: list[MirroredParameter]) -> None:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return
@@ -55,12 +58,12 @@ def _walk(schema: Any, path: tuple[str, ...], found: list[Mirrored]) -> None:
                 raise ValueError(f"{ANNOTATION} of {where!r}: only a string, an integer or a boolean can be a header")
             if is_secret_name(name) or below.get("sensitive") is True or below.get("format") == "password":
                 raise ValueError(f"{ANNOTATION} of {where!r}: headers end up in logs, so no secret is one")
-            found.append(Mirrored((*path, name), PREFIX.encode() + token.lower().encode(), below["type"]))
+            found.append(MirroredParameter((*path, name), PREFIX.encode() + token.lower().encode(), below["type"]))
         _walk(below, (*path, name), found)
 
 
 def _count(value: Any, *, is_map: bool = False) -> int:
-    """Annotations anywhere in a schema. `is_map`: names of members are no keywords."""
+    """Counts annotations anywhere in a schema. `is_map`: names of members are no keywords."""
     if isinstance(value, dict):
         own = int(ANNOTATION in value and not is_map)
         return own + sum(_count(below, is_map=name == "properties" and not is_map) for name, below in value.items()

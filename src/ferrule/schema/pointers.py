@@ -1,7 +1,7 @@
 """JSON Pointers (RFC 6901): reads them, writes them, and follows them into a value.
 
-Everything that takes or gives a pointer asks here: references, complaints about arguments, mappings of bodies, rules of
-redaction. Nothing here knows what stands where a pointer leads.
+References, errors about arguments, mappings of bodies and rules of redaction use it. It does not know what a pointer
+leads to.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ferrule.model.value import Path
 _POSITION = re.compile("0|[1-9][0-9]{0,17}")
 """How a list position is written: `007` is a name. No list has more members than eighteen digits can count."""
 _PLAIN = "!$&'()*+,;=:@~"
-"""What needs no escape in a reference, besides letters and digits."""
+"""Characters that need no escape in a reference, besides letters and digits."""
 
 
 def escape_step(step: str | int) -> str:
@@ -61,7 +61,7 @@ def list_position(step: str) -> int | None:
 
 
 def follow_steps(value: Any, steps: Iterable[str]) -> tuple[Any, Path]:
-    """Returns what stands where the steps lead no further, and the path to it, with list positions as numbers."""
+    """Returns the value where the steps lead no further, and the path to it, with list positions as numbers."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(value, dict) and step in value:
@@ -76,6 +76,6 @@ def follow_steps(value: Any, steps: Iterable[str]) -> tuple[Any, Path]:
 
 
 def find_at(value: Any, steps: tuple[str, ...]) -> tuple[Any, Path] | None:
-    """Returns what stands at the end of the steps, with its path, or None when they lead nowhere."""
+    """Returns the value at the end of the steps, with its path, or None when it does not exist."""
     found = follow_steps(value, steps)
     return found if len(found[1]) == len(steps) else None

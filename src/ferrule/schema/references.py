@@ -1,7 +1,7 @@
-"""Where the references of a schema lead: by pointer, by anchor, and by the addresses (`$id`) of the schema and its parts.
+"""Resolves the references of a schema: by pointer, by anchor, and by the addresses (`$id`) of the schema and its parts.
 
-The one place that follows a `$ref`. Whoever inlines, fits, masks, shows or translates a schema asks here; the OpenAPI reader
-adds files and chains of references above it. Nothing is fetched, and nothing here judges a schema.
+The one place that follows a `$ref`: code that inlines, fits, masks, shows or translates a schema uses it; the OpenAPI
+reader adds files and chains of references above it. Fetches nothing and judges no schema.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ _ANCHORS = (("$anchor", 2019), ("$dynamicAnchor", 2020))
 """Keywords that name a place, and the draft that brought them."""
 
 
-class Resource(NamedTuple):
-    """How the references of a schema are read."""
+class SchemaResource(NamedTuple):
+    """The base that a schema's references are read from."""
 
     draft: int
     """4, 6, 7, 2019 or 2020."""
     base: str = ""
     """The address that references are relative to."""
     home: Path = ()
-    """Where the schema with that address stands."""
+    """The path of the schema with that address."""
 
 
-_LATEST = Resource(2020)
+_LATEST = SchemaResource(2020)
 
 
-class Target(NamedTuple):
-    """What a reference leads to."""
+class ReferenceTarget(NamedTuple):
+    """The target of a reference."""
 
     value: Any
     path: Path
-    """Where it stands, from the root."""
+    """Its path from the root."""
 
 
 def draft_by_name(schema: Any) -> int:
@@ -47,14 +47,14 @@ def draft_by_name(schema: Any) -> int:
 
 
 def join_address(base: str, address: str) -> str:
-    """Returns an address as it is meant below a base."""
+    """Resolves an address against a base."""
     try:
         return urljoin(base, address) if base else address
     except ValueError:
         return address
 
 
-class Addresses:
+class SchemaAddresses:
     """The addresses and anchors that the schemas of one document have, entered one by one."""
 
     def __init__(self, root: Any) -> None:
@@ -62,14 +62,14 @@ class Addresses:
         self.resources: dict[str, Path] = {"": ()}
         self.anchors: dict[str, Path] = {}
 
-    def enter(self, schema: dict[str, Any], path: Path, around: Resource) -> Resource:
-        """Notes how a schema can be referred to; returns how its own references are read."""
+    def enter(self, schema: dict[str, Any], path: Path, around: SchemaResource) -> SchemaResource:
+        """Records how a schema can be referred to; returns how its own references are read."""
         place = around
         own = schema.get("id" if place.draft == 4 else "$id")
         if isinstance(own, str):
             address, _, anchor = own.partition("#")
             if address and not ("$ref" in schema and place.draft <= 7):
-                place = Resource(place.draft, join_address(place.base, address), path)
+                place = SchemaResource(place.draft, join_address(place.base, address), path)
                 self.resources.setdefault(place.base, path)
             if anchor:
                 self.anchors.setdefault(f"{place.base}#{anchor}", path)
@@ -78,51 +78,51 @@ class Addresses:
                 self.anchors.setdefault(f"{place.base}#{name}", path)
         return place
 
-    def find(self, reference: str, place: Resource) -> Target | None:
-        """Returns what a reference leads to; None when that is nowhere in this document."""
+    def find(self, reference: str, place: SchemaResource) -> ReferenceTarget | None:
+        """Returns the target of a reference; None when it is not in this document."""
         address, _, fragment = reference.partition("#")
         base = join_address(place.base, address) if address else place.base
         home = self.resources.get(base) if address else place.home
         if fragment and not fragment.startswith("/"):
             path = self.anchors.get(f"{base}#{unquote(fragment)}")
-            return None if path is None else Target(dig(self._root, path), path)
+            return None if path is None else ReferenceTarget(dig(self._root, path), path)
         if home is None:
             return None
         found = find_at(dig(self._root, home), read_fragment(fragment))
-        return None if found is None else Target(found[0], home + found[1])
+        return None if found is None else ReferenceTarget(found[0], home + found[1])
 
 
-class References:
-    """The references of one schema, read from its root. `rooted` makes schemas whose parts have addresses readable so."""
+class SchemaReferences:
+    """The references of one schema, read from its root. `root_references` prepares schemas whose parts have addresses."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self._addresses: Addresses | None = None
+        self._addresses: SchemaAddresses | None = None
         self._place = _LATEST
 
-    def find(self, reference: object) -> Target | None:
-        """Returns what a reference leads to; None when that is nowhere in this schema."""
+    def find(self, reference: object) -> ReferenceTarget | None:
+        """Returns the target of a reference; None when it is not in this schema."""
         if not isinstance(reference, str):
             return None
         if reference.startswith("#/"):
             found = find_at(self.root, read_fragment(reference[1:]))
-            return None if found is None else Target(*found)
+            return None if found is None else ReferenceTarget(*found)
         if self._addresses is None:
             self._addresses, places = survey(self.root)
             self._place = places.get((), self._place)
         return self._addresses.find(reference, self._place)
 
     def schema(self, reference: object) -> dict[str, Any] | None:
-        """Returns the schema that a reference leads to; None for `true` and `false`, and where nothing stands."""
+        """Returns the schema that a reference leads to; None for `true` and `false`, and for a missing target."""
         target = self.find(reference)
         return target.value if target is not None and isinstance(target.value, dict) else None
 
 
-def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
+def survey(root: Any) -> tuple[SchemaAddresses, dict[Path, SchemaResource]]:
     """Enters every schema of a document; also returns how the references of each are read."""
-    addresses = Addresses(root)
-    places: dict[Path, Resource] = {}
-    stack: list[tuple[Path, Any, Resource]] = [((), root, Resource(draft_by_name(root)))]
+    addresses = SchemaAddresses(root)
+    places: dict[Path, SchemaResource] = {}
+    stack: list[tuple[Path, Any, SchemaResource]] = [((), root, SchemaResource(draft_by_name(root)))]
     while stack:
         path, schema, around = stack.pop()
         if isinstance(schema, dict):
@@ -132,7 +132,7 @@ def survey(root: Any) -> tuple[Addresses, dict[Path, Resource]]:
 
 
 def _may_have_parts(schema: dict[str, Any]) -> bool:
-    """Whether something below the root may have an address of its own: soon told, since hardly anything has."""
+    """Returns True when a part below the root may have an address of its own. Quick, since hardly any schema has."""
     word = "id" if draft_by_name(schema) == 4 else "$id"
     stack = list(schema.values())
     while stack:
@@ -146,12 +146,12 @@ def _may_have_parts(schema: dict[str, Any]) -> bool:
     return False
 
 
-def rooted(schema: Any, at: Path = ()) -> Any:
+def root_references(schema: Any, at: Path = ()) -> Any:
     """Returns the schema with every reference written from its root; itself when only its root has an address.
 
-    A part with an address of its own (`$id`) reads `#/…` from itself. Once that is settled here, nobody else has to know where a
-    reference was written. `at`: where the schema stands in a document of another kind; references are written from its root then,
-    and those that lead out of the schema stay.
+    A part with an address of its own (`$id`) reads `#/…` from itself. Once that is settled here, no other code has to
+    know where a reference was written. `at`: the path of the schema in a document of another kind; references are
+    written from its root then, and those that lead out of the schema stay.
     """
     if not isinstance(schema, dict) or not (at or _may_have_parts(schema)):
         return schema
@@ -172,10 +172,10 @@ def rooted(schema: Any, at: Path = ()) -> Any:
     return copy_schema(schema, move)
 
 
-def relocated(schema: Any, old: Path, new: Path) -> Any:
-    """Returns a schema that moved within a document: its references to places below `old` are to those below `new` now.
+def relocate(schema: Any, old: Path, new: Path) -> Any:
+    """Returns a schema that moved within a document, its references to places below `old` changed to those below `new`.
 
-    One with an address of its own reads its references from there, wherever it stands, and stays as it is.
+    One with an address of its own reads its references from there, at any place, and stays as it is.
     """
     if isinstance(schema, dict) and "$id" in schema:
         return schema
@@ -188,4 +188,4 @@ def relocated(schema: Any, old: Path, new: Path) -> Any:
             if steps[: len(before)] == before:
                 part["$ref"] = write_fragment((*new, *steps[len(before) :]))
 
-    return copy_schema(rooted(schema), move)
+    return copy_schema(root_references(schema), move)

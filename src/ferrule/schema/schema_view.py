@@ -1,6 +1,6 @@
-"""A tool's schema as something to walk beside a value: which schemas speak about a value, and about its members.
+"""Walks a tool's schema beside a value: which schemas describe the value, and its members.
 
-Used where a validator's yes or no is not enough: for masking, mending and explaining. Nothing here judges a value.
+Used where a validator's yes or no is not enough: for masking, fixing and explaining. Judges no value.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ferrule.schema.references import References, rooted
+from ferrule.schema.references import SchemaReferences, root_references
 
 Schemas = tuple[dict[str, Any], ...]
 """Schemas that describe one value together."""
@@ -18,24 +18,24 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("if", "then", "else", "not")
 _MAPS = ("dependentSchemas", "dependencies")
 CLOSURE_LIMIT = 2000
-"""More schemas than this about one value are not looked at: no definition needs them."""
+"""More schemas than this about one value are ignored: no definition needs them."""
 
 
 class SchemaView:
-    """One schema document and what its references lead to."""
+    """One schema document and the targets of its references."""
 
     __slots__ = ("_references", "root", "unresolved")
 
     def __init__(self, root: Any) -> None:
-        self.root: dict[str, Any] = rooted(root) if isinstance(root, dict) else {}
+        self.root: dict[str, Any] = root_references(root) if isinstance(root, dict) else {}
         self.unresolved = False
         """True once a reference led nowhere."""
-        self._references = References(self.root)
+        self._references = SchemaReferences(self.root)
 
     def about(self, schemas: Iterable[Any], *, negated: bool = True) -> Schemas:
-        """These schemas and every one they combine with in place: `$ref`, `allOf`, `anyOf`, `then`, …
+        """Returns these schemas and every one they combine with in place: `$ref`, `allOf`, `anyOf`, `then`, …
 
-        Without `negated`, what stands under `not` and `if` is left out: it does not say what the value should be.
+        Without `negated`, schemas under `not` and `if` are left out: they do not say what the value should be.
         """
         found: dict[int, dict[str, Any]] = {}
         stack = [schema for schema in schemas if isinstance(schema, dict)]
@@ -47,7 +47,7 @@ class SchemaView:
         return tuple(found.values())
 
     def member(self, schemas: Schemas, name: str) -> list[Any]:
-        """The schemas of a property. One under `patternProperties` counts whatever its pattern says."""
+        """Returns the schemas of a property. One under `patternProperties` counts whatever its pattern says."""
         found: list[Any] = []
         for schema in schemas:
             properties = _mapping(schema, "properties")
@@ -59,7 +59,7 @@ class SchemaView:
         return found
 
     def items(self, schemas: Schemas) -> list[Any]:
-        """The schemas of a list's members, whatever their position."""
+        """Returns the schemas of a list's members, whatever their position."""
         found: list[Any] = []
         for schema in schemas:
             for key in ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"):
@@ -68,7 +68,7 @@ class SchemaView:
         return found
 
     def neighbours(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
-        """The schemas one step away: about the same value, about its members, about its names."""
+        """Returns the schemas one step away: about the same value, about its members, about its names."""
         found = [*self._in_place(schema, True), *self.items((schema,)), schema.get("propertyNames")]
         for key in ("properties", "patternProperties"):
             found += _mapping(schema, key).values()
@@ -76,7 +76,7 @@ class SchemaView:
         return [member for member in found if isinstance(member, dict)]
 
     def target(self, reference: object) -> dict[str, Any] | None:
-        """The schema a `$ref` leads to, within this document."""
+        """Returns the schema a `$ref` leads to, within this document."""
         return self._references.schema(reference)
 
     def _in_place(self, schema: dict[str, Any], negated: bool) -> list[Any]:
@@ -96,7 +96,8 @@ class SchemaView:
 
 
 def types_of(schemas: Schemas) -> frozenset[str]:
-    """The JSON types these schemas speak of; empty when they name none. A value may still have to fit only some of them."""
+    """Returns the JSON types these schemas name; empty when they name none. A value may still have to fit only some of
+    them."""
     found: set[str] = set()
     for schema in schemas:
         stated = schema.get("type")
@@ -110,7 +111,7 @@ def types_of(schemas: Schemas) -> frozenset[str]:
 
 
 def _choices(schema: dict[str, Any]) -> list[Any]:
-    """The values an `enum` or `const` without a `type` allows."""
+    """Returns the values an `enum` or `const` without a `type` allows."""
     if "type" in schema:
         return []
     if "const" in schema:
@@ -120,7 +121,7 @@ def _choices(schema: dict[str, Any]) -> list[Any]:
 
 
 def json_type(value: object) -> str:
-    """The JSON Schema word for a value's type."""
+    """Returns the JSON Schema word for a value's type."""
     match value:
         case None:
             return "null"

@@ -1,6 +1,7 @@
-"""A JSON Schema as a tree that people read: each field with its type in a few words, whether it is required, and what it means.
+"""A JSON Schema as a tree for people: each field with its type in a few words, whether it is required, and its
+description.
 
-Schemas come from anybody: references may go in circles, and nesting and number of fields are bounded. The console and
+Schemas come from anybody: references may be circular, so nesting and number of fields are bounded. The console and
 `ferrule show` print it.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.references import References, rooted
+from ferrule.schema.references import SchemaReferences, root_references
 
 _DEEPEST = 8
 _MOST = 400
@@ -41,7 +42,7 @@ class SchemaField(msgspec.Struct, frozen=True):
 
 
 def schema_tree(schema: Any) -> list[SchemaField]:
-    """The fields of a schema; one nameless field for one that describes no object. Empty for no schema."""
+    """Returns the fields of a schema; one nameless field for one that describes no object. Empty for no schema."""
     if schema is None:
         return []
     return _Tree(schema).fields()
@@ -51,13 +52,13 @@ class _Tree:
     """Walks one schema."""
 
     def __init__(self, root: Any) -> None:
-        self._root = rooted(root)
-        self._references = References(self._root)
+        self._root = root_references(root)
+        self._references = SchemaReferences(self._root)
         self._left = _MOST
         self._work = _MOST_WORK
 
     def fields(self) -> list[SchemaField]:
-        schema, seen = self._resolved(self._root, ())
+        schema, seen = self._resolve(self._root, ())
         children = self._children(schema, seen, 0)
         is_plain = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
         if is_plain:
@@ -66,7 +67,7 @@ class _Tree:
 
     def _node(self, name: str, schema: Any, seen: tuple[str, ...], depth: int, *, is_required: bool) -> SchemaField:
         self._left -= 1
-        found, now_seen = self._resolved(schema, seen)
+        found, now_seen = self._resolve(schema, seen)
         description = _text(schema, "description") or _text(found, "description") or _text(found, "title")
         values = found.get("enum") if isinstance(found, dict) else None
         return SchemaField(
@@ -74,7 +75,7 @@ class _Tree:
             is_required,
             self._type(schema, seen),
             description[:_LONGEST],
-            tuple(_written(value) for value in values[:_MOST_VALUES]) if isinstance(values, list) else (),
+            tuple(_format_json(value) for value in values[:_MOST_VALUES]) if isinstance(values, list) else (),
             tuple(self._children(found, now_seen, depth + 1)),
         )
 
@@ -95,7 +96,7 @@ class _Tree:
         return found
 
     def _of_items(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> list[SchemaField]:
-        items, inner_seen = self._resolved(schema.get("items"), seen)
+        items, inner_seen = self._resolve(schema.get("items"), seen)
         return self._children(items, inner_seen, depth) if isinstance(items, dict) else []
 
     def _of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> Iterator[SchemaField]:
@@ -104,12 +105,12 @@ class _Tree:
             branches = branches if isinstance(branches, list) else []
             telling = [one for one in branches if _is_telling(one)]
             if keyword != "allOf" and len(telling) == 1 and len(branches) <= 2:  # something, or null
-                yield from self._children(*self._resolved(telling[0], seen), depth)
+                yield from self._children(*self._resolve(telling[0], seen), depth)
                 continue
             for number, branch in enumerate(telling, start=1):
                 if self._left <= 0:
                     return
-                found, now_seen = self._resolved(branch, seen)
+                found, now_seen = self._resolve(branch, seen)
                 if not _has_children(found):
                     continue
                 self._left -= 1
@@ -120,8 +121,8 @@ class _Tree:
                     children=tuple(self._children(found, now_seen, depth + 1)),
                 )
 
-    def _resolved(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
-        """What a reference leads to; nothing for one that leads around in a circle, too far, or elsewhere."""
+    def _resolve(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+        """Follows references; returns an empty schema for one that is circular, too long a chain, or unresolved."""
         while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
             reference = schema["$ref"]
             if reference in seen or len(seen) >= _MOST_REFERENCES:
@@ -132,7 +133,7 @@ class _Tree:
         return schema, seen
 
     def _type(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> str:
-        """A type in a few words."""
+        """Describes a type in a few words."""
         self._work -= 1
         if self._work < 0:
             return "…"
@@ -143,10 +144,10 @@ class _Tree:
         if isinstance(schema.get("$ref"), str):
             return self._type_of_reference(schema["$ref"], seen, depth)
         if "const" in schema:
-            return f"always {_written(schema['const'])}"
+            return f"always {_format_json(schema['const'])}"
         values = schema.get("enum")
         if isinstance(values, list):
-            return " | ".join(map(_written, values)) if _is_short(values) else f"one of {len(values)}"
+            return " | ".join(map(_format_json, values)) if _is_short(values) else f"one of {len(values)}"
         return self._plain_type(schema, seen, depth)
 
     def _type_of_reference(self, reference: str, seen: tuple[str, ...], depth: int) -> str:
@@ -206,11 +207,11 @@ def _is_telling(branch: Any) -> bool:
 
 
 def _is_short(values: list[Any]) -> bool:
-    return len(values) <= 4 and len("".join(map(_written, values))) <= 60
+    return len(values) <= 4 and len("".join(map(_format_json, values))) <= 60
 
 
 def _limits(schema: dict[str, Any]) -> Iterator[str]:
-    """Bounds as people write them: ` > 0`, ` 1 to 99`, `, 1 to 50 items`, ` = true`."""
+    """Yields bounds as people write them: ` > 0`, ` 1 to 99`, `, 1 to 50 items`, ` = true`."""
     if "minimum" in schema and "maximum" in schema:
         yield f" {_short(schema['minimum'])} to {_short(schema['maximum'])}"
     else:
@@ -236,10 +237,10 @@ def _range(low: Any, high: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    return _written(value)[:60]
+    return _format_json(value)[:60]
 
 
-def _written(value: Any) -> str:
+def _format_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:79]}…"
 

@@ -1,7 +1,7 @@
 """Walks JSON Schemas by position, for the rules of every dialect that embeds them.
 
-A word is a keyword only where a schema stands: names under `properties` are names, and what is inside `enum`, `const`,
-`default` and `examples` is data. Nothing here judges a schema; malformed operands are simply not descended into.
+A word is a keyword only in a schema: names under `properties` are names, and the contents of `enum`, `const`, `default`
+and `examples` are data. Judges no schema; malformed operands are simply not descended into.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
 """Keywords with schemas inside."""
 
 
-class Position(NamedTuple):
-    """A mapping that stands where a schema is expected."""
+class SchemaPosition(NamedTuple):
+    """A mapping where a schema is expected."""
 
     path: Path
     schema: dict[str, Any]
-    around: Position | None
+    around: SchemaPosition | None
     """The schema this one is a branch of (`anyOf`, `then`, …), so that both describe the same value; None otherwise."""
 
     def declares(self, name: str) -> bool:
-        """True when the schema, or one it is a branch of, lists the property."""
-        position: Position | None = self
+        """Returns True when the schema, or one it is a branch of, lists the property."""
+        position: SchemaPosition | None = self
         while position is not None:
             properties = position.schema.get("properties")
             if isinstance(properties, dict) and name in properties:
@@ -64,14 +64,15 @@ class Position(NamedTuple):
         return False
 
 
-def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozenset()) -> Iterator[Position]:
-    """Every mapping in a schema position, from the root inwards; `true`, `false` and malformed ones are left out.
+def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozenset()) -> Iterator[SchemaPosition]:
+    """Yields every mapping in a schema position, from the root inwards; `true`, `false` and malformed ones are left
+    out.
 
-    What is inside the `skip` keywords is left out too.
+    The contents of the `skip` keywords are left out too.
     """
     if not isinstance(schema, dict):
         return
-    stack = [Position(path, schema, None)]
+    stack = [SchemaPosition(path, schema, None)]
     while stack:
         position = stack.pop()
         yield position
@@ -83,7 +84,7 @@ def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozens
 
 
 def members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Returns the schemas right below one, `true` and `false` too, by the steps that lead to them."""
+    """Yields the schemas right below one, `true` and `false` too, by the steps that lead to them."""
     for keyword, operand in schema.items():
         if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
             yield from (((keyword, at), member) for at, member in enumerate(operand))
@@ -111,14 +112,14 @@ def map_members(keyword: str, operand: Any, change: Callable[[Any, Path], Any]) 
 def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> Any:
     """Returns a copy in which `change` has seen each schema with its path, from the root inwards.
 
-    It may change the schema it is given: that one is nobody else's. What is no schema inside it is shared with the original.
+    It may change the schema it is given, which is not shared. Parts that are no schemas are shared with the original.
     """
     if not isinstance(schema, dict):
         return schema
     whole = dict(schema)
     waiting: list[tuple[dict[str, Any], Path]] = [(whole, ())]
 
-    def copied(around: Path, part: Any, steps: Path) -> Any:
+    def copy_part(around: Path, part: Any, steps: Path) -> Any:
         if not isinstance(part, dict):
             return part
         waiting.append((made := dict(part), around + steps))
@@ -128,13 +129,13 @@ def copy_schema(schema: Any, change: Callable[[dict[str, Any], Path], None]) -> 
         made, path = waiting.pop()
         for keyword, operand in made.items():
             if keyword in DESCENT:
-                made[keyword] = map_members(keyword, operand, partial(copied, path))
+                made[keyword] = map_members(keyword, operand, partial(copy_part, path))
         change(made, path)
     return whole
 
 
-def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> list[Position]:
-    found: list[Position] = []
+def _below(position: SchemaPosition, schema: dict[str, Any], skip: frozenset[str]) -> list[SchemaPosition]:
+    found: list[SchemaPosition] = []
     for keyword, operand in schema.items():
         if keyword not in DESCENT or keyword in skip:
             continue
@@ -144,11 +145,11 @@ def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> 
             if keyword in MAP_KEYWORDS:
                 for name, member in operand.items():
                     if isinstance(member, dict):
-                        found.append(Position((*path, name), member, around))
+                        found.append(SchemaPosition((*path, name), member, around))
             elif keyword in SCHEMA_KEYWORDS:
-                found.append(Position(path, operand, around))
+                found.append(SchemaPosition(path, operand, around))
         elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
             for index, member in enumerate(operand):
                 if isinstance(member, dict):
-                    found.append(Position((*path, index), member, around))
+                    found.append(SchemaPosition((*path, index), member, around))
     return found

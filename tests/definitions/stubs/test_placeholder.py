@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.placeholder import placeholder_of
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 from tests.schema.fitting.hostile import HOSTILE
 from tests.schema.fitting.schemas import schema_of
 
@@ -48,7 +48,7 @@ def test_smallest_values(schema: Any, expected: Any) -> None:
 def test_what_is_given_is_accepted(seed: int) -> None:
     schema = schema_of(Random(seed))
     found = placeholder_of(msgspec.json.encode(schema))
-    assert found is None or compiled_schema(msgspec.json.encode(schema)).is_valid(msgspec.json.decode(found))
+    assert found is None or compile_schema(msgspec.json.encode(schema)).is_valid(msgspec.json.decode(found))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 NAMES = ("a", "b", "key", "value", "arguments", "other_members", "a b", "a_b", "$x", "été", "x-y", "1st", "")
 DEFS = ("One", "Two", "odd name")
@@ -314,7 +314,7 @@ def _fits(schema: Any, root: dict[str, Any], value: Any) -> bool:
         return bool(schema)
     alone = msgspec.json.encode({"$defs": root.get("$defs", {}) | {"root itself": root}, "allOf": [schema]})
     alone = alone.replace(b'"$ref":"#"', b'"$ref":"#/$defs/root%20itself"')
-    return compiled_schema(alone).is_valid(value)
+    return compile_schema(alone).is_valid(value)
 
 
 _FAMILY = (

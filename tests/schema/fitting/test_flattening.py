@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.schema.fitting.flattening import Flat, merged
-from ferrule.schema.validation.containment import Answer, contains
+from ferrule.schema.fitting.flattening import Flat, flatten
+from ferrule.schema.validation.containment import Containment, contains
 from tests.schema.fitting.schemas import part_of
 
 
@@ -27,29 +27,29 @@ def test_a_merged_schema_refuses_nothing_that_its_parts_accept(seed: int) -> Non
     chance = Random(seed)
     for _ in range(5):
         parts = [part_of(chance) for _ in range(chance.randint(2, 3))]
-        verdict = contains({"allOf": parts}, whole(merged(parts)), draft=20)
-        assert verdict.answer is not Answer.REFUSES_SOME, (parts, merged(parts), verdict.example)
+        verdict = contains({"allOf": parts}, whole(flatten(parts)), draft=20)
+        assert verdict.answer is not Containment.REFUSES_SOME, (parts, flatten(parts), verdict.example)
 
 
 def test_parts_that_exclude_one_another_accept_nothing() -> None:
-    assert merged([{"type": "string"}, {"type": "integer"}]) is None
-    assert merged([{"enum": ["a"]}, {"enum": ["b"]}]) is None
-    assert merged([{"const": 1}, {"const": True}]) is None
-    assert merged([{"enum": [[1]]}, {"enum": [[True]]}]) is None
-    assert merged([{"type": "string"}, {"type": "integer"}, {"type": "string"}]) is None
+    assert flatten([{"type": "string"}, {"type": "integer"}]) is None
+    assert flatten([{"enum": ["a"]}, {"enum": ["b"]}]) is None
+    assert flatten([{"const": 1}, {"const": True}]) is None
+    assert flatten([{"enum": [[1]]}, {"enum": [[True]]}]) is None
+    assert flatten([{"type": "string"}, {"type": "integer"}, {"type": "string"}]) is None
 
 
 def test_integers_are_numbers() -> None:
-    flat = merged([{"type": "number", "minimum": 1}, {"type": "integer", "minimum": 3}])
+    flat = flatten([{"type": "number", "minimum": 1}, {"type": "integer", "minimum": 3}])
     assert flat is not None and flat.keywords == {"type": ["integer"], "minimum": 3}
 
 
 def test_what_cannot_be_put_into_one_is_told() -> None:
-    flat = merged([{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}])
+    flat = flatten([{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}])
     assert flat is not None and flat.left_out == [("pattern", "b$")]
-    flat = merged([{"minimum": "odd"}, {"minimum": "odd"}, {"minimum": 1}])
+    flat = flatten([{"minimum": "odd"}, {"minimum": "odd"}, {"minimum": 1}])
     assert flat is not None and flat.left_out == [("minimum", 1)], (
         "what is written wrong twice alike is no contradiction"
     )
-    flat = merged([{"not": {"const": 1}}, {"not": {"const": True}}])
+    flat = flatten([{"not": {"const": 1}}, {"not": {"const": True}}])
     assert flat is not None and flat.left_out == [("not", {"const": True})]

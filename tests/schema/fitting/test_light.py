@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.schema.fitting.light import Light
-from ferrule.schema.fitting.steps import Unfit
+from ferrule.schema.fitting.steps import CannotFit
 from tests.schema.fitting.providers import provider
 
 TEXT = {"type": "string"}
@@ -20,7 +20,7 @@ def light(root: Any = None, written_for: int = 2020, **rules: Any) -> Light:
 
 def walked(schema: Any, written_for: int = 2020, **rules: Any) -> dict[str, Any]:
     """A schema below the root, as it can be sent."""
-    return light(schema, written_for, **rules).walked(schema, "properties/a", 2)
+    return light(schema, written_for, **rules).adapt(schema, "properties/a", 2)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def walked(schema: Any, written_for: int = 2020, **rules: Any) -> dict[str, Any]
 )
 def test_what_is_taken_stays_as_it_is(schema: dict[str, Any]) -> None:
     state = light(schema)
-    assert state.walked(schema, "properties/a", 2) == schema
+    assert state.adapt(schema, "properties/a", 2) == schema
     assert state.changes == []
 
 
@@ -45,7 +45,7 @@ def test_a_schema_without_anything_to_look_at_is_handed_on_itself() -> None:
 
 def test_truth_values_become_schemas() -> None:
     assert (walked(True), walked(False)) == ({}, {"not": {}})
-    with pytest.raises(Unfit, match="properties/a: it is no schema"):
+    with pytest.raises(CannotFit, match="properties/a: it is no schema"):
         walked("string")
 
 
@@ -72,7 +72,7 @@ def test_bounds_of_draft_4_become_numbers() -> None:
 
 def test_keywords_that_came_later_say_nothing_in_an_older_schema() -> None:
     state = light({}, 7)
-    assert state.walked({"type": "array", "prefixItems": [TEXT], "items": TEXT}, "a", 2) == {
+    assert state.adapt({"type": "array", "prefixItems": [TEXT], "items": TEXT}, "a", 2) == {
         "type": "array",
         "items": TEXT,
     }
@@ -101,8 +101,8 @@ def test_what_is_referred_to_stands_under_definitions() -> None:
     }
     state = light(root, needs_items=True)
     schema = {"anyOf": [{"$ref": "#/properties/a"}, {"$ref": "#/definitions/Old"}]}
-    assert state.walked(schema, "properties/c", 2) == {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/definitions/Old"}]}
-    assert state.homed() == {
+    assert state.adapt(schema, "properties/c", 2) == {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/definitions/Old"}]}
+    assert state.collect_definitions() == {
         "$defs": {"a": root["properties"]["a"]},
         "definitions": {"Old": {"type": "array", "items": {}}},
     }
@@ -111,13 +111,13 @@ def test_what_is_referred_to_stands_under_definitions() -> None:
 def test_a_schema_that_refers_to_itself_ends() -> None:
     root = {"$defs": {"Tree": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
     state = light(root)
-    assert state.walked({"$ref": "#/$defs/Tree"}, "properties/a", 2) == {"$ref": "#/$defs/Tree"}
-    assert state.homed() == root
+    assert state.adapt({"$ref": "#/$defs/Tree"}, "properties/a", 2) == {"$ref": "#/$defs/Tree"}
+    assert state.collect_definitions() == root
 
 
 def test_a_schema_nested_too_deep_is_unfit() -> None:
     deep: dict[str, Any] = dict(TEXT)
     for _ in range(70):
         deep = {"type": "array", "items": deep}
-    with pytest.raises(Unfit, match="nested more than 60 levels deep"):
+    with pytest.raises(CannotFit, match="nested more than 60 levels deep"):
         walked(deep)

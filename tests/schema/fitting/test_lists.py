@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.schema.fitting.lists import rewritten_list
-from ferrule.schema.fitting.steps import KEEP, Items, Text
+from ferrule.schema.fitting.lists import rewrite_list
+from ferrule.schema.fitting.steps import KEEP, Items, JsonText
 from tests.schema.fitting.providers import PLAIN, rewriting
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
@@ -14,7 +14,7 @@ SIZES = PLAIN | {"minItems", "maxItems", "prefixItems"}
 
 def fitted(keywords: dict[str, Any], **rules: Any) -> dict[str, Any]:
     """A list whose items need not be turned back."""
-    schema, step = rewritten_list(rewriting(**rules), keywords, "", 1, [])
+    schema, step = rewrite_list(rewriting(**rules), keywords, "", 1, [])
     assert step == KEEP
     return schema
 
@@ -61,21 +61,21 @@ def test_a_position_that_fits_nothing_ends_the_list() -> None:
 
 def test_very_many_positions_are_not_told_apart() -> None:
     state = rewriting(accepted=SIZES)
-    schema, _ = rewritten_list(state, {"prefixItems": [{"const": at} for at in range(201)]}, "properties/a", 2, [])
+    schema, _ = rewrite_list(state, {"prefixItems": [{"const": at} for at in range(201)]}, "properties/a", 2, [])
     assert "prefixItems" not in schema
     assert [(change.path, change.instead) for change in state.changes] == [("properties/a/prefixItems", "dropped")]
 
 
 def test_items_that_are_sent_as_text_are_turned_back() -> None:
     state = rewriting(allows_anything=False)
-    schema, step = rewritten_list(state, {"prefixItems": [TEXT, True], "items": False}, "", 1, [])
+    schema, step = rewrite_list(state, {"prefixItems": [TEXT, True], "items": False}, "", 1, [])
     assert schema["prefixItems"][1]["type"] == "string"
     found = state.steps[step]
     assert isinstance(found, Items) and found.first[0] == KEEP
-    assert isinstance(state.steps[found.first[1]], Text)
+    assert isinstance(state.steps[found.first[1]], JsonText)
 
 
 def test_a_list_deeper_than_a_provider_goes_is_cut() -> None:
     state = rewriting(deepest=3)
-    assert rewritten_list(state, {"items": TEXT}, "a", 4, []) == ({}, KEEP)
+    assert rewrite_list(state, {"items": TEXT}, "a", 4, []) == ({}, KEEP)
     assert state.changes[0].why == "Acme takes schemas 3 levels deep"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.objects import OTHERS, legal_names, rewritten_object
-from ferrule.schema.fitting.steps import KEEP, Member, Members, Pairs, Unfit
+from ferrule.schema.fitting.objects import OTHERS, legal_names, rewrite_object
+from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedMember, Members, Pairs
 from tests.schema.fitting.providers import PLAIN, rewriting
 
 TEXT = {"type": "string"}
@@ -17,7 +17,7 @@ PAIR = {"type": "object", "properties": {"key": TEXT, "value": TEXT}, "required"
 
 def fitted(keywords: dict[str, Any], *, is_root: bool = False, **rules: Any) -> dict[str, Any]:
     """An object, rewritten."""
-    node = rewritten_object(rewriting(**rules), keywords, "", 1, [], is_root=is_root)
+    node = rewrite_object(rewriting(**rules), keywords, "", 1, [], is_root=is_root)
     assert node is not None
     return node[0]
 
@@ -33,18 +33,18 @@ def test_what_is_only_known_to_be_required_is_a_property_too() -> None:
 
 def test_where_every_property_is_required_null_leaves_one_out() -> None:
     state = rewriting(is_all_required=True, is_closed=True)
-    node = rewritten_object(state, {"properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}, "", 1, [])
+    node = rewrite_object(state, {"properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}, "", 1, [])
     assert node is not None
     schema, step = node
     assert schema["required"] == ["a", "b"] and schema["additionalProperties"] is False
     assert schema["properties"] == {"a": TEXT, "b": {"type": ["string", "null"]}}
-    assert state.steps[step] == Members((Member("b", is_absent_null=True),))
+    assert state.steps[step] == Members((FittedMember("b", is_absent_null=True),))
 
 
 def test_a_property_that_fits_nothing_is_left_out_or_rules_the_object_out() -> None:
     properties = {"a": TEXT, "b": False}
     assert fitted({"properties": properties})["properties"] == {"a": TEXT}
-    assert rewritten_object(rewriting(), {"properties": properties, "required": ["b"]}, "", 1, []) is None
+    assert rewrite_object(rewriting(), {"properties": properties, "required": ["b"]}, "", 1, []) is None
 
 
 def test_a_map_is_kept_or_told_where_members_may_be_unnamed() -> None:
@@ -55,7 +55,7 @@ def test_a_map_is_kept_or_told_where_members_may_be_unnamed() -> None:
 
 def test_a_map_becomes_a_list_of_pairs_where_every_member_is_named() -> None:
     state = rewriting(allows_maps=False, accepted=PLAIN | {"minItems", "maxItems"})
-    node = rewritten_object(state, {"additionalProperties": TEXT, "minProperties": 1}, "", 2, [])
+    node = rewrite_object(state, {"additionalProperties": TEXT, "minProperties": 1}, "", 2, [])
     assert node is not None
     schema, step = node
     assert (schema["type"], schema["items"], schema["minItems"]) == ("array", PAIR, 1)
@@ -65,11 +65,11 @@ def test_a_map_becomes_a_list_of_pairs_where_every_member_is_named() -> None:
 def test_unnamed_members_beside_named_ones_get_a_property_of_their_own() -> None:
     state = rewriting(allows_maps=False)
     named = {"a": TEXT, OTHERS: TEXT}
-    node = rewritten_object(state, {"properties": named, "additionalProperties": TEXT}, "", 1, [])
+    node = rewrite_object(state, {"properties": named, "additionalProperties": TEXT}, "", 1, [])
     assert node is not None
     schema, step = node
     assert schema["properties"][f"{OTHERS}_"]["items"] == PAIR and schema["required"] == [f"{OTHERS}_"]
-    assert state.steps[step] == Members((Member("a"), Member(OTHERS)), others=f"{OTHERS}_")
+    assert state.steps[step] == Members((FittedMember("a"), FittedMember(OTHERS)), others=f"{OTHERS}_")
 
 
 def test_an_object_of_which_nothing_is_known_is_sent_as_text() -> None:
@@ -79,7 +79,7 @@ def test_an_object_of_which_nothing_is_known_is_sent_as_text() -> None:
 
 
 def test_an_object_deeper_than_a_provider_goes_is_cut() -> None:
-    assert rewritten_object(rewriting(deepest=2), {"properties": {"a": TEXT}}, "a", 3, []) == ({}, KEEP)
+    assert rewrite_object(rewriting(deepest=2), {"properties": {"a": TEXT}}, "a", 3, []) == ({}, KEEP)
 
 
 def test_names_that_a_provider_refuses_are_changed_and_no_two_are_alike() -> None:
@@ -104,5 +104,5 @@ def test_the_arguments_alone_are_renamed_where_the_rule_is_for_them() -> None:
 
 
 def test_an_object_with_too_many_properties_is_unfit() -> None:
-    with pytest.raises(Unfit, match="more than 2,000 properties"):
+    with pytest.raises(CannotFit, match="more than 2,000 properties"):
         fitted({"properties": {str(at): TEXT for at in range(2001)}})

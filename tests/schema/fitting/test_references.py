@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.references import FittedReferences, Homes, alone, legal_definition, refs_in
-from ferrule.schema.fitting.steps import Unfit
+from ferrule.schema.fitting.references import (
+    DefinitionNames,
+    FittedReferences,
+    copy_standalone,
+    legal_definition,
+    refs_in,
+)
+from ferrule.schema.fitting.steps import CannotFit
 
 ROOT: dict[str, Any] = {
     "$id": "https://x.example/tool.json",
@@ -54,7 +60,7 @@ def test_a_reference_leads_to_a_schema(ref: str, found: Any) -> None:
     ],
 )
 def test_a_reference_that_leads_nowhere_is_unfit_at_its_place(ref: Any, reason: str) -> None:
-    with pytest.raises(Unfit, match=reason) as caught:
+    with pytest.raises(CannotFit, match=reason) as caught:
         FittedReferences(ROOT).target(ref, "properties/a")
     assert caught.value.path == "properties/a"
 
@@ -71,7 +77,7 @@ def test_references_among_definitions_are_not_those_of_the_schema() -> None:
 
 
 def test_every_definition_gets_a_name_of_its_own() -> None:
-    homes = Homes()
+    homes = DefinitionNames()
     assert homes.of("#/$defs/Name") == ("$defs", "Name", True)
     assert homes.of("#/$defs/Name") == ("$defs", "Name", False)
     assert homes.of("#/properties/Name") == ("$defs", "Name_2", True)
@@ -88,12 +94,12 @@ def test_names_of_definitions_need_no_escapes(name: str, legal: str) -> None:
 
 
 def test_a_schema_stands_alone_with_what_it_refers_to() -> None:
-    copied = alone({"$anchor": "x", "items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 50)
+    copied = copy_standalone({"$anchor": "x", "items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 50)
     assert copied["items"] == {"$ref": "#/$defs/Man"} and "$anchor" not in copied
     assert set(copied["$defs"]) == {"Man", "Dog", "Name"}
-    assert alone(False, FittedReferences(ROOT), "", 50) == {"not": {}}
+    assert copy_standalone(False, FittedReferences(ROOT), "", 50) == {"not": {}}
 
 
 def test_a_copy_that_would_be_too_large_is_unfit() -> None:
-    with pytest.raises(Unfit, match="too large"):
-        alone({"items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 3)
+    with pytest.raises(CannotFit, match="too large"):
+        copy_standalone({"items": {"$ref": "#/$defs/Man"}}, FittedReferences(ROOT), "", 3)

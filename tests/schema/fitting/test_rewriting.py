@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.steps import KEEP, Items, Members, Unfit
+from ferrule.schema.fitting.steps import KEEP, CannotFit, Items, Members
 from tests.schema.fitting.providers import PLAIN, rewriting
 
 TEXT = {"type": "string"}
@@ -44,7 +44,7 @@ def test_a_schema_is_taken_as_it_is_meant(schema: Any, found: dict[str, Any] | N
 
 
 def test_what_is_no_schema_is_unfit_at_its_place() -> None:
-    with pytest.raises(Unfit, match="properties/a: it is no schema"):
+    with pytest.raises(CannotFit, match="properties/a: it is no schema"):
         fitted("string")
 
 
@@ -86,7 +86,7 @@ def test_two_lists_of_alternatives_are_combined() -> None:
 def test_a_reference_is_kept_with_its_definition() -> None:
     state = rewriting({"$defs": {"a b": {**TEXT, "minLength": 1}}})
     assert state.node({"$ref": "#/$defs/a%20b"}, "", 2) == ({"$ref": "#/$defs/a_b"}, KEEP)
-    assert state.defined() == {"a_b": {"type": "string", "description": "At least 1 characters"}}
+    assert state.collect_definitions() == {"a_b": {"type": "string", "description": "At least 1 characters"}}
 
 
 def test_words_beside_a_reference_stand_around_it() -> None:

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from ferrule.schema.fitting import PROFILES, fit
-from ferrule.schema.fitting.scalars import rewritten_enum, rewritten_scalar
+from ferrule.schema.fitting.scalars import rewrite_enum, rewrite_scalar
 from ferrule.schema.fitting.steps import KEEP
 from tests.schema.fitting.providers import PLAIN, rewriting
 
 
 def scalar(word: str, keywords: dict[str, Any], **rules: Any) -> dict[str, Any]:
     """A schema of one type, rewritten."""
-    return rewritten_scalar(rewriting(**rules), word, keywords, "properties/a", [])
+    return rewrite_scalar(rewriting(**rules), word, keywords, "properties/a", [])
 
 
 def enum(keywords: dict[str, Any], **rules: Any) -> dict[str, Any] | None:
     """A closed list of values, rewritten; no value needs to be turned back."""
-    node = rewritten_enum(rewriting(**rules), keywords, "properties/a", 2, [])
+    node = rewrite_enum(rewriting(**rules), keywords, "properties/a", 2, [])
     assert node is None or node[1] == KEEP
     return None if node is None else node[0]
 
@@ -101,8 +101,8 @@ def test_a_list_that_cannot_be_sent_is_told_and_its_type_is_taken(rules: dict[st
 
 def test_enums_of_one_schema_count_together() -> None:
     state = rewriting(most_enum_values=3)
-    first = rewritten_enum(state, {"enum": ["a", "b"]}, "", 2, [])
-    second = rewritten_enum(state, {"enum": ["c", "d"]}, "", 2, [])
+    first = rewrite_enum(state, {"enum": ["a", "b"]}, "", 2, [])
+    second = rewrite_enum(state, {"enum": ["c", "d"]}, "", 2, [])
     assert first is not None and "enum" in first[0]
     assert second is not None and "enum" not in second[0]
 

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.state import MOST_SCHEMAS, below, is_pattern_taken
-from ferrule.schema.fitting.steps import KEEP, Text, Unfit
+from ferrule.schema.fitting.steps import KEEP, CannotFit, JsonText
 from tests.schema.fitting.providers import PLAIN, rewriting
 
 TEXT = {"type": "string"}
@@ -34,7 +34,7 @@ def test_before_the_latest_drafts_a_reference_stands_alone() -> None:
 def test_references_that_multiply_are_unfit() -> None:
     definitions = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(20)}
     state = rewriting({"$defs": {**definitions, "d20": TEXT}})
-    with pytest.raises(Unfit, match="too many schemas"):
+    with pytest.raises(CannotFit, match="too many schemas"):
         state.flat({"$ref": "#/$defs/d0"}, "a")
 
 
@@ -42,14 +42,14 @@ def test_a_schema_with_too_many_parts_is_unfit() -> None:
     state = rewriting()
     for _ in range(MOST_SCHEMAS):
         state.spend("a")
-    with pytest.raises(Unfit, match="more than 2,000 parts"):
+    with pytest.raises(CannotFit, match="more than 2,000 parts"):
         state.spend("a")
 
 
 def test_a_keyword_that_is_left_out_becomes_words_or_is_dropped() -> None:
     state, words = rewriting(), list[str]()
-    state.untold("properties/a", "minLength", 5, words)
-    state.untold("properties/a", "x-own", 5, words)
+    state.describe_dropped("properties/a", "minLength", 5, words)
+    state.describe_dropped("properties/a", "x-own", 5, words)
     assert words == ["at least 5 characters"]
     assert [(change.path, change.instead) for change in state.changes] == [
         ("properties/a/minLength", "description"),
@@ -67,7 +67,7 @@ def test_branches_that_only_ask_for_other_properties_are_told() -> None:
 
 def test_conditions_are_told_in_words() -> None:
     words: list[str] = []
-    rewriting().loosened(Flat({"not": {"const": 1}, "type": "string"}, [], [("pattern", "b")]), "", words)
+    rewriting().drop_conditions(Flat({"not": {"const": 1}, "type": "string"}, [], [("pattern", "b")]), "", words)
     assert words == ["matches b", 'not allowed: {"const":1}']
 
 
@@ -85,7 +85,7 @@ def test_more_than_a_provider_takes_is_unfit(limit: str, count: str) -> None:
     setattr(state, count, 3)
     state.within_limits()
     setattr(state, count, 4)
-    with pytest.raises(Unfit, match=r"Acme takes at most 3 .* it has 4"):
+    with pytest.raises(CannotFit, match=r"Acme takes at most 3 .* it has 4"):
         state.within_limits()
 
 
@@ -94,13 +94,13 @@ def test_any_value_is_sent_as_it_is_or_as_text_with_one_step_for_all() -> None:
     state = rewriting(allows_anything=False)
     first, second = state.anything({}, "a", []), state.anything({}, "b", [])
     assert first == second == ({"type": "string", "description": "Any JSON value, written as JSON in a text"}, 0)
-    assert state.steps == [Text()]
+    assert state.steps == [JsonText()]
 
 
 def test_annotations_are_sent_where_they_are_taken() -> None:
     keywords = {"title": "T", "default": 5, "minLength": 1, "type": "string"}
     state = rewriting(accepted=PLAIN | {"title"})
-    assert state.finished({"type": "string"}, keywords, "", ["short"]) == {
+    assert state.finish({"type": "string"}, keywords, "", ["short"]) == {
         "type": "string",
         "title": "T",
         "description": "Short; default: 5",

@@ -6,66 +6,80 @@ import msgspec
 
 from ferrule.schema.fitting.steps import (
     KEEP,
-    Choice,
+    CannotFit,
+    FittedMember,
+    FittedShape,
     Items,
-    Member,
+    JsonText,
     Members,
     Option,
     Pairs,
     Same,
-    Shape,
     Step,
     Steps,
-    Text,
-    Unfit,
+    UnionChoice,
     Wrapped,
-    tidied,
+    drop_idle_steps,
 )
 
 
 def test_no_step_is_no_table() -> None:
-    assert tidied([Text()], KEEP) == ()
+    assert drop_idle_steps([JsonText()], KEEP) == ()
 
 
 def test_steps_that_leave_every_value_as_it_is_are_dropped() -> None:
-    assert tidied([Same(), Items((0,), 0), Members((Member("a", step=1),))], 2) == ()
+    assert drop_idle_steps([Same(), Items((0,), 0), Members((FittedMember("a", step=1),))], 2) == ()
 
 
 def test_steps_are_numbered_anew_from_the_first_on() -> None:
-    steps: list[Step] = [Text(), Same(), Items((), 0), Pairs(2), Members((Member("a", step=3), Member("b", step=1)))]
-    assert tidied(steps, 4) == (Members((Member("a", step=1),)), Pairs(2), Items((), 3), Text())
+    steps: list[Step] = [
+        JsonText(),
+        Same(),
+        Items((), 0),
+        Pairs(2),
+        Members((FittedMember("a", step=3), FittedMember("b", step=1))),
+    ]
+    assert drop_idle_steps(steps, 4) == (Members((FittedMember("a", step=1),)), Pairs(2), Items((), 3), JsonText())
 
 
 def test_a_circle_of_steps_is_kept_where_something_in_it_acts() -> None:
-    acting: list[Step] = [Items((), 1), Members((Member("a", was="a b"), Member("below", step=0)))]
-    assert tidied(acting, 0) == (Items((), 1), Members((Member("a", was="a b"), Member("below", step=0))))
-    idle: list[Step] = [Items((), 1), Members((Member("below", step=0),))]
-    assert tidied(idle, 0) == ()
+    acting: list[Step] = [Items((), 1), Members((FittedMember("a", was="a b"), FittedMember("below", step=0)))]
+    assert drop_idle_steps(acting, 0) == (
+        Items((), 1),
+        Members((FittedMember("a", was="a b"), FittedMember("below", step=0))),
+    )
+    idle: list[Step] = [Items((), 1), Members((FittedMember("below", step=0),))]
+    assert drop_idle_steps(idle, 0) == ()
 
 
 def test_members_that_do_nothing_are_kept_beside_a_list_of_others() -> None:
-    listed = Members((Member("a"), Member("b", is_absent_null=True)), others="more", others_step=1)
-    assert tidied([listed, Same()], 0) == (
-        Members((Member("a"), Member("b", is_absent_null=True)), others="more", others_step=KEEP),
+    listed = Members((FittedMember("a"), FittedMember("b", is_absent_null=True)), others="more", others_step=1)
+    assert drop_idle_steps([listed, Same()], 0) == (
+        Members((FittedMember("a"), FittedMember("b", is_absent_null=True)), others="more", others_step=KEEP),
     )
-    assert tidied([Members((Member("a"), Member("b", is_absent_null=True))), Same()], 0) == (
-        Members((Member("b", is_absent_null=True),)),
+    assert drop_idle_steps([Members((FittedMember("a"), FittedMember("b", is_absent_null=True))), Same()], 0) == (
+        Members((FittedMember("b", is_absent_null=True),)),
     )
 
 
 def test_options_and_wrappings_are_numbered_too() -> None:
-    option = Option(Shape(frozenset({"string"})), frozenset({"object"}), 0, "{}")
-    steps: list[Step] = [Text(), Choice((option,)), Wrapped("arguments", 1)]
-    wrapped, choice, text = tidied(steps, 2)
-    assert wrapped == Wrapped("arguments", 1) and text == Text()
-    assert isinstance(choice, Choice) and choice.options == (msgspec.structs.replace(option, step=2),)
+    option = Option(FittedShape(frozenset({"string"})), frozenset({"object"}), 0, "{}")
+    steps: list[Step] = [JsonText(), UnionChoice((option,)), Wrapped("arguments", 1)]
+    wrapped, choice, text = drop_idle_steps(steps, 2)
+    assert wrapped == Wrapped("arguments", 1) and text == JsonText()
+    assert isinstance(choice, UnionChoice) and choice.options == (msgspec.structs.replace(option, step=2),)
 
 
 def test_a_table_can_be_kept_and_read_again() -> None:
-    steps: Steps = (Members((Member("a", "a b", 1, True),), others="o"), Items((KEEP, 2), 3), Pairs(3), Text())
+    steps: Steps = (
+        Members((FittedMember("a", "a b", 1, True),), others="o"),
+        Items((KEEP, 2), 3),
+        Pairs(3),
+        JsonText(),
+    )
     assert msgspec.json.decode(msgspec.json.encode(steps), type=Steps) == steps
 
 
 def test_what_is_unfit_says_where() -> None:
-    assert str(Unfit("it is no schema", "properties/a")) == "properties/a: it is no schema"
-    assert str(Unfit("it is too large")) == "it is too large"
+    assert str(CannotFit("it is no schema", "properties/a")) == "properties/a: it is no schema"
+    assert str(CannotFit("it is too large")) == "it is too large"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ferrule.schema.fitting import decode, encode, fit
-from ferrule.schema.fitting.steps import KEEP, Choice, Shape, Unfit
-from ferrule.schema.fitting.unions import rewritten_union, shape_of
+from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedShape, UnionChoice
+from ferrule.schema.fitting.unions import rewrite_union, shape_of
 from tests.schema.fitting.providers import provider, rewriting
 
 TEXT, NUMBER, NULL = {"type": "string"}, {"type": "number"}, {"type": "null"}
@@ -16,7 +16,7 @@ TEXT, NUMBER, NULL = {"type": "string"}, {"type": "number"}, {"type": "null"}
 
 def union(branches: list[Any], annotations: dict[str, Any] | None = None, **rules: Any) -> dict[str, Any] | None:
     """A union none of whose branches has to be turned back."""
-    node = rewritten_union(rewriting(**rules), branches, annotations or {}, "", 2, [])
+    node = rewrite_union(rewriting(**rules), branches, annotations or {}, "", 2, [])
     assert node is None or node[1] == KEEP
     return None if node is None else node[0]
 
@@ -50,7 +50,7 @@ def test_the_words_around_a_union_come_before_those_of_its_only_branch() -> None
 
 
 def test_a_union_of_very_many_branches_is_unfit() -> None:
-    with pytest.raises(Unfit, match="anyOf: a union of more than 500 branches"):
+    with pytest.raises(CannotFit, match="anyOf: a union of more than 500 branches"):
         union([{"const": at} for at in range(501)])
 
 
@@ -60,7 +60,7 @@ def test_branches_that_look_alike_and_are_turned_back_differently_are_sent_as_te
         {"type": "array", "items": TEXT},
     ]
     state = rewriting(allows_maps=False, allows_anything=False)
-    node = rewritten_union(state, branches, {}, "properties/a", 2, [])
+    node = rewrite_union(state, branches, {}, "properties/a", 2, [])
     assert node is not None and node[0]["type"] == "string"
     assert "nobody could tell later which branch of the union was meant" in [change.why for change in state.changes]
 
@@ -69,7 +69,7 @@ def test_branches_that_can_be_told_apart_are_turned_back_each_in_its_way() -> No
     map_or_text = {"anyOf": [{"type": "object", "additionalProperties": {"type": "integer"}}, TEXT]}
     schema = {"type": "object", "properties": {"a": map_or_text}, "required": ["a"], "additionalProperties": False}
     fitted = fit(schema, provider(allows_maps=False))
-    assert any(isinstance(step, Choice) for step in fitted.steps)
+    assert any(isinstance(step, UnionChoice) for step in fitted.steps)
     for value in ({"a": {"x": 1}}, {"a": "text"}):
         assert decode(fitted.steps, encode(fitted.steps, value)) == value
     assert encode(fitted.steps, {"a": {"x": 1}}) == {"a": [{"key": "x", "value": 1}]}
@@ -104,7 +104,7 @@ def test_an_object_is_seen_by_its_members() -> None:
         "required": ["kind"],
         "additionalProperties": False,
     }
-    assert shape_of(schema, {}) == Shape(
+    assert shape_of(schema, {}) == FittedShape(
         frozenset({"object"}), frozenset({"kind"}), frozenset({"kind", "maybe", "name"}), {"kind": ("a", "b")}
     )
     assert shape_of({"type": "object"}, {}).allowed is None
@@ -120,10 +120,10 @@ TAGGED = [closed(kind={"const": "a"}, more=COUNTS), closed(kind={"const": "b"}, 
 NAMED = [closed(counts=COUNTS), closed(text=TEXT)]
 
 
-def choice_of(branches: list[Any]) -> Choice:
+def choice_of(branches: list[Any]) -> UnionChoice:
     """How the branches of an argument are told apart."""
     fitted = fit(closed(a={"anyOf": branches}), provider(allows_maps=False, is_closed=True))
-    (choice,) = (step for step in fitted.steps if isinstance(step, Choice))
+    (choice,) = (step for step in fitted.steps if isinstance(step, UnionChoice))
     return choice
 
 
@@ -152,5 +152,5 @@ def test_a_branch_is_kept_whole_where_its_type_does_not_tell_it() -> None:
 
 def test_words_around_a_reference_do_not_stand_beside_it() -> None:
     state = rewriting({"$defs": {"Name": TEXT}})
-    node = rewritten_union(state, [{"$ref": "#/$defs/Name"}, False], {"description": "outside"}, "", 2, [])
+    node = rewrite_union(state, [{"$ref": "#/$defs/Name"}, False], {"description": "outside"}, "", 2, [])
     assert node == ({"anyOf": [{"$ref": "#/$defs/Name"}], "description": "outside"}, KEEP)

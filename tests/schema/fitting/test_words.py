@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.fitting.words import LONGEST, joined, listed, told, written
+from ferrule.schema.fitting.words import LONGEST, append_words, describe_keyword, format_value, format_values
 
 
 @pytest.mark.parametrize(
@@ -33,21 +33,23 @@ from ferrule.schema.fitting.words import LONGEST, joined, listed, told, written
     ],
 )
 def test_a_keyword_is_told_where_a_model_can_use_it(keyword: str, operand: Any, words: str) -> None:
-    assert told(keyword, operand) == words
+    assert describe_keyword(keyword, operand) == words
 
 
 def test_nothing_is_told_at_length() -> None:
-    assert len(told("pattern", "x" * 1000)) == LONGEST and told("pattern", "x" * 1000).endswith("…")
-    assert len(written("x" * 1000)) == LONGEST
+    assert len(describe_keyword("pattern", "x" * 1000)) == LONGEST and describe_keyword("pattern", "x" * 1000).endswith(
+        "…"
+    )
+    assert len(format_value("x" * 1000)) == LONGEST
 
 
 def test_what_is_no_json_is_not_shown() -> None:
-    assert written(object()) == "…"
+    assert format_value(object()) == "…"
 
 
 def test_long_lists_are_cut_and_counted() -> None:
-    assert listed(list(range(1500)), 2) == "0, 1 and 1,498 more"
-    assert listed([1, 2], 2) == "1, 2"
+    assert format_values(list(range(1500)), 2) == "0, 1 and 1,498 more"
+    assert format_values([1, 2], 2) == "1, 2"
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_long_lists_are_cut_and_counted() -> None:
     [("A name. ", "A name. (short; plain)"), ("  ", "Short; plain"), (None, "Short; plain"), (5, "Short; plain")],
 )
 def test_words_go_on_after_a_description_or_become_one(description: Any, whole: str) -> None:
-    assert joined(description, ["short", "plain"]) == whole
+    assert append_words(description, ["short", "plain"]) == whole

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.model.value import MISSING
-from ferrule.schema.validation.containment import Answer, contains
+from ferrule.schema.validation.containment import Containment, contains
 from tests.cpu_time import least_cpu_seconds
 
 TEXT = {"type": "string"}
@@ -41,7 +41,7 @@ def of(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 )
 def test_a_refused_value_is_shown(old: dict[str, Any], new: dict[str, Any], example: Any) -> None:
     verdict = contains(old, new)
-    assert verdict.answer is Answer.REFUSES_SOME
+    assert verdict.answer is Containment.REFUSES_SOME
     assert verdict.example == example
 
 
@@ -61,22 +61,22 @@ def test_a_refused_value_is_shown(old: dict[str, Any], new: dict[str, Any], exam
     ],
 )
 def test_widening_accepts_all(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert contains(old, new).answer is Answer.ACCEPTS_ALL
+    assert contains(old, new).answer is Containment.ACCEPTS_ALL
 
 
 def test_what_nobody_can_tell_is_undecided() -> None:
     verdict = contains({"type": "string", "pattern": "^(a+)+b{1,200}$"}, {"type": "string", "pattern": "^a*(b?){200}$"})
-    assert verdict.answer is Answer.UNDECIDED and verdict.example is MISSING
+    assert verdict.answer is Containment.UNDECIDED and verdict.example is MISSING
 
 
 def test_a_list_too_long_to_show_is_still_known_to_be_refused() -> None:
     old, new = ({"type": "array", "items": TEXT, "maxItems": most} for most in (10**9, 10**8))
-    assert contains(old, new) == (Answer.REFUSES_SOME, MISSING)
+    assert contains(old, new) == (Containment.REFUSES_SOME, MISSING)
 
 
 def test_a_property_named_like_an_annotation_is_compared() -> None:
     old, new = of({"title": TEXT}), of({"title": {"type": "integer"}})
-    assert contains(old, new).answer is Answer.REFUSES_SOME
+    assert contains(old, new).answer is Containment.REFUSES_SOME
 
 
 def nested(depth: int, leaf: dict[str, Any]) -> dict[str, Any]:
@@ -152,20 +152,22 @@ random_schemas = st.recursive(st.booleans() | schemas(st.booleans()), schemas, m
 def test_answers_agree_with_brute_force(old: Any, new: Any, tried: list[Any]) -> None:
     verdict = contains(old, new)
     before, after = jsonschema_rs.Draft7Validator(old), jsonschema_rs.Draft7Validator(new)
-    if verdict.answer is Answer.ACCEPTS_ALL:
+    if verdict.answer is Containment.ACCEPTS_ALL:
         refused = [value for value in tried if before.is_valid(value) and not after.is_valid(value)]
         assert not refused
     if verdict.example is not MISSING:
         assert before.is_valid(verdict.example) and not after.is_valid(verdict.example)
-        assert verdict.answer is Answer.REFUSES_SOME
+        assert verdict.answer is Containment.REFUSES_SOME
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_schemas)
 def test_every_schema_contains_itself(schema: Any) -> None:
-    assert contains(schema, schema).answer is Answer.ACCEPTS_ALL
+    assert contains(schema, schema).answer is Containment.ACCEPTS_ALL
 
 
-@pytest.mark.parametrize(("old", "new", "answer"), [(1, 1.0, Answer.ACCEPTS_ALL), (1, True, Answer.REFUSES_SOME)])
-def test_numbers_are_compared_as_json_does(old: object, new: object, answer: Answer) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "answer"), [(1, 1.0, Containment.ACCEPTS_ALL), (1, True, Containment.REFUSES_SOME)]
+)
+def test_numbers_are_compared_as_json_does(old: object, new: object, answer: Containment) -> None:
     assert contains({"const": [old]}, {"const": [new]}).answer is answer

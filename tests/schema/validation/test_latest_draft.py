@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ferrule.schema.validation.latest_draft import LATEST_DRAFT, latest_draft
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 ADDRESSES = {
     4: "http://json-schema.org/draft-04/schema#",
@@ -143,7 +143,7 @@ def published(schema: Any) -> Any:
 
 def assert_same(schema: dict[str, Any], chance: Random, count: int = 30) -> int:
     """Holds many values against both; gives how many were accepted."""
-    before = compiled_schema(msgspec.json.encode(schema))
+    before = compile_schema(msgspec.json.encode(schema))
     new = published(schema)
     after = jsonschema_rs.Draft202012Validator(new, validate_formats=False, offline=True)
     accepted = 0

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from ferrule.model.value import Path
-from ferrule.schema.validation.usability import call_defects, uselessness
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.usability import call_defects, why_unusable
+from ferrule.schema.validation.validators import compile_schema
 from tests.schema.fitting.schemas import schema_of
 from tests.schema.validation.test_latest_draft import ADDRESSES, Old
 
@@ -62,7 +62,7 @@ def test_dialects_of_json_schema_are_known(address: str) -> None:
     ],
 )
 def test_what_the_validator_takes_is_not_complained_of(schema: Any) -> None:
-    compiled_schema(msgspec.json.encode(schema))
+    compile_schema(msgspec.json.encode(schema))
     assert call_defects(schema) == []
 
 
@@ -90,7 +90,7 @@ def test_what_the_validator_takes_is_not_complained_of(schema: Any) -> None:
 def test_what_the_validator_does_not_take_is_told_at_its_place(schema: Any, paths: list[Path]) -> None:
     """MCP-136, MCP-138."""
     with pytest.raises(jsonschema_rs.ValidationError):
-        compiled_schema(msgspec.json.encode(schema))
+        compile_schema(msgspec.json.encode(schema))
     assert sorted((defect.path for defect in call_defects(schema)), key=str) == sorted(paths, key=str)
 
 
@@ -120,5 +120,5 @@ def test_no_schema_of_any_draft_that_can_be_used_is_complained_of() -> None:
     ],
 )
 def test_why_a_schema_is_of_no_use_is_told_in_one_sentence(schema: Any, told: str | None) -> None:
-    found = uselessness(msgspec.json.encode(schema))
+    found = why_unusable(msgspec.json.encode(schema))
     assert found is None if told is None else found is not None and found.startswith(told)

@@ -27,7 +27,7 @@ from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
 from ferrule.runtime.functions.inject import snake
-from ferrule.schema.inlining import NotInlinable, unfolded
+from ferrule.schema.inlining import NotInlinable, unfold
 
 FORMATS_OF = {
     "openai": ("openai-responses", "openai"),
@@ -106,7 +106,7 @@ def _plain_name(name: str) -> str:
 
 def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
     """Front matter, and what it says less exactly."""
-    found = unfolded(decoded(tool.input_schema))
+    found = unfold(decoded(tool.input_schema))
     notes = (
         [f"{tool_id}: what it takes contains itself, and is written out {found.levels} levels deep"]
         if found.cut

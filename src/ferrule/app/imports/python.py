@@ -31,7 +31,7 @@ from ferrule.runtime.functions.docstring import read_docstring
 from ferrule.runtime.functions.factories import is_service
 from ferrule.runtime.functions.inject import snake
 from ferrule.runtime.functions.signature import ABSENT, is_field
-from ferrule.schema.inlining import NotInlinable, unfolded
+from ferrule.schema.inlining import NotInlinable, unfold
 
 _UNFIT = re.compile(r"[^a-z0-9_-]+")
 _LONGEST_ID = 64
@@ -294,7 +294,7 @@ def _output(tool: Tool, notes: list[str]) -> dict[str, Any]:
 
 
 def _plain(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any]:
-    found = unfolded(schema)
+    found = unfold(schema)
     if found.cut:
         names = ", ".join(found.cut)
         notes.append(f"what it {what} contains itself ({names}), and is written out {found.levels} levels deep")

@@ -18,7 +18,7 @@ from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutlin
 from ferrule.model.semver import Bump, bump_between, parse_version
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import MISSING
-from ferrule.schema.validation.containment import Answer, contains, without_annotations
+from ferrule.schema.validation.containment import Containment, contains, without_annotations
 
 Key = tuple[str, str]
 """Dialect and tool id: what a tool is known by across versions and namespaces."""
@@ -190,9 +190,9 @@ def _input_changes(old: Any, new: Any) -> tuple[Any, Any, bool]:
     if not isinstance(old, dict | bool) or not isinstance(new, dict | bool):
         return changes, MISSING, False
     answer, example = contains(without_new_names(old, new), new)
-    if answer is Answer.ACCEPTS_ALL and all(change.kind in SOFT for change in changes):
+    if answer is Containment.ACCEPTS_ALL and all(change.kind in SOFT for change in changes):
         return (), example, False
-    return changes, example, answer is Answer.UNDECIDED and not changes
+    return changes, example, answer is Containment.UNDECIDED and not changes
 
 
 def _fields(old: ComparedTool, new: ComparedTool) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.offer import Offered
 from ferrule.definitions.formats.openai import NAMES
 from ferrule.model.tool import Tool, raw
-from ferrule.schema.internal_fields import internal_fields, internal_sent
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.internal_fields import find_internal, internal_fields
+from ferrule.schema.validation.validators import compile_schema
 
 MOST = 5
 
@@ -35,8 +35,8 @@ def examples_of(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
     if not given:
         return []
     fields = internal_fields(tool)
-    check = compiled_schema(bytes(raw(schema)))
-    fitting = [example for example in given if not internal_sent(example, fields) and check.is_valid(example)]
+    check = compile_schema(bytes(raw(schema)))
+    fitting = [example for example in given if not find_internal(example, fields) and check.is_valid(example)]
     return [example for number, example in enumerate(fitting) if example not in fitting[:number]][:MOST]
 
 

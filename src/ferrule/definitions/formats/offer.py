@@ -16,7 +16,7 @@ from ferrule.definitions.formats.origins import CameInAs
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.semver import parse_version
 from ferrule.model.tool import Tool
-from ferrule.schema.fitting import PROFILES, Fitted, Unfit, decode, fit
+from ferrule.schema.fitting import PROFILES, CannotFit, FittedSchema, decode, fit
 
 _KEPT = 16_384
 """How many schemas are kept as providers take them."""
@@ -30,7 +30,7 @@ class Offered(NamedTuple):
     description: str
     schema: dict[str, Any]
     is_strict: bool = False
-    fitted: Fitted | None = None
+    fitted: FittedSchema | None = None
     """How the schema was made; None for one that is written as it came in."""
     had: CameInAs | None = None
     """The tool in the words of the same format, where it came in by it."""
@@ -87,12 +87,12 @@ def named(
 
 
 @lru_cache(maxsize=_KEPT)
-def fitted_schema(schema: bytes, profile: str) -> Fitted | str:
+def fitted_schema(schema: bytes, profile: str) -> FittedSchema | str:
     """A schema as a profile takes it, or why it cannot be said."""
     try:
         written = decoded(msgspec.Raw(schema))
         return fit(written if isinstance(written, dict) else {}, PROFILES[profile])
-    except Unfit as error:
+    except CannotFit as error:
         return str(error)
     except RecursionError:
         return "it is nested too deeply"

@@ -19,7 +19,7 @@ from ferrule.definitions.openapi.writing import JSON, answer_place, body_place
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool, raw
 from ferrule.model.value import Path
-from ferrule.schema.references import relocated
+from ferrule.schema.references import relocate
 
 DIALECT = "openapi"
 
@@ -113,6 +113,6 @@ def _verbatim(media: Media, place: Path) -> Any:
     schema = media.schema
     if media.media_type != JSON or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    alone = relocated(schema, place, ())
+    alone = relocate(schema, place, ())
     leads_out = any(ref.startswith(("#/components/", "#/paths/")) for ref in refs_in(alone))
     return None if leads_out else alone

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Path, dig
 from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step, write_fragment
-from ferrule.schema.references import rooted, survey
+from ferrule.schema.references import root_references, survey
 
 REFERENCE = "OAS-2"
 """A `$ref` that leads nowhere, in circles, or out of the document."""
@@ -126,7 +126,7 @@ class References:
                 at = ("components", "schemas", name)
                 addresses, _ = survey(schema)
                 self._homes |= {address: at + path for address, path in addresses.resources.items() if address}
-                made[name] = rooted(schema, at)
+                made[name] = root_references(schema, at)
         return {**root, "components": {**components, "schemas": {**schemas, **made}}} if made else root
 
     def _name_of(self, file: str, ref: str, at: Path) -> str:

@@ -313,7 +313,7 @@ class Schemas:
 
     def _both(self, one: Entry, other: Entry) -> Entry:
         return Entry(
-            self._merger.merged(one.schema, other.schema),
+            self._merger.merge(one.schema, other.schema),
             one.size + other.size - 1,
             max(one.height, other.height),
             one.is_hidden or other.is_hidden,

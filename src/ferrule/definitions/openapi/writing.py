@@ -12,7 +12,7 @@ from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.openapi.shape import mapping
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
-from ferrule.schema.references import relocated
+from ferrule.schema.references import relocate
 
 JSON = "application/json"
 _ENDPOINT = re.compile(r"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^?#]*)")
@@ -77,7 +77,7 @@ def said(tool: Tool, name: str) -> dict[str, Any]:
 def plain_operation(tool: Tool, name: str) -> Written:
     """`POST /name`, the arguments as its body."""
     path, method = f"/{quote(name, safe='')}", "POST"
-    schema = relocated(decoded(tool.input_schema), (), body_place(path, method))
+    schema = relocate(decoded(tool.input_schema), (), body_place(path, method))
     operation = {
         **said(tool, name),
         "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
@@ -89,7 +89,7 @@ def plain_operation(tool: Tool, name: str) -> Written:
 def _answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
     made: dict[str, Any] = {"description": "The result."}
     if tool.output_schema is not None:
-        schema = relocated(decoded(tool.output_schema), (), answer_place(path, method))
+        schema = relocate(decoded(tool.output_schema), (), answer_place(path, method))
         made["content"] = {JSON: {"schema": schema}}
     return made
 

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule.contracts.type_tree import SILENT, Bound, TypeAnnotations
 from ferrule.definitions.stubs.places import Place
 from ferrule.model.value import is_number
-from ferrule.schema.fitting.words import told
+from ferrule.schema.fitting.words import describe_keyword
 
 _WORDS = frozenset({"description", "title", "default", "examples", "example", "deprecated"})
 _LIMITS = {
@@ -95,7 +95,7 @@ def bounds(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[Bound, ...]
 def _clause(keyword: str, schema: dict[str, Any]) -> str:
     operand = schema[keyword]
     if keyword in _BOUNDS and isinstance(operand, bool):
-        return told(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
+        return describe_keyword(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
     if keyword in ("minimum", "maximum") and schema.get(f"exclusive{keyword.capitalize()}") is True:
         return ""
     if keyword[3:] in _COUNTED and is_number(operand):
@@ -106,7 +106,7 @@ def _clause(keyword: str, schema: dict[str, Any]) -> str:
         return f"at {'least' if keyword.startswith('min') else 'most'} {operand:g} {what}{ending}"
     if keyword == "if":
         return "more is asked of it under a condition"
-    return told(keyword, operand)
+    return describe_keyword(keyword, operand)
 
 
 def needs(schema: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from ferrule.definitions.stubs.places import Document, Node, Place
 from ferrule.definitions.stubs.records import about, required_of
 from ferrule.model.value import MISSING, Missing, is_integer
 from ferrule.schema.validation.samples import LONGEST, samples
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 _DEEPEST = 12
 _MOST_TRIED = 60
@@ -25,7 +25,7 @@ _MOST_VALUES = 500
 def placeholder_of(schema: msgspec.Raw | bytes) -> msgspec.Raw | None:
     """The value as JSON; None where none was found. What is given was checked."""
     try:
-        validator = compiled_schema(bytes(schema))
+        validator = compile_schema(bytes(schema))
         value: Any = msgspec.json.decode(schema)
         for tried in islice(_suggested(value), _MOST_TRIED):
             if validator.is_valid(tried):
@@ -80,7 +80,7 @@ class _Smallest:
                 return self._list(found.places, depth)
             case kind:
                 said = {word: operand for place in found.places for word, operand in place.schema.items()}
-                checked = compiled_schema(msgspec.json.encode({"allOf": [place.schema for place in found.places]}))
+                checked = compile_schema(msgspec.json.encode({"allOf": [place.schema for place in found.places]}))
                 likely = samples({**said, "type": kind})
                 return next((each for each in likely if checked.is_valid(each)), MISSING) if likely else MISSING
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.type_tree import TypeNote
 from ferrule.schema.merging import ANNOTATIONS
-from ferrule.schema.references import References, draft_by_name, rooted
+from ferrule.schema.references import SchemaReferences, draft_by_name, root_references
 from ferrule.schema.walk import positions
 
 NEUTRAL = ANNOTATIONS | {"$ref", "allOf", "format", "$dynamicRef", "$recursiveRef"}
@@ -77,9 +77,9 @@ class Document:
     """One schema with everything in it."""
 
     def __init__(self, root: Any) -> None:
-        self.root = rooted(root) if _has_addresses(root) else root
+        self.root = root_references(root) if _has_addresses(root) else root
         self.notes: dict[TypeNote, None] = {}
-        self._references = References(self.root)
+        self._references = SchemaReferences(self.root)
 
     @cached_property
     def draft(self) -> int:

@@ -27,7 +27,7 @@ from ferrule.definitions.stubs.places import Node, Place
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.typed import NUMBER as NUMERIC
 from ferrule.schema.fitting.typed import STRING
-from ferrule.schema.fitting.words import listed
+from ferrule.schema.fitting.words import format_values
 
 _LISTING = frozenset({"enum", "const"})
 _MOST_CHOICES = 2_000
@@ -178,7 +178,7 @@ def _of_values(growth: Growth, found: Alternative, name: str, pointer: str) -> T
     if not all(is_whole(value) for value in values):
         if len(values) == 1 and isfinite(values[0]):
             return Constant(values[0])
-        growth.document.note(pointer, f"the type is any number; the schema takes only {listed(list(values))}")
+        growth.document.note(pointer, f"the type is any number; the schema takes only {format_values(list(values))}")
         return NUMBER
     whole = tuple(int(value) for value in values)
     if len(whole) > _MOST_CHOICES or min(whole) < _SMALLEST or max(whole) > _LARGEST:

@@ -45,7 +45,7 @@ from ferrule.runtime.approval.waiting import (
     why_no_rejection,
     why_no_settling,
 )
-from ferrule.schema.validation.validators import compiled_schema, first_error
+from ferrule.schema.validation.validators import compile_schema, first_error
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
@@ -479,7 +479,7 @@ class Inbox:
         except (TypeError, ValueError, RecursionError, OverflowError):
             raise UnfitAnswer("an answer has to be JSON") from None
         if schema:
-            validator = compiled_schema(msgspec.json.encode(schema))
+            validator = compile_schema(msgspec.json.encode(schema))
             wrong = first_error(validator, msgspec.json.decode(given))
             if wrong is not None:
                 problem = wrong.message

@@ -18,7 +18,7 @@ from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.inject import is_config, parameter_names, python_name
 from ferrule.runtime.functions.records import is_record, shape_of
 from ferrule.runtime.functions.signature import ABSENT, Parameter, bare
-from ferrule.schema.references import References
+from ferrule.schema.references import SchemaReferences
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -208,10 +208,10 @@ def _schema_of_type(annotation: Any) -> dict[str, Any]:
         )
     except (TypeError, ValueError, RecursionError):
         return {}
-    return _opened(schema, References(shared))
+    return _opened(schema, SchemaReferences(shared))
 
 
-def _opened(schema: dict[str, Any], references: References) -> dict[str, Any]:
+def _opened(schema: dict[str, Any], references: SchemaReferences) -> dict[str, Any]:
     if "$ref" in schema:
         return _opened(references.schema(schema["$ref"]) or {}, references)
     if "anyOf" in schema:

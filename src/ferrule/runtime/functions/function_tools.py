@@ -18,7 +18,7 @@ from ferrule.runtime.functions.config import OnSecret
 from ferrule.runtime.functions.services import Injections
 from ferrule.runtime.functions.threads import DEFAULT_SIZE
 from ferrule.runtime.surface.catalogs import JoinedCatalog
-from ferrule.schema.mirrored_headers import mirrored
+from ferrule.schema.mirrored_headers import find_mirrored
 
 
 def joined(
@@ -84,7 +84,7 @@ def _refuse_headers(tools: Iterable[Tool]) -> None:
     """Raises BindingError for parameters that are to be headers and cannot be: clients would refuse the whole tool."""
     for tool in tools:
         try:
-            mirrored(msgspec.json.decode(tool.input_schema))
+            find_mirrored(msgspec.json.decode(tool.input_schema))
         except ValueError as problem:
             raise BindingError(f"tool {tool.tool_id!r} cannot be used by MCP clients: {problem}") from None
 

@@ -11,7 +11,7 @@ from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool, risk_of
 from ferrule.runtime.pipeline.results.output_contract import Keeping, keeping_of
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 _TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), ("transport", "timeout_ms"))
 
@@ -40,7 +40,7 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
 
     def output_validator(self, tool: Tool) -> Validator | None:
         """The validator of the tool's output schema; None without one."""
-        return compiled_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
+        return compile_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
 
 
 def traits_of(entry: SurfaceEntry) -> ToolTraits:

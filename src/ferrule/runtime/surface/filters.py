@@ -19,7 +19,7 @@ from ferrule.model.tool import Tool
 from ferrule.model.value import is_number
 from ferrule.runtime.surface.availability import Availability, credential_names
 from ferrule.runtime.surface.candidates import Ceiling, Hold
-from ferrule.schema.validation.usability import uselessness
+from ferrule.schema.validation.usability import why_unusable
 
 _SANDBOXED_KINDS = frozenset({"shell_command", "code_execution"})
 _KNOWN_CAPABILITIES = frozenset({"strict_schemas", "parallel_calls", "deferred_refs", "media"})
@@ -208,7 +208,7 @@ def schemas(subject: Subject) -> Hold | None:
     tool = subject.tool
     written = {"input": tool.input_schema, "runtime input": tool.runtime_input_schema, "output": tool.output_schema}
     for name, schema in written.items():
-        if schema is not None and (problem := uselessness(bytes(schema))) is not None:
+        if schema is not None and (problem := why_unusable(bytes(schema))) is not None:
             return _blocked("feature_disabled", f"its {name} schema cannot be used: {problem}")
     return None
 

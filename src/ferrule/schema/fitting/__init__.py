@@ -8,6 +8,6 @@ from ferrule.schema.fitting.decoding import decode, encode
 from ferrule.schema.fitting.fitting import fit
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.profiles import PROFILES
-from ferrule.schema.fitting.steps import Change, Fitted, Step, Unfit
+from ferrule.schema.fitting.steps import CannotFit, FittedSchema, FittingChange, Step
 
-__all__ = ["PROFILES", "Change", "Fitted", "Profile", "Step", "Unfit", "decode", "encode", "fit"]
+__all__ = ["PROFILES", "CannotFit", "FittedSchema", "FittingChange", "Profile", "Step", "decode", "encode", "fit"]

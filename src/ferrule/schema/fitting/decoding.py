@@ -1,8 +1,9 @@
-"""Turns a model's answer to a fitted schema back into what the tool takes, by the steps alone; and arguments into an answer.
+"""Decodes a model's answer to a fitted schema into the tool's own arguments, by the steps alone; and encodes arguments
+as an answer.
 
-Models do not always do as they are told: JSON in a text where an object was asked for, an object where pairs were, a
-property by its own name. Decoding understands an answer that has one meaning only, and leaves any other for the tool's
-own schema to refuse with a message about it. Encoding serves examples, and proves that decoding is right.
+Models do not always follow a schema: they send JSON in a text where an object was requested, an object where pairs
+were, a property by its own name. Decoding accepts an answer that has one meaning only, and leaves any other for the
+tool's own schema to reject with a message about it. Encoding serves examples, and proves that decoding is right.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from ferrule.schema.fitting.steps import (
     KEEP,
     KEY,
     VALUE,
-    Choice,
+    FittedShape,
     Items,
+    JsonText,
     Members,
     Option,
     Pairs,
     Same,
-    Shape,
     Step,
-    Text,
+    UnionChoice,
     Wrapped,
 )
 from ferrule.schema.fitting.typed import type_of
 from ferrule.schema.merging import key_of
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 _DEEPEST = 150
 
 
 def decode(steps: tuple[Step, ...], arguments: Any) -> Any:
-    """The arguments as the tool takes them. Never raises."""
+    """Decodes the arguments as the tool takes them. Never raises."""
     if isinstance(arguments, bytes | str):
-        arguments = _parsed(arguments) if arguments.strip() else {}
+        arguments = _parse_json(arguments) if arguments.strip() else {}
     if arguments is None:
         arguments = {}
     return _decode_value(steps, 0, arguments, 0) if steps else arguments
@@ -47,20 +48,20 @@ def _decode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
     if number == KEEP or depth > _DEEPEST:
         return value
     match steps[number]:
-        case Text():
-            return _parsed(value) if isinstance(value, str) else value
+        case JsonText():
+            return _parse_json(value) if isinstance(value, str) else value
         case Members() as step:
-            value = _meant(value, dict)
+            value = _parse_as(value, dict)
             return _decode_members(steps, step, value, depth) if isinstance(value, dict) else value
         case Items() as step:
-            value = _meant(value, list)
+            value = _parse_as(value, list)
             return _decode_items(steps, step, value, depth) if isinstance(value, list) else value
         case Pairs() as step:
             return _decode_pairs(steps, step.step, value, depth)
         case Wrapped() as step:
             inner = value[step.name] if isinstance(value, dict) and step.name in value and len(value) == 1 else value
             return _decode_value(steps, step.step, inner, depth + 1)
-        case Choice() as step:
+        case UnionChoice() as step:
             return _decode_choice(steps, step, value, depth)
         case Same():
             return value
@@ -86,7 +87,7 @@ def _decode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any
 
 
 def is_escaped(name: str, changed: set[str]) -> bool:
-    """Whether a name is one of `changed` with more `_` behind it."""
+    """Returns True when a name is one of `changed` with more `_` behind it."""
     return name not in changed and any(name.startswith(one) and not name[len(one) :].strip("_") for one in changed)
 
 
@@ -100,7 +101,7 @@ def _decode_items(steps: tuple[Step, ...], step: Items, value: list[Any], depth:
 
 def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        parsed = _parsed(value)
+        parsed = _parse_json(value)
         value = parsed if isinstance(parsed, list | dict) else value
     if isinstance(value, dict):
         return {key: _decode_value(steps, number, item, depth + 1) for key, item in value.items()}
@@ -117,10 +118,10 @@ def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
     return found
 
 
-def _decode_choice(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
+def _decode_choice(steps: tuple[Step, ...], step: UnionChoice, value: Any, depth: int) -> Any:
     fitting = [option for option in step.options if has_shape(option.shape, value)]
     if not fitting and isinstance(value, str):
-        parsed = _parsed(value)
+        parsed = _parse_json(value)
         if isinstance(parsed, dict | list):
             value = parsed
             fitting = [option for option in step.options if has_shape(option.shape, value)]
@@ -135,19 +136,19 @@ def _decode_choice(steps: tuple[Step, ...], step: Choice, value: Any, depth: int
 
 
 def accepts(option: Option, value: Any) -> bool:
-    """Whether the original branch takes a value, as far as is known."""
+    """Returns True when the original branch accepts a value, as far as is known."""
     if type_of(value) not in option.was:
         return False
     if not option.accepts:
         return True
     try:
-        return compiled_schema(option.accepts.encode()).is_valid(value)
+        return compile_schema(option.accepts.encode()).is_valid(value)
     except Exception:  # a branch nobody can read does not decide
         return True
 
 
-def has_shape(shape: Shape, value: Any) -> bool:
-    """Whether a value looks like the fitted branch."""
+def has_shape(shape: FittedShape, value: Any) -> bool:
+    """Returns True when a value looks like the fitted branch."""
     if type_of(value) not in shape.types:
         return False
     if not isinstance(value, dict):
@@ -159,16 +160,16 @@ def has_shape(shape: Shape, value: Any) -> bool:
     )
 
 
-def _meant(value: Any, kind: type) -> Any:
-    """An object or a list that was sent as JSON in a text."""
+def _parse_as(value: Any, kind: type) -> Any:
+    """Parses an object or a list that was sent as JSON in a text."""
     if isinstance(value, str):
-        parsed = _parsed(value)
+        parsed = _parse_json(value)
         return parsed if isinstance(parsed, kind) else value
     return value
 
 
-def _parsed(text: str | bytes) -> Any:
-    """What a text says as JSON; the text itself where it is none."""
+def _parse_json(text: str | bytes) -> Any:
+    """Parses JSON; returns the text itself where it is none."""
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -176,7 +177,7 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def encode(steps: tuple[Step, ...], arguments: Any) -> Any:
-    """What a model would have to answer so that `decode` gives these arguments."""
+    """Encodes arguments as the answer a model would have to send so that `decode` returns them."""
     return _encode_value(steps, 0, arguments, 0) if steps else arguments
 
 
@@ -184,7 +185,7 @@ def _encode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
     if number == KEEP or depth > _DEEPEST:
         return value
     match steps[number]:
-        case Text():
+        case JsonText():
             return _encode_text(value)
         case Members() as step:
             return _encode_members(steps, step, value, depth) if isinstance(value, dict) else value
@@ -199,7 +200,7 @@ def _encode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) 
             return _encode_pairs(steps, step.step, value, depth) if isinstance(value, dict) else value
         case Wrapped() as step:
             return {step.name: _encode_value(steps, step.step, value, depth + 1)}
-        case Choice() as step:
+        case UnionChoice() as step:
             return _encode_choice(steps, step, value, depth)
         case Same():
             return value
@@ -230,7 +231,7 @@ def _encode_pairs(steps: tuple[Step, ...], number: int, value: dict[str, Any], d
     return [{KEY: name, VALUE: _encode_value(steps, number, given, depth + 1)} for name, given in value.items()]
 
 
-def _encode_choice(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
+def _encode_choice(steps: tuple[Step, ...], step: UnionChoice, value: Any, depth: int) -> Any:
     candidates = [option for option in step.options if accepts(option, value)]
     first: list[Any] = []
     for option in candidates or [option for option in step.options if type_of(value) in option.was]:

@@ -1,4 +1,4 @@
-"""Fits a tool's schema to a provider, with the steps that turn an answer back. The same schema is fitted once.
+"""Fits a tool's schema to a provider, with the steps that decode an answer. The same schema is fitted once.
 
 The root is always an object for a provider, whatever the original says. `rewriting.py` and `light.py` rewrite what lies
 below it.
@@ -12,24 +12,24 @@ import msgspec
 
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.light import Light
-from ferrule.schema.fitting.objects import legal_names, rewritten_object
+from ferrule.schema.fitting.objects import legal_names, rewrite_object
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.rewriting import Rewriting
-from ferrule.schema.fitting.state import CONDITIONAL, State
-from ferrule.schema.fitting.steps import KEEP, Fitted, Member, Members, Unfit, Wrapped, tidied
+from ferrule.schema.fitting.state import CONDITIONAL, FittingState
+from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedMember, FittedSchema, Members, Wrapped, drop_idle_steps
 from ferrule.schema.fitting.typed import types_of
-from ferrule.schema.fitting.words import joined
-from ferrule.schema.references import draft_by_name, rooted
+from ferrule.schema.fitting.words import append_words
+from ferrule.schema.references import draft_by_name, root_references
 
 WRAP = "arguments"
-"""The property that holds what was the root, where that cannot be the root itself."""
+"""The property that holds the original root, where that cannot be the root itself."""
 _BY_NAME = (*CONDITIONAL, "patternProperties", "propertyNames", "unevaluatedProperties")
-"""Keywords that may speak of properties by their names."""
+"""Keywords that may refer to properties by their names."""
 _NEVER = "it accepts no arguments at all; correct the schema"
 
 
-def rewritten(schema: Any, profile: Profile, draft: int) -> Fitted:
-    """For a provider that takes some keywords only."""
+def rewrite_schema(schema: Any, profile: Profile, draft: int) -> FittedSchema:
+    """Rewrites a schema for a provider that takes some keywords only."""
     state = Rewriting(schema, profile, draft)
     flat = _flat(state, schema)
     words: list[str] = []
@@ -38,84 +38,84 @@ def rewritten(schema: Any, profile: Profile, draft: int) -> Fitted:
     if unions or _is_wrapped(flat.keywords, frozenset({"enum", "const"})):
         node = state.node(schema, "", 2)
         if node is None:
-            raise Unfit(_NEVER)
-        fitted, step = _wrapped(state, node[0], node[1], words)
+            raise CannotFit(_NEVER)
+        fitted, step = _wrap(state, node[0], node[1], words)
     else:
-        state.loosened(flat, "", words)
-        found = rewritten_object(state, flat.keywords, "", 1, words, is_root=True)
+        state.drop_conditions(flat, "", words)
+        found = rewrite_object(state, flat.keywords, "", 1, words, is_root=True)
         if found is None:
-            raise Unfit(_NEVER)
+            raise CannotFit(_NEVER)
         fitted, step = found
-    if definitions := state.defined():
+    if definitions := state.collect_definitions():
         fitted["$defs"] = definitions
     state.within_limits()
-    return Fitted(fitted, tidied(state.steps, step), tuple(state.changes))
+    return FittedSchema(fitted, drop_idle_steps(state.steps, step), tuple(state.changes))
 
 
-def lightened(schema: Any, profile: Profile, draft: int) -> Fitted:
-    """For a provider that takes any keyword, if not at the root."""
+def adapt_schema(schema: Any, profile: Profile, draft: int) -> FittedSchema:
+    """Adapts a schema for a provider that takes any keyword, but not at the root."""
     state = Light(schema, profile, draft)
     is_plain = isinstance(schema, dict) and "$ref" not in schema and schema.keys().isdisjoint(profile.root_refused)
     flat = Flat(schema, [], []) if is_plain else _flat(state, schema)
     words: list[str] = []
     for keyword, operand in flat.left_out:
-        state.untold("", keyword, operand, words)
+        state.describe_dropped("", keyword, operand, words)
     unions = state.alternatives(flat.unions, "", words)
     step = KEEP
     if unions or _is_wrapped(flat.keywords, profile.root_refused):
-        inner = state.walked(_without_homes(schema), "", 1)
-        fitted, step = _wrapped(state, inner, KEEP, words)
+        inner = state.adapt(_without_homes(schema), "", 1)
+        fitted, step = _wrap(state, inner, KEEP, words)
     else:
-        fitted = _object(state, flat.keywords, words)
+        fitted = _adapt_object(state, flat.keywords, words)
         names = legal_names(state, fitted["properties"], "")
         if names:
-            fitted, step = _renamed(state, fitted, names, words)
+            fitted, step = _rename_members(state, fitted, names, words)
     if words:
-        fitted["description"] = joined(fitted.get("description"), words)
-    homed = state.homed()
+        fitted["description"] = append_words(fitted.get("description"), words)
+    homed = state.collect_definitions()
     for home, definitions in homed.items():
         fitted[home] = definitions
     for home in ("$defs", "definitions"):
         said = schema.get(home) if isinstance(schema, dict) else None
         for name in said if isinstance(said, dict) else ():
             if name not in homed.get(home, {}):
-                state.changed(f"{home}/{name}", "nothing refers to it", "dropped")
-    return Fitted(fitted, tidied(state.steps, step), tuple(state.changes))
+                state.record_change(f"{home}/{name}", "nothing refers to it", "dropped")
+    return FittedSchema(fitted, drop_idle_steps(state.steps, step), tuple(state.changes))
 
 
-def _flat(state: State, schema: Any) -> Flat:
+def _flat(state: FittingState, schema: Any) -> Flat:
     flat = state.flat(schema, "")
     if flat is None:
-        raise Unfit(_NEVER)
+        raise CannotFit(_NEVER)
     return flat
 
 
 def _is_wrapped(keywords: dict[str, Any], refused: frozenset[str]) -> bool:
-    """Whether the root is something that no object with properties says."""
+    """Returns True when the root is something that an object with properties cannot express."""
     if any(word in keywords and word in refused for word in ("enum", "const")):
         return True
     types = types_of(keywords)
     return bool(types) and "object" not in types
 
 
-def _wrapped(state: State, inner: dict[str, Any], step: int, words: list[str]) -> tuple[dict[str, Any], int]:
+def _wrap(state: FittingState, inner: dict[str, Any], step: int, words: list[str]) -> tuple[dict[str, Any], int]:
     words.clear()  # the schema inside says all of it
-    state.changed("", f"{state.profile.title} takes an object with properties as a root", "rewritten", WRAP)
+    state.record_change("", f"{state.profile.title} takes an object with properties as a root", "rewritten", WRAP)
     fitted: dict[str, Any] = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
     if state.profile.is_closed:
         fitted["additionalProperties"] = False
     return fitted, state.step(Wrapped(WRAP, step))
 
 
-def _object(state: Light, keywords: dict[str, Any], words: list[str]) -> dict[str, Any]:
-    """The root as an object with properties."""
+def _adapt_object(state: Light, keywords: dict[str, Any], words: list[str]) -> dict[str, Any]:
+    """Adapts the root as an object with properties."""
     kept = dict(keywords)
     for keyword in ("not", *(word for word in ("$schema",) if _is_other_draft(kept, state.profile))):
         if keyword in kept and (keyword == "$schema" or keyword in state.profile.root_refused):
-            state.untold("", keyword, kept.pop(keyword), words)
+            state.describe_dropped("", keyword, kept.pop(keyword), words)
     if kept.get("type") != "object":
-        state.changed("type", "arguments are always an object", "default", "object")
-    fitted = state.walked({**kept, "type": "object"}, "", 1)
+        state.record_change("type", "arguments are always an object", "default", "object")
+    fitted = state.adapt({**kept, "type": "object"}, "", 1)
     if not isinstance(fitted.get("properties"), dict):
         fitted = {**fitted, "properties": {}}
     return {word: said for word, said in fitted.items() if word not in ("$defs", "definitions")}
@@ -132,61 +132,64 @@ def _without_homes(schema: Any) -> Any:
     return {word: said for word, said in schema.items() if word not in ("$defs", "definitions", "$schema", "$id")}
 
 
-def _renamed(
+def _rename_members(
     state: Light, fitted: dict[str, Any], names: dict[str, str], words: list[str]
 ) -> tuple[dict[str, Any], int]:
     for keyword in _BY_NAME:
         if keyword in fitted:
-            state.untold("", keyword, fitted[keyword], words)
+            state.describe_dropped("", keyword, fitted[keyword], words)
     kept = {word: said for word, said in fitted.items() if word not in _BY_NAME}
     if "patternProperties" in fitted:
         kept.pop("additionalProperties", None)  # it would refuse those that matched a pattern
     kept["properties"] = {names.get(name, name): member for name, member in fitted["properties"].items()}
     if isinstance(kept.get("required"), list):
         kept["required"] = [names.get(name, name) for name in kept["required"]]
-    members = tuple(Member(shown, name) for name, shown in names.items())
+    members = tuple(FittedMember(shown, name) for name, shown in names.items())
     return kept, state.step(Members(members, is_open=kept.get("additionalProperties") is not False))
 
 
 _KEPT = 20_000
 _LARGEST = 32_768
-"""How many fitted schemas are kept, and of how many bytes at most."""
-_known: dict[tuple[str, bytes], tuple[Profile, Fitted | Unfit]] = {}
+"""How many fitted schemas are cached, and of how many bytes at most."""
+_known: dict[tuple[str, bytes], tuple[Profile, FittedSchema | CannotFit]] = {}
 
 
-def fit(schema: dict[str, Any], profile: Profile) -> Fitted:
-    """The schema for a provider. Raises Unfit. What is given back is shared: read it, do not change it."""
+def fit(schema: dict[str, Any], profile: Profile) -> FittedSchema:
+    """Fits the schema to a provider. Raises CannotFit. The result is shared: read it, do not change it."""
     try:
         written = msgspec.json.encode(schema)
     except RecursionError:
-        raise Unfit("it is nested too deep; make it flatter") from None
+        raise CannotFit("it is nested too deep; make it flatter") from None
     except (TypeError, ValueError) as reason:
-        raise Unfit(f"it cannot be written as JSON ({reason}); correct it") from None
+        raise CannotFit(f"it cannot be written as JSON ({reason}); correct it") from None
     key = (profile.name, written)
     known = _known.get(key)
     if known is None or known[0] is not profile:
-        known = profile, _fitted(schema, written, profile)
+        known = profile, _fit(schema, written, profile)
         if len(written) <= _LARGEST:
             while len(_known) >= _KEPT:
                 _known.pop(next(iter(_known)), None)
             _known[key] = known
-    if isinstance(known[1], Unfit):
-        raise Unfit(known[1].reason, known[1].path)
+    # Raised as a new exception: the cached one would collect the traceback of every caller.
+    if isinstance(known[1], CannotFit):
+        raise CannotFit(known[1].reason, known[1].path)
     return known[1]
 
 
-def _fitted(schema: Any, written: bytes, profile: Profile) -> Fitted | Unfit:
+def _fit(schema: Any, written: bytes, profile: Profile) -> FittedSchema | CannotFit:
     draft = _draft_of(schema, written)
     if (b'"id":' if draft == 4 else b'"$id":') in written:
-        schema = rooted(schema)
+        schema = root_references(schema)
     try:
-        return lightened(schema, profile, draft) if profile.accepted is None else rewritten(schema, profile, draft)
-    except Unfit as reason:
+        return (
+            adapt_schema(schema, profile, draft) if profile.accepted is None else rewrite_schema(schema, profile, draft)
+        )
+    except CannotFit as reason:
         return reason
 
 
 def _draft_of(schema: Any, written: bytes) -> int:
-    """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
+    """Returns the draft a schema is read by: the stated one, or draft 7 where only that has lists under `items`."""
     if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
         return draft_by_name(schema)
     return 7 if b'"items":[' in written else 2020

@@ -1,7 +1,8 @@
-"""One schema that says what several say together: `allOf`, and `$ref` with keywords beside it.
+"""Joins several schemas for one value into one: `allOf`, and `$ref` with keywords beside it.
 
-What comes out accepts everything that all of them accept, and seldom more. What cannot be put into one schema is left out and
-told. Members of objects and items of lists that several speak of get an `allOf` of their own, merged when its turn comes.
+The result accepts everything that all of them accept, and seldom more. Keywords that cannot be joined are left out and
+reported. Members of objects and items of lists that several describe get an `allOf` of their own, joined when its turn
+comes.
 """
 
 from __future__ import annotations
@@ -26,69 +27,69 @@ class Flat(NamedTuple):
     """Keywords that could not be put in, with what they said."""
 
 
-def merged(members: list[dict[str, Any]]) -> Flat | None:
-    """All of them in one; None where no value is accepted by all."""
+def flatten(members: list[dict[str, Any]]) -> Flat | None:
+    """Joins all of them into one; None where no value is accepted by all."""
     if len(members) == 1 and _APART.isdisjoint(members[0]):
         return Flat(members[0], [], [])
     unions = [said for member in members for word in ("anyOf", "oneOf") if isinstance(said := member.get(word), list)]
     if len(members) == 1:
         return Flat({word: said for word, said in members[0].items() if word not in _APART}, unions, [])
     left_out: list[tuple[str, Any]] = []
-    whole: dict[str, Any] = {}
+    joined_keywords: dict[str, Any] = {}
     for member in members:
         for keyword, operand in member.items():
             if keyword in _APART or keyword in _OBJECTS or keyword in _LISTS:
                 continue
-            if keyword not in whole:
-                whole[keyword] = operand
+            if keyword not in joined_keywords:
+                joined_keywords[keyword] = operand
             elif keyword != "format":  # a hint to most providers; the first one is as good as any
-                joined = join_operands(keyword, whole[keyword], operand)
+                joined = join_operands(keyword, joined_keywords[keyword], operand)
                 if joined is NEVER:
                     return None
                 if joined is MISSING:
                     left_out.append((keyword, operand))
                 else:
-                    whole[keyword] = joined
-    _join_objects(whole, members)
-    _join_lists(whole, members)
-    if whole.get("type") == [] or whole.get("enum") == []:
+                    joined_keywords[keyword] = joined
+    _join_objects(joined_keywords, members)
+    _join_lists(joined_keywords, members)
+    if joined_keywords.get("type") == [] or joined_keywords.get("enum") == []:
         return None
-    if "const" in whole and "enum" in whole:
-        if same_values([whole["const"]], whole["enum"]):
-            del whole["enum"]
+    if "const" in joined_keywords and "enum" in joined_keywords:
+        if same_values([joined_keywords["const"]], joined_keywords["enum"]):
+            del joined_keywords["enum"]
         else:
             return None
-    return Flat(whole, unions, left_out)
+    return Flat(joined_keywords, unions, left_out)
 
 
-def _join_objects(whole: dict[str, Any], members: list[dict[str, Any]]) -> None:
-    """The properties of all members: each must be what every member says about a property of its name."""
+def _join_objects(joined_keywords: dict[str, Any], members: list[dict[str, Any]]) -> None:
+    """Joins the properties of all members: each must satisfy what every member says about a property of its name."""
     speaking = [member for member in members if not _OBJECTS.isdisjoint(member)]
     if not speaking:
         return
     if len(speaking) == 1:
-        whole.update({word: speaking[0][word] for word in _OBJECTS if word in speaking[0]})
+        joined_keywords.update({word: speaking[0][word] for word in _OBJECTS if word in speaking[0]})
         return
     named = [said if isinstance(said := member.get("properties"), dict) else {} for member in speaking]
     names = dict.fromkeys(name for properties in named for name in properties)
     if names:
-        whole["properties"] = {
+        joined_keywords["properties"] = {
             name: _both([_about(name, member, own) for member, own in zip(speaking, named, strict=True)])
             for name in names
         }
     for word in ("additionalProperties", "unevaluatedProperties"):
         said = [member[word] for member in speaking if word in member]
         if said:
-            whole[word] = _both(said)
-    if "additionalProperties" in whole and any("patternProperties" in member for member in speaking):
+            joined_keywords[word] = _both(said)
+    if "additionalProperties" in joined_keywords and any("patternProperties" in member for member in speaking):
         # A name that one member's pattern allows may be refused by another's additionalProperties: nobody is that exact.
         patterns = [
             member["patternProperties"] for member in speaking if isinstance(member.get("patternProperties"), dict)
         ]
-        whole["patternProperties"] = {pattern: inner for said in patterns for pattern, inner in said.items()}
-        whole["additionalProperties"] = not all(_is_shut(member) for member in speaking)
+        joined_keywords["patternProperties"] = {pattern: inner for said in patterns for pattern, inner in said.items()}
+        joined_keywords["additionalProperties"] = not all(_is_shut(member) for member in speaking)
     elif any("patternProperties" in member for member in speaking):
-        whole["additionalProperties"] = True
+        joined_keywords["additionalProperties"] = True
 
 
 def _is_shut(member: dict[str, Any]) -> bool:
@@ -101,25 +102,25 @@ def _about(name: str, member: dict[str, Any], properties: dict[str, Any]) -> Any
     return True if "patternProperties" in member else member.get("additionalProperties", True)
 
 
-def _join_lists(whole: dict[str, Any], members: list[dict[str, Any]]) -> None:
+def _join_lists(joined_keywords: dict[str, Any], members: list[dict[str, Any]]) -> None:
     speaking = [member for member in members if not _LISTS.isdisjoint(member)]
     if len(speaking) == 1:
-        whole.update({word: speaking[0][word] for word in _LISTS if word in speaking[0]})
+        joined_keywords.update({word: speaking[0][word] for word in _LISTS if word in speaking[0]})
     elif speaking:
         tuples = [positions_of(member) for member in speaking]
         longest = max(len(first) for first, _ in tuples)
         if longest:
-            whole["prefixItems"] = [
+            joined_keywords["prefixItems"] = [
                 _both([first[at] if at < len(first) else (True if rest is None else rest) for first, rest in tuples])
                 for at in range(min(longest, 500))
             ]
         rests = [rest for _, rest in tuples if rest is not None]
         if rests:
-            whole["items"] = _both(rests)
+            joined_keywords["items"] = _both(rests)
 
 
 def positions_of(keywords: dict[str, Any]) -> tuple[list[Any], Any]:
-    """What is said about the first items of a list, one by one, and about those after them (None: nothing)."""
+    """Returns the schemas of the first items of a list, one by one, and of those after them (None: unrestricted)."""
     first, items = keywords.get("prefixItems"), keywords.get("items")
     if isinstance(first, list):
         return first, None if isinstance(items, list) else items
@@ -129,7 +130,7 @@ def positions_of(keywords: dict[str, Any]) -> tuple[list[Any], Any]:
 
 
 def _both(said: list[Any]) -> Any:
-    """A schema for a value that several speak of."""
+    """Joins the schemas of one value."""
     if any(one is False for one in said):
         return False
     telling = [one for one in said if one is not True and one != {}]

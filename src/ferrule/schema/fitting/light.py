@@ -1,4 +1,8 @@
-"""For providers that take any keyword inside a schema: only the root is put right, and what their parsers stumble over."""
+"""Adapts schemas for providers that take any keyword inside: only the root, and keywords their parsers fail on, are
+changed.
+
+`fitting.py` stands above, the walk over schemas below. It knows no provider by name.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ from itertools import islice
 from typing import Any
 
 from ferrule.schema.fitting.profile import Profile
-from ferrule.schema.fitting.references import DYNAMIC, Homes
-from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
-from ferrule.schema.fitting.steps import Unfit
+from ferrule.schema.fitting.references import DYNAMIC, DefinitionNames
+from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, FittingState, Node, below
+from ferrule.schema.fitting.steps import CannotFit
 from ferrule.schema.merging import bounds_in_numbers, type_words
 from ferrule.schema.walk import DESCENT, LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
@@ -27,46 +31,46 @@ _NEWER = frozenset(
         "maxContains",
     ]
 )
-"""Keywords that draft 7 does not know."""
+"""Keywords that draft 7 does not have."""
 _LATER = frozenset({"unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains", *DYNAMIC})
-"""Keywords that draft 7 cannot say in any way."""
+"""Keywords that draft 7 cannot express in any way."""
 _EITHER = frozenset({"oneOf", "not", "if", "then", "else"})
-"""Keywords that refuse more where something inside them accepts more."""
+"""Keywords that reject more where something inside them accepts more."""
 _SILENT = frozenset({"description", "title", "default", "examples", "$comment", "deprecated"})
 
 
-class Light(State):
+class Light(FittingState):
     """One schema being walked, and copied where something changes."""
 
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
         self._root = root
-        self.homes = Homes()
+        self.homes = DefinitionNames()
         self.schemas *= 3
-        self._homed: dict[str, dict[str, Any]] = {}
+        self._named_definitions: dict[str, dict[str, Any]] = {}
         self._ahead: list[tuple[str, str, Any]] = []
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
-        """The schema, with steps of its own: never any."""
-        return self.walked(schema, path, depth), -1
+        """Adapts the schema; it never has steps of its own."""
+        return self.adapt(schema, path, depth), -1
 
     def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
-        """Not asked of providers that take anything."""
-        return self.walked({**keywords, "type": word}, path, depth), -1
+        """Not used for providers that take any keyword."""
+        return self.adapt({**keywords, "type": word}, path, depth), -1
 
-    def walked(self, schema: Any, path: str, depth: int) -> dict[str, Any]:
-        """The schema as it can be sent; itself where nothing changes."""
+    def adapt(self, schema: Any, path: str, depth: int) -> dict[str, Any]:
+        """Returns the schema as it can be sent; itself where nothing changes."""
         if not isinstance(schema, dict):
             if not isinstance(schema, bool):
-                raise Unfit("it is no schema; write an object", path)
+                raise CannotFit("it is no schema; write an object", path)
             return {} if schema else {"not": {}}
         word = schema.get("type")
         if word.__class__ is not list and word not in _CONTAINERS and schema.keys().isdisjoint(_TOUCHED):
             return schema
         self.spend(path)
         if depth > DEEPEST:
-            raise Unfit(f"it is nested more than {DEEPEST} levels deep; make it flatter", path)
-        return self._filled(self._inside(self._modern(schema, path), path, depth), path)
+            raise CannotFit(f"it is nested more than {DEEPEST} levels deep; make it flatter", path)
+        return self._fill_required(self._inside(self._modern(schema, path), path, depth), path)
 
     def _inside(self, schema: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         changed: dict[str, Any] = {}
@@ -74,17 +78,17 @@ class Light(State):
             if keyword not in _TOUCHED:
                 continue
             if keyword == "$ref":
-                found: Any = self._referred(operand, path)
+                found: Any = self._refer(operand, path)
             elif keyword in MAP_KEYWORDS and isinstance(operand, dict):
                 if keyword in _HOMES:
                     continue
-                found = self._mapped(operand, below(path, keyword), depth)
+                found = self._adapt_map(operand, below(path, keyword), depth)
             elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
                 where = below(path, keyword)
-                found = [self.walked(member, f"{where}/{at}", depth + 1) for at, member in enumerate(operand)]
+                found = [self.adapt(member, f"{where}/{at}", depth + 1) for at, member in enumerate(operand)]
                 found = operand if all(a is b for a, b in zip(found, operand, strict=True)) else found
             elif keyword in SCHEMA_KEYWORDS and isinstance(operand, dict):
-                found = self.walked(operand, below(path, keyword), depth + 1)
+                found = self.adapt(operand, below(path, keyword), depth + 1)
             else:
                 continue
             if found is not operand:
@@ -93,28 +97,28 @@ class Light(State):
             return schema
         return {word: changed.get(word, said) for word, said in schema.items() if word not in _HOMES}
 
-    def _mapped(self, operand: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+    def _adapt_map(self, operand: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         changed: dict[str, Any] = {}
         if len(operand) > MOST_SCHEMAS:
-            raise Unfit(f"more than {MOST_SCHEMAS:,} at one place; leave some out", path)
+            raise CannotFit(f"more than {MOST_SCHEMAS:,} at one place; leave some out", path)
         for name, member in operand.items():
             if isinstance(member, list):  # names, in `dependencies`
                 continue
-            found = self.walked(member, f"{path}/{name}", depth + 1)
+            found = self.adapt(member, f"{path}/{name}", depth + 1)
             if found is not member:
                 changed[name] = found
         return {name: changed.get(name, member) for name, member in operand.items()} if changed else operand
 
     def _modern(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        """The schema in the words of the draft that the provider reads."""
+        """Translates the schema into the draft that the provider reads."""
         if schema.keys().isdisjoint(_DATED):
             return schema
         new = dict(schema)
         if self.draft <= 7:
-            self._aged(new, path)
+            self._drop_silent(new, path)
         for keyword in (*DYNAMIC, *(("$id", "$anchor", "$dynamicAnchor") if path else ())):
             if keyword in new:
-                self.changed(below(path, keyword), "references are followed before a schema is sent", "dropped")
+                self.record_change(below(path, keyword), "references are followed before a schema is sent", "dropped")
                 del new[keyword]
         if not _EITHER.isdisjoint(new) and self.is_unsure:
             self._loose(new, path)
@@ -125,16 +129,16 @@ class Light(State):
             new["prefixItems"] = new.pop("items")
             if "additionalItems" in new:
                 new["items"] = new.pop("additionalItems")
-            self.changed(
+            self.record_change(
                 below(path, "items"), "a list of schemas is called prefixItems now", "rewritten", "prefixItems"
             )
         elif self.profile.draft <= 7 and isinstance(new.get("prefixItems"), list):
             if isinstance(new.get("items"), dict | bool):
                 new["additionalItems"] = new.pop("items")
             new["items"] = new.pop("prefixItems")
-            self.changed(below(path, "prefixItems"), "draft 7 calls it items", "rewritten", "items")
+            self.record_change(below(path, "prefixItems"), "draft 7 calls it items", "rewritten", "items")
         if self.profile.draft <= 7 and "minContains" in new and "contains" in new:
-            self.changed(below(path, "contains"), "draft 7 knows no minContains", "dropped")
+            self.record_change(below(path, "contains"), "draft 7 knows no minContains", "dropped")
             del new["contains"]
         return new
 
@@ -146,58 +150,62 @@ class Light(State):
         return any(not _LATER.isdisjoint(position.schema) for position in islice(positions(self._root), 10_000))
 
     def _loose(self, new: dict[str, Any], path: str) -> None:
-        """Takes out what would refuse more if something inside it accepted more."""
+        """Removes keywords that would reject more if something inside them accepted more."""
         if "oneOf" in new:
-            self.changed(below(path, "oneOf"), "draft 7 does not know all keywords inside it", "rewritten", "anyOf")
+            self.record_change(
+                below(path, "oneOf"), "draft 7 does not know all keywords inside it", "rewritten", "anyOf"
+            )
             also = {"allOf": [*new.get("allOf", ()), {"anyOf": new["anyOf"]}]} if "anyOf" in new else {}
             new |= {**also, "anyOf": new.pop("oneOf")}
         for keyword in ("not", "if", "then", "else"):
             if keyword in new:
-                self.changed(below(path, keyword), "draft 7 does not know all keywords inside it", "dropped")
+                self.record_change(below(path, keyword), "draft 7 does not know all keywords inside it", "dropped")
                 del new[keyword]
 
-    def _aged(self, new: dict[str, Any], path: str) -> None:
-        """Takes out what says nothing by the draft the schema was written for, and would by the provider's."""
+    def _drop_silent(self, new: dict[str, Any], path: str) -> None:
+        """Removes keywords that have no effect in the draft the schema was written for, and would in the provider's."""
         silent = [word for word in new if word in _NEWER]
         if "$ref" in new:
             silent = [word for word in new if word != "$ref" and word not in _SILENT and word not in _HOMES]
         for word in silent:
-            self.changed(below(path, word), "it says nothing in the draft the schema was written for", "dropped")
+            self.record_change(below(path, word), "it says nothing in the draft the schema was written for", "dropped")
             del new[word]
 
-    def _filled(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+    def _fill_required(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         word = type_words(schema["type"]) if "type" in schema else ()
         if "array" in word and self.profile.needs_items and not isinstance(schema.get("items"), dict):
             if schema.get("items") is False:
                 items: dict[str, Any] = {"not": {}}
             else:
                 items = {}
-            self.changed(below(path, "items"), f"{self.profile.title} wants items for every array", "default", "{}")
+            self.record_change(
+                below(path, "items"), f"{self.profile.title} wants items for every array", "default", "{}"
+            )
             schema = {**schema, "items": items}
         if "object" in word and self.profile.needs_properties and "properties" not in schema:
-            self.changed(
+            self.record_change(
                 below(path, "properties"), f"{self.profile.title} wants properties for every object", "default", "{}"
             )
             schema = {**schema, "properties": {}}
         return schema
 
-    def _referred(self, ref: Any, path: str) -> str:
+    def _refer(self, ref: Any, path: str) -> str:
         target = self.references.target(ref, path)
         home, name, is_new = self.homes.of(ref)
         written = f"#/{home}/{name}"
         if is_new:
-            self._homed.setdefault(home, {})[name] = {}
+            self._named_definitions.setdefault(home, {})[name] = {}
             self._ahead.append((home, name, target))
         if written != ref:
-            self.changed(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", written)
+            self.record_change(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", written)
         return written
 
-    def homed(self) -> dict[str, Any]:
-        """The definitions that are referred to, by their keyword."""
+    def collect_definitions(self) -> dict[str, Any]:
+        """Returns the definitions that are referred to, by their keyword."""
         while self._ahead:
             home, name, target = self._ahead.pop()
-            self._homed[home][name] = self.walked(target, f"{home}/{name}", 1)
-        return self._homed
+            self._named_definitions[home][name] = self.adapt(target, f"{home}/{name}", 1)
+        return self._named_definitions
 
 
 _DATED = frozenset(
@@ -219,7 +227,7 @@ _DATED = frozenset(
 
 
 def _older(new: dict[str, Any]) -> None:
-    """Says in the words of draft 7 what it says otherwise: references stand alone, dependencies have one keyword."""
+    """Rewrites newer keywords as draft 7 has them: references stand alone, dependencies have one keyword."""
     if "$ref" in new and new.keys() - {"$ref"} - _SILENT - set(_HOMES):
         new["allOf"] = [{"$ref": new.pop("$ref")}, *new.get("allOf", ())]
     asked = [new.pop(word) for word in ("dependentRequired", "dependentSchemas") if isinstance(new.get(word), dict)]

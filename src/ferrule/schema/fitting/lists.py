@@ -6,21 +6,21 @@ from typing import Any
 
 from ferrule.model.value import is_integer
 from ferrule.schema.fitting.flattening import positions_of
-from ferrule.schema.fitting.state import Node, State, below
+from ferrule.schema.fitting.state import FittingState, Node, below
 from ferrule.schema.fitting.steps import KEEP, Items
 
-_TOLD = ("contains", "uniqueItems", "unevaluatedItems", "minContains", "maxContains")
+_DESCRIBED = ("contains", "uniqueItems", "unevaluatedItems", "minContains", "maxContains")
 _MOST_POSITIONS = 200
 
 
-def rewritten_list(state: State, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node:
-    """A schema of a list."""
+def rewrite_list(state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node:
+    """Rewrites a schema of a list."""
     if state.profile.deepest is not None and depth > state.profile.deepest:
         return state.cut(path, f"{state.profile.title} takes schemas {state.profile.deepest} levels deep")
     fitted: dict[str, Any] = {"type": "array"}
     first, rest = positions_of(keywords)
     if len(first) > _MOST_POSITIONS:
-        state.changed(
+        state.record_change(
             below(path, "prefixItems"), f"more than {_MOST_POSITIONS} positions are not told apart", "dropped"
         )
         first, rest = [], True
@@ -30,14 +30,16 @@ def rewritten_list(state: State, keywords: dict[str, Any], path: str, depth: int
     else:
         step = _alike(state, rest, fitted, sizes, path, depth)
     for keyword, operand in sizes.items():
-        _sized(state, keyword, operand, fitted, path, words)
-    for keyword in _TOLD:
+        _fit_size(state, keyword, operand, fitted, path, words)
+    for keyword in _DESCRIBED:
         if keyword in keywords:
-            state.untold(path, keyword, keywords[keyword], words)
-    return state.finished(fitted, keywords, path, words), step
+            state.describe_dropped(path, keyword, keywords[keyword], words)
+    return state.finish(fitted, keywords, path, words), step
 
 
-def _alike(state: State, items: Any, fitted: dict[str, Any], sizes: dict[str, Any], path: str, depth: int) -> int:
+def _alike(
+    state: FittingState, items: Any, fitted: dict[str, Any], sizes: dict[str, Any], path: str, depth: int
+) -> int:
     node = state.node(True if items is None else items, below(path, "items"), depth + 1)
     if node is None:
         sizes["maxItems"] = 0
@@ -49,7 +51,7 @@ def _alike(state: State, items: Any, fitted: dict[str, Any], sizes: dict[str, An
 
 
 def _positions(
-    state: State,
+    state: FittingState,
     first: list[Any],
     rest: Any,
     fitted: dict[str, Any],
@@ -58,7 +60,7 @@ def _positions(
     depth: int,
     words: list[str],
 ) -> int:
-    """Items that differ by position: kept so, or as a list whose items are any of them."""
+    """Rewrites items that differ by position: as they are, or as a list whose items are any of them."""
     nodes: list[Node] = []
     for at, item in enumerate(first):
         node = state.node(item, below(path, f"prefixItems/{at}"), depth + 1)
@@ -78,7 +80,7 @@ def _positions(
         said = "in this order: " + ", ".join(_short(schema) for schema, _ in nodes[:20])
         if nodes:
             words.append(said)
-        state.changed(
+        state.record_change(
             below(path, "prefixItems"), f"{state.profile.title} takes one schema for all items", "description", said
         )
     steps = tuple(step for _, step in nodes)
@@ -100,12 +102,14 @@ def _short(schema: dict[str, Any]) -> str:
     return said[:60] if isinstance(said, str) and said else word if isinstance(word, str) else "value"
 
 
-def _sized(state: State, keyword: str, operand: int, fitted: dict[str, Any], path: str, words: list[str]) -> None:
+def _fit_size(
+    state: FittingState, keyword: str, operand: int, fitted: dict[str, Any], path: str, words: list[str]
+) -> None:
     profile = state.profile
     if profile.accepted is not None and keyword not in profile.accepted:
-        state.untold(path, keyword, operand, words)
+        state.describe_dropped(path, keyword, operand, words)
     elif keyword == "minItems" and profile.highest_min_items is not None and operand > profile.highest_min_items:
         fitted[keyword] = profile.highest_min_items
-        state.untold(path, keyword, operand, words)
+        state.describe_dropped(path, keyword, operand, words)
     else:
         fitted[keyword] = operand

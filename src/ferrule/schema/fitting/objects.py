@@ -1,4 +1,7 @@
-"""Objects and maps, as a provider takes them."""
+"""Objects and maps, as a provider takes them.
+
+A provider that takes no maps gets a list of pairs instead; the steps convert an answer back.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,31 @@ from typing import Any, NamedTuple
 
 from ferrule.model.value import is_integer
 from ferrule.schema.fitting.profile import nullable
-from ferrule.schema.fitting.state import MOST_SCHEMAS, Node, State, below
-from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs, Unfit
+from ferrule.schema.fitting.state import MOST_SCHEMAS, FittingState, Node, below
+from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, CannotFit, FittedMember, Members, Pairs
 
 OTHERS = "other_members"
-"""The property for the members of an object that nobody named, where a provider wants every member named."""
+"""The property for the members of an object that are not named, where a provider wants every member named."""
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_]")
-_TOLD = ("minProperties", "maxProperties", "propertyNames", "unevaluatedProperties")
+_DESCRIBED = ("minProperties", "maxProperties", "propertyNames", "unevaluatedProperties")
 
 
 class _Others(NamedTuple):
-    """What an object says about members that it does not name."""
+    """The members of an object that it does not name."""
 
     value: Any
-    """The schema of their values; False: there are none; None: nothing is said."""
+    """The schema of their values; False: there are none; None: unrestricted."""
     patterns: dict[str, Any]
 
 
-def rewritten_object(
-    state: State, keywords: dict[str, Any], path: str, depth: int, words: list[str], *, is_root: bool = False
+def rewrite_object(
+    state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str], *, is_root: bool = False
 ) -> Node | None:
-    """A schema of an object."""
+    """Rewrites a schema of an object."""
     profile = state.profile
-    named = _named(keywords)
+    named = _properties_of(keywords)
     if len(named) > MOST_SCHEMAS:
-        raise Unfit(f"an object with more than {MOST_SCHEMAS:,} properties; leave some out", path)
+        raise CannotFit(f"an object with more than {MOST_SCHEMAS:,} properties; leave some out", path)
     others = _others(keywords)
     is_map = others.value is not False and others.value is not None
     inside = 0 if not is_map or profile.allows_maps else 2 if named or is_root else 1
@@ -46,7 +49,7 @@ def rewritten_object(
 
 
 def _members(
-    state: State,
+    state: FittingState,
     keywords: dict[str, Any],
     named: dict[str, Any],
     others: _Others,
@@ -61,7 +64,7 @@ def _members(
     required = {name for name in needed if isinstance(name, str)} if isinstance(needed, list) else set()
     properties: dict[str, Any] = {}
     listed: list[str] = []
-    members: list[Member] = []
+    members: list[FittedMember] = []
     names = legal_names(state, named, path) if is_root or not profile.are_only_root_names_ruled else {}
     inside = below(path, "properties")
     for name, schema in named.items():
@@ -69,7 +72,7 @@ def _members(
         if node is None:
             if name in required:
                 return None
-            state.changed(f"{inside}/{name}", "no value fits it, so it is left out", "dropped")
+            state.record_change(f"{inside}/{name}", "no value fits it, so it is left out", "dropped")
             continue
         fitted, step = node
         shown = names.get(name, name)
@@ -77,10 +80,10 @@ def _members(
         if is_optional and profile.is_all_required:
             is_optional = False
             properties[shown] = _optional(state, fitted, f"{inside}/{name}")
-            members.append(Member(shown, None if shown == name else name, step, True))
+            members.append(FittedMember(shown, None if shown == name else name, step, True))
         else:
             properties[shown] = fitted
-            members.append(Member(shown, None if shown == name else name, step))
+            members.append(FittedMember(shown, None if shown == name else name, step))
         if not is_optional:
             listed.append(shown)
         state.characters += len(shown)
@@ -97,9 +100,9 @@ def _members(
         fitted["additionalProperties"] = False
     if not properties and not profile.needs_properties and not is_root:
         del fitted["properties"]
-    for keyword in _TOLD:
+    for keyword in _DESCRIBED:
         if keyword in keywords:
-            _sized(
+            _fit_size(
                 state,
                 keyword,
                 keywords[keyword],
@@ -113,22 +116,22 @@ def _members(
         step = state.step(Members(tuple(members), others=more[0], others_step=more[1]))
     elif doing := tuple(one for one in members if one.step != KEEP or one.is_absent_null or one.was is not None):
         step = state.step(Members(doing))
-    return state.finished(fitted, keywords, path, words), step
+    return state.finish(fitted, keywords, path, words), step
 
 
-def _optional(state: State, fitted: dict[str, Any], path: str) -> dict[str, Any]:
-    """A property that may be left out, where a provider wants every property: null leaves it out."""
+def _optional(state: FittingState, fitted: dict[str, Any], path: str) -> dict[str, Any]:
+    """Rewrites a property that may be left out, where a provider wants every property: null leaves it out."""
     found = nullable(state.profile, fitted)
     if found is fitted:
-        state.changed(path, "null cannot be told from left out here, and is taken as left out", "dropped")
+        state.record_change(path, "null cannot be told from left out here, and is taken as left out", "dropped")
     else:
         why = f"{state.profile.title} wants every property, so null says that it is left out"
-        state.changed(path, why, "rewritten", "null")
+        state.record_change(path, why, "rewritten", "null")
     return found
 
 
 def _more(
-    state: State,
+    state: FittingState,
     keywords: dict[str, Any],
     others: _Others,
     fitted: dict[str, Any],
@@ -137,18 +140,21 @@ def _more(
     depth: int,
     words: list[str],
 ) -> tuple[str, int] | None:
-    """Members that nobody named: said as they are, or as a property with a list of pairs, whose name and step are given."""
+    """Adds members that are not named: as they are, or as a property with a list of pairs, whose name and step are
+    returned."""
     profile = state.profile
     if profile.allows_maps:
         _open(state, keywords, others, fitted, path, depth, words)
         return None
     if others.value is False:
         if not profile.is_closed and "additionalProperties" in keywords:
-            state.changed(below(path, "additionalProperties"), f"{profile.title} does not take it", "dropped")
+            state.record_change(below(path, "additionalProperties"), f"{profile.title} does not take it", "dropped")
         return None
     if others.value is None:
         if profile.is_closed:
-            state.changed(path, "members that are not named are not offered", "default", "additionalProperties: false")
+            state.record_change(
+                path, "members that are not named are not offered", "default", "additionalProperties: false"
+            )
         return None
     name, properties = OTHERS, fitted["properties"]
     while name in properties:
@@ -156,12 +162,12 @@ def _more(
     listing, step = _pair_list(state, keywords, others, path, depth + 1)
     properties[name] = {**listing, "description": "Members that are not named here, as pairs of a key and a value"}
     listed.append(name)
-    state.changed(path, f"{profile.title} wants every member named", "rewritten", name)
+    state.record_change(path, f"{profile.title} wants every member named", "rewritten", name)
     return name, step
 
 
 def _open(
-    state: State,
+    state: FittingState,
     keywords: dict[str, Any],
     others: _Others,
     fitted: dict[str, Any],
@@ -173,20 +179,24 @@ def _open(
     said = keywords.get("additionalProperties")
     if accepted is None or "additionalProperties" in accepted:
         if others.patterns:
-            state.untold(path, "patternProperties", others.patterns, words)
+            state.describe_dropped(path, "patternProperties", others.patterns, words)
         elif others.value is not None and said is not None:
             node = state.node(others.value, below(path, "additionalProperties"), depth + 1)
             fitted["additionalProperties"] = False if node is None else node[0]
         return
     for keyword in ("additionalProperties", "patternProperties"):
         if keyword in keywords:
-            state.untold(path, keyword, keywords[keyword], words)
+            state.describe_dropped(path, keyword, keywords[keyword], words)
 
 
-def _pairs(state: State, keywords: dict[str, Any], others: _Others, path: str, depth: int, words: list[str]) -> Node:
-    """A map, as a list of pairs."""
+def _pairs(
+    state: FittingState, keywords: dict[str, Any], others: _Others, path: str, depth: int, words: list[str]
+) -> Node:
+    """Rewrites a map as a list of pairs."""
     fitted, step = _pair_list(state, keywords, others, path, depth)
-    state.changed(path, f"{state.profile.title} takes no maps", "rewritten", "a list of pairs of a key and a value")
+    state.record_change(
+        path, f"{state.profile.title} takes no maps", "rewritten", "a list of pairs of a key and a value"
+    )
     for keyword, instead in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
         operand = keywords.get(keyword)
         if not is_integer(operand):
@@ -196,12 +206,12 @@ def _pairs(state: State, keywords: dict[str, Any], others: _Others, path: str, d
         if (state.profile.accepted is None or instead in state.profile.accepted) and not is_high:
             fitted[instead] = operand
         else:
-            state.untold(path, keyword, operand, words)
+            state.describe_dropped(path, keyword, operand, words)
     words.insert(0, "a list of pairs of a key and a value, each key once")
-    return state.finished(fitted, _without_members(keywords), path, words), state.step(Pairs(step))
+    return state.finish(fitted, _without_members(keywords), path, words), state.step(Pairs(step))
 
 
-def _pair_list(state: State, keywords: dict[str, Any], others: _Others, path: str, depth: int) -> Node:
+def _pair_list(state: FittingState, keywords: dict[str, Any], others: _Others, path: str, depth: int) -> Node:
     value: Any = others.value
     if others.patterns:
         branches = list(others.patterns.values())
@@ -225,7 +235,7 @@ def _pair_list(state: State, keywords: dict[str, Any], others: _Others, path: st
     return listing, step
 
 
-def _key(state: State, keywords: dict[str, Any], others: _Others, path: str) -> dict[str, Any]:
+def _key(state: FittingState, keywords: dict[str, Any], others: _Others, path: str) -> dict[str, Any]:
     rule = keywords.get("propertyNames")
     if rule is None and len(others.patterns) == 1 and keywords.get("additionalProperties") is False:
         rule = {"pattern": next(iter(others.patterns))}
@@ -235,18 +245,25 @@ def _key(state: State, keywords: dict[str, Any], others: _Others, path: str) -> 
     return node[0] if node is not None and node[1] == KEEP else {"type": "string"}
 
 
-def _sized(
-    state: State, keyword: str, operand: Any, fitted: dict[str, Any], path: str, words: list[str], *, is_plain: bool
+def _fit_size(
+    state: FittingState,
+    keyword: str,
+    operand: Any,
+    fitted: dict[str, Any],
+    path: str,
+    words: list[str],
+    *,
+    is_plain: bool,
 ) -> None:
     accepted = state.profile.accepted
     if is_plain and (accepted is None or keyword in accepted) and keyword in ("minProperties", "maxProperties"):
         fitted[keyword] = operand
     else:
-        state.untold(path, keyword, operand, words)
+        state.describe_dropped(path, keyword, operand, words)
 
 
-def _named(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The properties, with those that are only known to be required."""
+def _properties_of(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Returns the properties, with those that are only known to be required."""
     said = keywords.get("properties")
     named: dict[str, Any] = said if isinstance(said, dict) else {}
     needed = keywords.get("required")
@@ -276,8 +293,8 @@ def _without_members(keywords: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def legal_names(state: State, named: dict[str, Any], path: str) -> dict[str, str]:
-    """Other names for properties whose own name a provider refuses; no two get the same."""
+def legal_names(state: FittingState, named: dict[str, Any], path: str) -> dict[str, str]:
+    """Returns other names for properties whose own name a provider rejects; no two get the same."""
     rule = state.names
     if rule is None:
         return {}
@@ -298,5 +315,5 @@ def legal_names(state: State, named: dict[str, Any], path: str) -> dict[str, str
         taken.add(shown.rstrip("_"))
         found[name] = shown
         where = f"{below(path, 'properties')}/{name}"
-        state.changed(where, f"{state.profile.title} does not take this name", "rewritten", shown)
+        state.record_change(where, f"{state.profile.title} does not take this name", "rewritten", shown)
     return found

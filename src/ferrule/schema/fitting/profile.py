@@ -1,7 +1,7 @@
 """Describes what one provider takes as the schema of a tool's arguments: plain facts, each with its source and date.
 
-`profiles.py` holds the facts, the other modules of this package act on them. `nullable` says in a provider's words that a
-value may be null.
+`profiles.py` holds the facts, the other modules of this package act on them. `nullable` expresses in a provider's own
+way that a value may be null.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import Any, Literal
 import msgspec
 
 Refs = Literal["kept", "resolved"]
-"""Whether `$ref` may stand in a schema, or what it points at has to stand there."""
+"""How `$ref` is sent: as it is, or replaced by its target."""
 Nullable = Literal["type-list", "any-of", "nullable"]
-"""How a value that may be null is said: a list of types, a union with null, or the keyword of OpenAPI 3.0."""
+"""How a nullable value is written: a list of types, a union with null, or the keyword of OpenAPI 3.0."""
 Patterns = Literal["any", "no-lookaround", "simple"]
 """Which regular expressions `pattern` may hold."""
 
 Others = Literal["ignored", "refused"]
-"""Whether a keyword that is not accepted does nothing, or makes the whole request fail."""
+"""The effect of a keyword that is not accepted: none, or the whole request fails."""
 
 
-class Source(msgspec.Struct, frozen=True):
-    """Where a fact comes from."""
+class ProfileSource(msgspec.Struct, frozen=True):
+    """The source of a fact."""
 
     text: str
-    """The document, the SDK with its version, or whoever saw it happen."""
+    """The document, the SDK with its version, or the report of an observation."""
     seen: str
     """The day it was read, or seen to happen, as `2026-11-16`."""
     is_certain: bool = True
-    """False where nobody says so and the careful reading was taken."""
+    """False where no source states it and the careful reading was taken."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider takes. A field at its default means: no such rule is known."""
+    """The schemas a provider takes. A field at its default means: no such rule is known."""
 
     name: str
     """The key in `PROFILES`."""
@@ -43,7 +43,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     accepted: frozenset[str] | None = None
     """Keywords that may be sent and say something; None: any."""
     others: Others = "ignored"
-    """What becomes of the other keywords; either way they are left out and told in the description."""
+    """The treatment of the other keywords; either way they are left out and added to the description in words."""
     root_refused: frozenset[str] = frozenset()
     """Keywords that may not stand at the root, which is always `type: object`."""
     refs: Refs = "kept"
@@ -108,7 +108,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `longest_description` is advice, because only some hosts of the provider's format refuse a longer one."""
     most_tools: int | None = None
     """How many tools a request may have."""
-    sources: Mapping[str, Source] = {}
+    sources: Mapping[str, ProfileSource] = {}
     """Where each field that is set comes from, by its name."""
 
 
@@ -116,7 +116,7 @@ NULL = {"type": "null"}
 
 
 def nullable(profile: Profile, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, taking null as well; itself where it does already."""
+    """Returns the schema, accepting null as well; itself where it does already."""
     word = schema.get("type")
     if profile.nullable == "type-list" and word.__class__ is str and word != "null" and "enum" not in schema:
         return {**schema, "type": [word, "null"]}
@@ -134,7 +134,7 @@ def nullable(profile: Profile, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def takes_null(schema: dict[str, Any]) -> bool:
-    """Whether it says already that null is taken."""
+    """Returns True when the schema already accepts null."""
     word = schema.get("type")
     if schema.get("nullable") is True or word == "null" or (not schema.keys() - {"description", "title"}):
         return True

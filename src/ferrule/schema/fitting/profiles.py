@@ -1,6 +1,7 @@
-"""The facts about each provider. Nobody here has asked a live service: every line says who did, or where it is written.
+"""The facts about each provider. No live service was asked: every line says who did, or where it is documented.
 
-When a fact changes, change it here, with its source and day; `docs/reference/provider-schemas.md` is made from this file.
+When a fact changes, change it here, with its source and day; `docs/reference/provider-schemas.md` is generated from
+this file.
 """
 
 from __future__ import annotations
@@ -8,46 +9,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ferrule.schema.fitting.profile import Profile, Source
+from ferrule.schema.fitting.profile import Profile, ProfileSource
 
-_STRUCTURED = Source("OpenAI's guide to structured outputs; limits compared with pydantic-ai 2.66.0", "2026-11-16")
-_PYDANTIC_AI = Source("what pydantic-ai 2.66.0 sends, and why it says it does", "2026-11-16")
-_OPENAI_ROOT = Source(
+_STRUCTURED = ProfileSource(
+    "OpenAI's guide to structured outputs; limits compared with pydantic-ai 2.66.0", "2026-11-16"
+)
+_PYDANTIC_AI = ProfileSource("what pydantic-ai 2.66.0 sends, and why it says it does", "2026-11-16")
+_OPENAI_ROOT = ProfileSource(
     "errors of the live service in nspady/google-calendar-mcp#39, goruck/home-generative-agent#545", "2026-08-12"
 )
-_OPENAI_PROPERTIES = Source("errors of the live service in spring-projects/spring-ai#4776", "2026-11-16")
-_OPENAI_ITEMS = Source("errors of the live service in PrefectHQ/fastmcp#2464", "2025-11-21")
-_OPENAI_NAME = Source("openai 3.49.0, types/shared_params/function_definition.py", "2026-11-16")
-_OPENAI_COUNT = Source(
+_OPENAI_PROPERTIES = ProfileSource("errors of the live service in spring-projects/spring-ai#4776", "2026-11-16")
+_OPENAI_ITEMS = ProfileSource("errors of the live service in PrefectHQ/fastmcp#2464", "2025-11-21")
+_OPENAI_NAME = ProfileSource("openai 3.49.0, types/shared_params/function_definition.py", "2026-11-16")
+_OPENAI_COUNT = ProfileSource(
     "errors of the live service in zed-industries/zed#32946 and musistudio/claude-code-router#686 (2025)", "2026-11-16"
 )
-_OPENAI_TEXT = Source(
+_OPENAI_TEXT = ProfileSource(
     "a limit enforced until April 2025 (getsentry/sentry-mcp#106), gone since (llama_index#18784)", "2025-05-19"
 )
-_CLAUDE_ROOT = Source("errors of the live service in anthropics/claude-code#5319, #40075, #44788", "2026-04-07")
-_CLAUDE_KEYS = Source("errors of the live service in anthropics/claude-code#79418, decocms/studio#6874", "2026-09-02")
-_CLAUDE_NAME = Source("errors of the live service in anthropics/claude-code#96152, #21492", "2026-09-22")
-_CLAUDE_DRAFT = Source("errors of the live service in anthropics/claude-code#63673", "2026-05-29")
-_CLAUDE_STRICT = Source(
+_CLAUDE_ROOT = ProfileSource("errors of the live service in anthropics/claude-code#5319, #40075, #44788", "2026-04-07")
+_CLAUDE_KEYS = ProfileSource(
+    "errors of the live service in anthropics/claude-code#79418, decocms/studio#6874", "2026-09-02"
+)
+_CLAUDE_NAME = ProfileSource("errors of the live service in anthropics/claude-code#96152, #21492", "2026-09-22")
+_CLAUDE_DRAFT = ProfileSource("errors of the live service in anthropics/claude-code#63673", "2026-05-29")
+_CLAUDE_STRICT = ProfileSource(
     "Anthropic's page on structured outputs, and anthropic 2.8.0 lib/_parse/_transform.py", "2026-11-16"
 )
-_CLAUDE_LIMITS = Source("the same page, under schema complexity limits; pydantic-ai 2.66.0", "2026-11-16")
-_CLAUDE_CAREFUL = Source("not said by Anthropic's page; the careful reading", "2026-11-16", is_certain=False)
-_GEMINI_PROTO = Source("google-genai 3.1.0 types.py; the Schema message of the Developer API", "2026-11-16")
-_GEMINI_REFUSED = Source("errors of the live service in pizza-bot#62, huggingface/tau#288", "2026-09-07")
-_GEMINI_EMPTY = Source('seen to be refused: Bobsilvio/ha-claude issue 32, "enum: cannot be empty"', "2026-03-19")
-_GEMINI_ENUM = Source("errors of the live service in microsoft/azure-devops-mcp#145, weave-os/router#65", "2026-05-12")
-_GEMINI_FORMATS = Source("the formats no error has been seen for", "2026-11-16", is_certain=False)
-_GEMINI_JSON = Source("google-genai 3.1.0, documentation of response_json_schema", "2026-11-16")
-_GEMINI_NAME = Source(
+_CLAUDE_LIMITS = ProfileSource("the same page, under schema complexity limits; pydantic-ai 2.66.0", "2026-11-16")
+_CLAUDE_CAREFUL = ProfileSource("not said by Anthropic's page; the careful reading", "2026-11-16", is_certain=False)
+_GEMINI_PROTO = ProfileSource("google-genai 3.1.0 types.py; the Schema message of the Developer API", "2026-11-16")
+_GEMINI_REFUSED = ProfileSource("errors of the live service in pizza-bot#62, huggingface/tau#288", "2026-09-07")
+_GEMINI_EMPTY = ProfileSource('seen to be refused: Bobsilvio/ha-claude issue 32, "enum: cannot be empty"', "2026-03-19")
+_GEMINI_ENUM = ProfileSource(
+    "errors of the live service in microsoft/azure-devops-mcp#145, weave-os/router#65", "2026-05-12"
+)
+_GEMINI_FORMATS = ProfileSource("the formats no error has been seen for", "2026-11-16", is_certain=False)
+_GEMINI_JSON = ProfileSource("google-genai 3.1.0, documentation of response_json_schema", "2026-11-16")
+_GEMINI_NAME = ProfileSource(
     "google-genai 3.1.0 allows 128 and more signs; servers of 2025 said this in gemini-cli#7869", "2026-11-16"
 )
-_GEMINI_COUNT = Source("errors of the live service in google-gemini/gemini-cli#19083, #25440", "2026-04-15")
-_GEMINI_ITEMS = Source("errors of the live service in cline/cline#7339", "2026-11-16")
-_MISTRAL = Source("mistral-common 1.13.0, protocol/instruct/validator.py", "2026-11-16")
-_OLLAMA = Source("the fields of api/types.go in Ollama's server, as mirrored; ollama 0.6.3 _types.py", "2026-11-16")
-_BEDROCK = Source("botocore 1.44.0, the service model of bedrock-runtime", "2026-11-16")
-_BEDROCK_MODEL = Source(
+_GEMINI_COUNT = ProfileSource("errors of the live service in google-gemini/gemini-cli#19083, #25440", "2026-04-15")
+_GEMINI_ITEMS = ProfileSource("errors of the live service in cline/cline#7339", "2026-11-16")
+_MISTRAL = ProfileSource("mistral-common 1.13.0, protocol/instruct/validator.py", "2026-11-16")
+_OLLAMA = ProfileSource(
+    "the fields of api/types.go in Ollama's server, as mirrored; ollama 0.6.3 _types.py", "2026-11-16"
+)
+_BEDROCK = ProfileSource("botocore 1.44.0, the service model of bedrock-runtime", "2026-11-16")
+_BEDROCK_MODEL = ProfileSource(
     "Converse hands schemas to the model; those are Claude's rules, the narrowest known", "2026-11-16", is_certain=False
 )
 
@@ -136,7 +145,7 @@ _OPENAI_STRICT = Profile(
         "allows_tuples": _PYDANTIC_AI,
         "formats": _STRUCTURED,
         "patterns": _PYDANTIC_AI,
-        "enum_types": Source("no example has others; the careful reading", "2026-11-16", is_certain=False),
+        "enum_types": ProfileSource("no example has others; the careful reading", "2026-11-16", is_certain=False),
         "most_enum_values": _STRUCTURED,
         "long_enum": _STRUCTURED,
         "needs_items": _PYDANTIC_AI,
@@ -268,7 +277,7 @@ _GEMINI = Profile(
     most_tools=512,
     sources={
         "accepted": _GEMINI_JSON,
-        "root_refused": Source(
+        "root_refused": ProfileSource(
             "a function's arguments are an object; the careful reading", "2026-11-16", is_certain=False
         ),
         "is_recursion_allowed": _GEMINI_JSON,
@@ -334,7 +343,7 @@ _GEMINI_OPENAPI = Profile(
         "root_refused": _GEMINI_PROTO,
         "refs": _GEMINI_REFUSED,
         "is_recursion_allowed": _GEMINI_REFUSED,
-        "allows_anything": Source(
+        "allows_anything": ProfileSource(
             "a schema without a type says nothing to this API; the careful reading", "2026-11-16", False
         ),
         "allows_maps": _GEMINI_REFUSED,
@@ -360,7 +369,7 @@ _MISTRAL_PROFILE = Profile(
     tool_names=_WORDS,
     longest_tool_name=64,
     sources={
-        "root_refused": Source(
+        "root_refused": ProfileSource(
             "its check allows them; nothing says that its models follow them", "2026-11-16", is_certain=False
         ),
         "draft": _MISTRAL,
@@ -384,8 +393,10 @@ _OLLAMA_PROFILE = Profile(
         "refs": _OLLAMA,
         "is_recursion_allowed": _OLLAMA,
         "allows_tuples": _OLLAMA,
-        "tool_names": Source("no rule is known; names that every other provider takes", "2026-11-16", is_certain=False),
-        "longest_tool_name": Source(
+        "tool_names": ProfileSource(
+            "no rule is known; names that every other provider takes", "2026-11-16", is_certain=False
+        ),
+        "longest_tool_name": ProfileSource(
             "no rule is known; names that every other provider takes", "2026-11-16", is_certain=False
         ),
     },
@@ -424,4 +435,4 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         )
     }
 )
-"""What each provider takes, by the name of its profile."""
+"""The profile of each provider, by its name."""

@@ -1,45 +1,45 @@
-"""References of a schema that is being fitted: which lead back, what becomes of them, and copies that stand alone."""
+"""References of a schema that is being fitted: which are recursive, which names they get, and copies that stand alone."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import unquote
 
-from ferrule.schema.fitting.steps import Unfit
-from ferrule.schema.references import References
+from ferrule.schema.fitting.steps import CannotFit
+from ferrule.schema.references import SchemaReferences
 from ferrule.schema.walk import map_members, positions
 
 DYNAMIC = ("$dynamicRef", "$recursiveRef")
-"""References whose meaning depends on who reads them: they are taken to say nothing."""
+"""References whose target depends on the reader: they are treated as unrestricted."""
 _MOST_FOLLOWED = 50_000
 """How many references are followed to see which lead back to themselves."""
 
 
 class FittedReferences:
-    """The references of one schema, each of which leads to a schema or is refused."""
+    """The references of one schema, each of which leads to a schema or is rejected."""
 
     def __init__(self, root: Any) -> None:
-        self._within = References(root)
+        self._within = SchemaReferences(root)
         self._targets: dict[str, Any] = {}
         self._below: dict[str, frozenset[str]] = {}
         self._left = _MOST_FOLLOWED
 
     def target(self, ref: Any, path: str) -> Any:
-        """What a reference points at. Raises Unfit."""
+        """Returns the target of a reference. Raises CannotFit."""
         if not isinstance(ref, str):
-            raise Unfit("the $ref is no text; write one such as #/$defs/name", path)
+            raise CannotFit("the $ref is no text; write one such as #/$defs/name", path)
         if ref not in self._targets:
-            self._targets[ref] = self._found(ref, path)
+            self._targets[ref] = self._find(ref, path)
         return self._targets[ref]
 
     def is_recursive(self, ref: str, path: str) -> bool:
-        """Whether what it points at leads back to it."""
+        """Returns True when the target leads back to the reference."""
         seen: set[str] = set()
         ahead = list(self._refs_below(ref, path))
         while ahead:
             self._left -= 1
             if self._left < 0:
-                raise Unfit("its references lead too far; write it more simply", path)
+                raise CannotFit("its references lead too far; write it more simply", path)
             met = ahead.pop()
             if met == ref or self.target(met, path) is self.target(ref, path):
                 return True
@@ -53,34 +53,34 @@ class FittedReferences:
             self._below[ref] = frozenset(refs_in(self.target(ref, path)))
         return self._below[ref]
 
-    def _found(self, ref: str, path: str) -> Any:
+    def _find(self, ref: str, path: str) -> Any:
         found = self._within.find(ref)
         if found is None and not ref.startswith("#"):
-            raise Unfit(f"it refers to another document ({ref[:80]}); put what it points at under $defs", path)
+            raise CannotFit(f"it refers to another document ({ref[:80]}); put what it points at under $defs", path)
         if found is None:
-            raise Unfit(f"it refers to {ref[:80]}, which is not there; correct the $ref", path)
+            raise CannotFit(f"it refers to {ref[:80]}, which is not there; correct the $ref", path)
         if not isinstance(found.value, dict | bool):
-            raise Unfit(f"it refers to {ref[:80]}, which is no schema; correct the $ref", path)
+            raise CannotFit(f"it refers to {ref[:80]}, which is no schema; correct the $ref", path)
         return found.value
 
 
 def refs_in(schema: Any) -> set[str]:
-    """Every reference that stands somewhere in a schema, without following any."""
+    """Returns every reference somewhere in a schema, without following any."""
     return {ref for position in positions(schema, skip=_HOMES) if isinstance(ref := position.schema.get("$ref"), str)}
 
 
 _HOMES = frozenset({"$defs", "definitions"})
 
 
-class Homes:
-    """Names for what is referred to, each of which is one definition of a new schema."""
+class DefinitionNames:
+    """The names of referenced schemas, each of which is one definition of a new schema."""
 
     def __init__(self) -> None:
         self._names: dict[str, tuple[str, str]] = {}
         self._taken: set[tuple[str, str]] = set()
 
     def of(self, ref: str, *, is_plain_kept: bool = True) -> tuple[str, str, bool]:
-        """The keyword and the name it gets, and whether it is new."""
+        """Returns the keyword and the name for a reference, and whether it is new."""
         if ref in self._names:
             return *self._names[ref], False
         home = "definitions" if is_plain_kept and ref.startswith("#/definitions/") else "$defs"
@@ -95,16 +95,16 @@ class Homes:
 
 
 def legal_definition(name: str) -> str:
-    """A name that needs no escapes in a reference."""
+    """Returns a name that needs no escapes in a reference."""
     return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "_" for sign in name[:100]) or "_"
 
 
-def alone(schema: Any, references: FittedReferences, path: str, most: int) -> dict[str, Any]:
-    """The schema with everything that it refers to, standing on its own; at most so many schemas. Raises Unfit."""
+def copy_standalone(schema: Any, references: FittedReferences, path: str, most: int) -> dict[str, Any]:
+    """Returns a copy of the schema with everything that it refers to; at most `most` schemas. Raises CannotFit."""
     copying = _Copying(references, path, most)
-    copied = copying.copied(schema)
-    whole: dict[str, Any] = copied if isinstance(copied, dict) else ({} if copied else {"not": {}})
-    return {**whole, "$defs": copying.definitions} if copying.definitions else whole
+    copied = copying.copy(schema)
+    alone: dict[str, Any] = copied if isinstance(copied, dict) else ({} if copied else {"not": {}})
+    return {**alone, "$defs": copying.definitions} if copying.definitions else alone
 
 
 _LEFT_OUT = frozenset([*_HOMES, "$id", "id", "$anchor", "$dynamicAnchor", *DYNAMIC])
@@ -115,27 +115,27 @@ class _Copying:
 
     def __init__(self, references: FittedReferences, path: str, most: int) -> None:
         self._references, self._path, self._left = references, path, most
-        self._homes = Homes()
+        self._homes = DefinitionNames()
         self.definitions: dict[str, Any] = {}
 
-    def copied(self, schema: Any) -> Any:
+    def copy(self, schema: Any) -> Any:
         if not isinstance(schema, dict):
             return schema
         self._left -= 1
         if self._left < 0:
-            raise Unfit("it is too large", self._path)
+            raise CannotFit("it is too large", self._path)
         copy: dict[str, Any] = {}
         for keyword, operand in schema.items():
             if keyword == "$ref":
-                copy[keyword] = self._referred(operand)
+                copy[keyword] = self._refer(operand)
             elif keyword not in _LEFT_OUT:
-                copy[keyword] = map_members(keyword, operand, lambda member, _: self.copied(member))
+                copy[keyword] = map_members(keyword, operand, lambda member, _: self.copy(member))
         return copy
 
-    def _referred(self, ref: Any) -> str:
+    def _refer(self, ref: Any) -> str:
         target = self._references.target(ref, self._path)
         _, name, is_new = self._homes.of(ref, is_plain_kept=False)
         if is_new:
             self.definitions[name] = True
-            self.definitions[name] = self.copied(target)
+            self.definitions[name] = self.copy(target)
         return f"#/$defs/{name}"

@@ -1,8 +1,9 @@
-"""Rewrites a schema for a provider that takes some keywords only, with the steps that turn an answer back.
+"""Rewrites a schema for a provider that takes some keywords only, with the steps that decode an answer.
 
-Everything the original accepts can be said by the fitted schema, so nothing is ever made narrower, with three readings:
-an object or tuple that does not say whether it takes more (`additionalProperties` absent beside `properties`) is taken not to;
-a schema without `type` means the types its keywords speak of; and null for a property that may be left out leaves it out.
+The fitted schema can express everything the original accepts, so it is never narrower, with three readings: an object
+or tuple that does not state whether it takes more (`additionalProperties` absent beside `properties`) is taken not to;
+a schema without `type` means the types its keywords apply to; and null for a property that may be left out leaves it
+out.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.schema.fitting.flattening import Flat
-from ferrule.schema.fitting.lists import rewritten_list
-from ferrule.schema.fitting.objects import rewritten_object
+from ferrule.schema.fitting.lists import rewrite_list
+from ferrule.schema.fitting.objects import rewrite_object
 from ferrule.schema.fitting.profile import Profile
-from ferrule.schema.fitting.references import Homes
-from ferrule.schema.fitting.scalars import rewritten_enum, rewritten_scalar
-from ferrule.schema.fitting.state import CONDITIONAL, DEEPEST, Node, State, below
-from ferrule.schema.fitting.steps import KEEP, Same, Unfit
+from ferrule.schema.fitting.references import DefinitionNames
+from ferrule.schema.fitting.scalars import rewrite_enum, rewrite_scalar
+from ferrule.schema.fitting.state import CONDITIONAL, DEEPEST, FittingState, Node, below
+from ferrule.schema.fitting.steps import KEEP, CannotFit, Same
 from ferrule.schema.fitting.typed import FAMILIES, TYPED, types_of
-from ferrule.schema.fitting.unions import rewritten_union
+from ferrule.schema.fitting.unions import rewrite_union
 from ferrule.schema.merging import ANNOTATIONS, type_words
 
 _NESTED = 30
@@ -31,12 +32,12 @@ _FEW = 50
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
-class Rewriting(State):
+class Rewriting(FittingState):
     """One schema being rewritten."""
 
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
-        self.homes = Homes()
+        self.homes = DefinitionNames()
         self.level = 0
         self.open: dict[str, int] = {}
         self.built: dict[str, Node | None] = {}
@@ -45,7 +46,7 @@ class Rewriting(State):
         self._leaf = (profile.accepted or frozenset()) & {"type", "description", "title", "minimum", "maximum"}
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
-        """The schema as the provider takes it; None where it accepts nothing."""
+        """Rewrites the schema as the provider takes it; None where it accepts nothing."""
         if schema.__class__ is dict and self._is_plain(schema, depth):
             return schema, KEEP
         self.spend(path)
@@ -58,7 +59,7 @@ class Rewriting(State):
             self.level -= 1
 
     def _is_plain(self, schema: dict[str, Any], depth: int) -> bool:
-        """Whether it is one of the many that every provider takes as they are: seen at once, for there are so many."""
+        """Returns True for one of the many schemas that every provider takes as they are: a shortcut, since most are."""
         word = schema.get("type")
         if word.__class__ is not str:
             return False
@@ -91,21 +92,21 @@ class Rewriting(State):
         if schema is True:
             return self.anything({}, path, [])
         if not isinstance(schema, dict):
-            raise Unfit("it is no schema; write an object", path)
+            raise CannotFit("it is no schema; write an object", path)
         if "$ref" in schema:
-            return self._referring(schema, path, depth)
+            return self._follow_reference(schema, path, depth)
         flat = self.flat(schema, path)
         return None if flat is None else self.flat_node(flat, path, depth)
 
     def flat_node(self, flat: Flat, path: str, depth: int) -> Node | None:
-        """The same for a schema that was put into one already."""
+        """Rewrites a schema that was flattened already."""
         words: list[str] = []
-        keywords = self.loosened(flat, path, words)
+        keywords = self.drop_conditions(flat, path, words)
         unions = self.alternatives(flat.unions, path, words) if flat.unions else []
         if unions:
             return self._union(keywords, unions, path, depth, words)
         if "enum" in keywords or "const" in keywords:
-            return rewritten_enum(self, keywords, path, depth, words)
+            return rewrite_enum(self, keywords, path, depth, words)
         types = types_of(keywords)
         if not types:
             if "type" in keywords:
@@ -116,12 +117,12 @@ class Rewriting(State):
         return self._several(types, keywords, path, depth, words)
 
     def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
-        """A schema of one type."""
+        """Rewrites a schema of one type."""
         if word == "object":
-            return rewritten_object(self, keywords, path, depth, words)
+            return rewrite_object(self, keywords, path, depth, words)
         if word == "array":
-            return rewritten_list(self, keywords, path, depth, words)
-        return rewritten_scalar(self, word, keywords, path, words), KEEP
+            return rewrite_list(self, keywords, path, depth, words)
+        return rewrite_scalar(self, word, keywords, path, words), KEEP
 
     def _union(
         self, keywords: dict[str, Any], unions: list[list[Any]], path: str, depth: int, words: list[str]
@@ -135,16 +136,16 @@ class Rewriting(State):
         for more in unions[1:]:
             combined *= max(1, len(more))
             if combined > 32:
-                self.untold(path, "anyOf", more, words)
+                self.describe_dropped(path, "anyOf", more, words)
             else:
                 around.append({"anyOf": more})
         if around:
             branches = [{"allOf": [*around, branch]} for branch in branches]
         annotations = {word: said for word, said in keywords.items() if word in ANNOTATIONS}
-        return rewritten_union(self, branches, annotations, path, depth, words)
+        return rewrite_union(self, branches, annotations, path, depth, words)
 
     def _is_within(self, branch: Any, word: Any, path: str) -> bool:
-        """Whether a branch takes no other types anyway."""
+        """Returns True when a branch takes no other types anyway."""
         flat = self.flat(branch, path) if isinstance(branch, dict) else None
         return flat is not None and "type" in flat.keywords and set(types_of(flat.keywords)) <= set(type_words(word))
 
@@ -157,7 +158,7 @@ class Rewriting(State):
             and "array" not in types
             and TYPED.isdisjoint(keywords)
         ):
-            return self.finished({"type": types}, keywords, path, words), KEEP
+            return self.finish({"type": types}, keywords, path, words), KEEP
         annotations = {word: said for word, said in keywords.items() if word in ANNOTATIONS}
         beside = {word: said for word, said in keywords.items() if word not in TYPED and word not in ANNOTATIONS}
         branches = [
@@ -172,14 +173,14 @@ class Rewriting(State):
             }
             for one in types
         ]
-        return rewritten_union(self, branches, annotations, path, depth, words)
+        return rewrite_union(self, branches, annotations, path, depth, words)
 
-    def _referring(self, schema: dict[str, Any], path: str, depth: int) -> Node | None:
+    def _follow_reference(self, schema: dict[str, Any], path: str, depth: int) -> Node | None:
         ref = schema["$ref"]
         target = self.references.target(ref, path)
         is_alone = self.draft <= 7 or schema.keys() - {"$ref"} <= ANNOTATIONS
         if self.profile.refs == "kept" and is_alone and self._may_recur(ref, path):
-            return self._kept(ref, target, schema, path)
+            return self._keep_reference(ref, target, schema, path)
         if self.open.get(ref, 0) >= _UNROLLED:
             return self.cut(path, f"{self.profile.title} takes no schema that refers to itself")
         flat = self.flat(schema, path)
@@ -194,7 +195,7 @@ class Rewriting(State):
     def _may_recur(self, ref: str, path: str) -> bool:
         return self.profile.is_recursion_allowed or not self.references.is_recursive(ref, path)
 
-    def _kept(self, ref: str, target: Any, schema: dict[str, Any], path: str) -> Node | None:
+    def _keep_reference(self, ref: str, target: Any, schema: dict[str, Any], path: str) -> Node | None:
         _, name, is_new = self.homes.of(ref, is_plain_kept=False)
         if is_new:
             self.slots[ref] = self.step(Same())
@@ -207,10 +208,12 @@ class Rewriting(State):
             return None
         step = self.slots[ref] if node is _UNFINISHED else node[1]
         if f"#/$defs/{name}" != ref:
-            self.changed(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", f"#/$defs/{name}")
+            self.record_change(
+                below(path, "$ref"), "what is referred to stands under $defs", "rewritten", f"#/$defs/{name}"
+            )
         referring: dict[str, Any] = {"$ref": f"#/$defs/{name}"}
         beside = {} if self.draft <= 7 else {word: said for word, said in schema.items() if word != "$ref"}
-        around = self.finished({}, beside, path, []) if beside else {}
+        around = self.finish({}, beside, path, []) if beside else {}
         return {"anyOf": [referring], **around} if around else referring, step
 
     def _define(self, ref: str, name: str, target: Any) -> None:
@@ -222,8 +225,8 @@ class Rewriting(State):
         if found[1] != KEEP:
             self.steps[self.slots[ref]] = self.steps[found[1]]
 
-    def defined(self) -> dict[str, Any]:
-        """Every definition that is referred to."""
+    def collect_definitions(self) -> dict[str, Any]:
+        """Returns every definition that is referred to."""
         while self._ahead:
             self._define(*self._ahead.pop())
         return self.definitions

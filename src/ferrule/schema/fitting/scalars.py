@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.schema.fitting.profile import Profile, nullable
-from ferrule.schema.fitting.state import Node, State, is_pattern_taken
+from ferrule.schema.fitting.state import FittingState, Node, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
 from ferrule.schema.fitting.typed import FAMILIES, type_of, types_of
-from ferrule.schema.fitting.words import told
+from ferrule.schema.fitting.words import describe_keyword
 from ferrule.schema.merging import ANNOTATIONS, bounds_in_numbers, key_of
 from ferrule.schema.schema_view import json_type
 
 
-def rewritten_scalar(
-    state: State, word: str, keywords: dict[str, Any], path: str, words: list[str], *, is_bare: bool = False
+def rewrite_scalar(
+    state: FittingState, word: str, keywords: dict[str, Any], path: str, words: list[str], *, is_bare: bool = False
 ) -> dict[str, Any]:
-    """A schema of one type that holds no others."""
+    """Rewrites a schema of one type that holds no others."""
     fitted: dict[str, Any] = {"type": word}
     if isinstance(keywords.get("exclusiveMinimum"), bool) or isinstance(keywords.get("exclusiveMaximum"), bool):
         keywords = dict(keywords)
@@ -28,8 +28,8 @@ def rewritten_scalar(
         if _is_taken(state.profile, keyword, operand):
             fitted[keyword] = operand
         else:
-            state.untold(path, keyword, operand, words)
-    return fitted if is_bare else state.finished(fitted, keywords, path, words)
+            state.describe_dropped(path, keyword, operand, words)
+    return fitted if is_bare else state.finish(fitted, keywords, path, words)
 
 
 def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:
@@ -42,33 +42,33 @@ def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:
     return True
 
 
-def rewritten_enum(state: State, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
-    """A closed list of values."""
+def rewrite_enum(state: FittingState, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+    """Rewrites a closed list of values."""
     values = _values(keywords)
     if not values:
         return None
     profile = state.profile
     if values == [None]:
-        return state.finished({"type": "null"}, _annotations(keywords), path, words), KEEP
+        return state.finish({"type": "null"}, _annotations(keywords), path, words), KEEP
     taken = profile.accepted is None or "enum" in profile.accepted
     found = {json_type(value) for value in values}
     if taken and _fits(state, values):
         state.enum_values += len(values)
         state.characters += sum(len(value) for value in values if isinstance(value, str))
         if "enum" not in keywords:
-            state.changed(
+            state.record_change(
                 f"{path}/const".lstrip("/"), "a list of one value says the same to every provider", "rewritten", "enum"
             )
         if profile.enum_types is None or found <= profile.enum_types:
-            return _enumerated(state, values, keywords, path, words)
+            return _fit_enum(state, values, keywords, path, words)
         if found - {"null"} <= profile.enum_types:
-            fitted, step = _enumerated(state, [value for value in values if value is not None], keywords, path, words)
+            fitted, step = _fit_enum(state, [value for value in values if value is not None], keywords, path, words)
             return nullable(profile, fitted), step
-    # The list itself cannot be sent: its values are told, and any value of their types is taken.
-    said = told("enum", values)
+    # The list itself cannot be sent: the description names its values, and any value of their types is taken.
+    said = describe_keyword("enum", values)
     words.append(said)
     where = f"{path}/{'enum' if 'enum' in keywords else 'const'}".lstrip("/")
-    state.changed(where, f"{profile.title} does not take such a list of values", "description", said)
+    state.record_change(where, f"{profile.title} does not take such a list of values", "description", said)
     if not found.isdisjoint({"object", "array"}):
         return state.anything(_annotations(keywords), path, words)
     rest = [word for word in found if word != "null" and (word != "integer" or "number" not in found)]
@@ -77,39 +77,41 @@ def rewritten_enum(state: State, keywords: dict[str, Any], path: str, depth: int
     return (nullable(profile, fitted) if "null" in found and rest else fitted), KEEP
 
 
-def _of_words(state: State, found: list[str], keywords: dict[str, Any], path: str, words: list[str]) -> dict[str, Any]:
+def _of_words(
+    state: FittingState, found: list[str], keywords: dict[str, Any], path: str, words: list[str]
+) -> dict[str, Any]:
     if not found:
-        return state.finished({"type": "null"}, _annotations(keywords), path, words)
+        return state.finish({"type": "null"}, _annotations(keywords), path, words)
     if len(found) == 1:
-        return rewritten_scalar(state, found[0], keywords, path, words)
-    branches = [rewritten_scalar(state, word, keywords, path, [], is_bare=True) for word in found]
-    return state.finished({"anyOf": branches}, _annotations(keywords), path, words)
+        return rewrite_scalar(state, found[0], keywords, path, words)
+    branches = [rewrite_scalar(state, word, keywords, path, [], is_bare=True) for word in found]
+    return state.finish({"anyOf": branches}, _annotations(keywords), path, words)
 
 
-def _enumerated(state: State, values: list[Any], keywords: dict[str, Any], path: str, words: list[str]) -> Node:
-    """The values under `enum`, with their type beside them, or one enum for each type."""
+def _fit_enum(state: FittingState, values: list[Any], keywords: dict[str, Any], path: str, words: list[str]) -> Node:
+    """Writes the values under `enum`, with their type beside them, or one enum for each type."""
     if state.profile.allows_anything:
         fitted: dict[str, Any] = {"enum": values}
         found = {json_type(value) for value in values}
         if "type" in keywords or len(found) == 1:
             fitted = {"type": keywords.get("type") or found.pop(), **fitted}
-        return state.finished(fitted, _annotations(keywords), path, words), KEEP
+        return state.finish(fitted, _annotations(keywords), path, words), KEEP
     by_word: dict[str, list[Any]] = {}
     for value in values:
         by_word.setdefault(json_type(value), []).append(value)
     beside = {word: said for word, said in keywords.items() if word not in ("enum", "const", "type")}
     branches = [
-        {**rewritten_scalar(state, word, beside, path, words, is_bare=True), "enum": own}
+        {**rewrite_scalar(state, word, beside, path, words, is_bare=True), "enum": own}
         if word != "null"
         else {"type": word}
         for word, own in by_word.items()
     ]
     fitted = branches[0] if len(branches) == 1 else {"anyOf": branches}
-    return state.finished(dict(fitted), _annotations(keywords), path, words), KEEP
+    return state.finish(dict(fitted), _annotations(keywords), path, words), KEEP
 
 
 def _values(keywords: dict[str, Any]) -> list[Any]:
-    """The values that remain, each once."""
+    """Returns the values that remain, each once."""
     said = keywords.get("enum")
     values = said if isinstance(said, list) else [keywords["const"]] if "const" in keywords else []
     if "const" in keywords and isinstance(said, list):
@@ -130,7 +132,7 @@ def _is_of(value: Any, allowed: list[str]) -> bool:
     return word in allowed
 
 
-def _fits(state: State, values: list[Any]) -> bool:
+def _fits(state: FittingState, values: list[Any]) -> bool:
     profile = state.profile
     if not profile.allows_empty_texts and "" in values:
         return False

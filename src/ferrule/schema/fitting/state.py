@@ -1,4 +1,4 @@
-"""What one fitting has gathered: changes, steps, definitions, and how much it may still spend."""
+"""The state of one fitting: changes, steps, definitions, and the budget that is left."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ferrule.model.loss import Instead
-from ferrule.schema.fitting.flattening import Flat, merged
+from ferrule.schema.fitting.flattening import Flat, flatten
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, FittedReferences
-from ferrule.schema.fitting.steps import KEEP, Change, Step, Text, Unfit
+from ferrule.schema.fitting.steps import KEEP, CannotFit, FittingChange, JsonText, Step
 from ferrule.schema.fitting.typed import TYPED
-from ferrule.schema.fitting.words import joined, told
+from ferrule.schema.fitting.words import append_words, describe_keyword
 
 Node: TypeAlias = tuple[dict[str, Any], int]
 """A fitted schema and the number of the step that turns a value of it back."""
@@ -27,17 +27,17 @@ CONDITIONAL = ("not", "if", "then", "else", "dependentRequired", "dependentSchem
 _LOOSENED = frozenset([*CONDITIONAL, *DYNAMIC])
 _REQUIREMENT = frozenset({"required", "type", "description", "title", "not"})
 _SEEN = frozenset(["type", "enum", "const", *TYPED, *CONDITIONAL, *DYNAMIC, "$defs", "definitions", "format", "$ref"])
-"""Keywords that are dealt with where they say something."""
+"""Keywords that are handled where they matter."""
 
 
-class State(ABC):
+class FittingState(ABC):
     """One fitting."""
 
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         self.profile = profile
         self.draft = draft
         self.references = FittedReferences(root)
-        self.changes: list[Change] = []
+        self.changes: list[FittingChange] = []
         self.steps: list[Step] = []
         self.definitions: dict[str, Any] = {}
         self.names = re.compile(profile.property_names) if profile.property_names else None
@@ -48,76 +48,76 @@ class State(ABC):
 
     @abstractmethod
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
-        """A schema as the provider takes it; None where it accepts nothing."""
+        """Fits a schema to the provider; returns None where it accepts nothing."""
 
     @abstractmethod
     def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
-        """The same for one that was put together already and takes one type."""
+        """Fits a schema that was flattened already and takes one type."""
 
     def spend(self, path: str) -> None:
-        """Counts one schema."""
+        """Counts one schema against the budget."""
         self.schemas -= 1
         if self.schemas < 0:
-            raise Unfit(
+            raise CannotFit(
                 f"written out it would have more than {MOST_SCHEMAS:,} parts; leave some out or give them as text", path
             )
 
-    def changed(self, path: str, why: str, instead: Instead, put: str = "") -> None:
-        """Tells one change."""
-        self.changes.append(Change(path, why, instead, put))
+    def record_change(self, path: str, why: str, instead: Instead, put: str = "") -> None:
+        """Records one change."""
+        self.changes.append(FittingChange(path, why, instead, put))
 
-    def untold(self, path: str, keyword: str, operand: Any, words: list[str]) -> None:
-        """Leaves a keyword out: into words, where it says something to a model."""
-        said = told(keyword, operand)
+    def describe_dropped(self, path: str, keyword: str, operand: Any, words: list[str]) -> None:
+        """Leaves a keyword out, and describes it in words where a model could use that."""
+        said = describe_keyword(keyword, operand)
         why = f"{self.profile.title} does not take this {keyword}"
         if said:
             words.append(said)
-            self.changed(below(path, keyword), why, "description", said)
+            self.record_change(below(path, keyword), why, "description", said)
         else:
-            self.changed(below(path, keyword), why, "dropped")
+            self.record_change(below(path, keyword), why, "dropped")
 
     def step(self, step: Step) -> int:
-        """Its number in the table."""
+        """Adds a step to the table; returns its number."""
         self.steps.append(step)
         return len(self.steps) - 1
 
     def flat(self, schema: Any, path: str) -> Flat | None:
-        """The schema with what it refers to and all of its `allOf` in one; None where it accepts nothing."""
+        """Joins the schema with its references and all of its `allOf`; None where it accepts nothing."""
         if isinstance(schema, dict) and "$ref" not in schema and "allOf" not in schema:
-            return merged([self._read(schema)])
+            return flatten([self._read(schema)])
         members: list[dict[str, Any]] = []
         if not self._gather(schema, path, (), members):
             return None
-        return merged(members) if members else Flat({}, [], [])
+        return flatten(members) if members else Flat({}, [], [])
 
     def _read(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema without what its draft does not know."""
+        """Removes keywords that its draft does not have."""
         if self.draft > 7 or "prefixItems" not in schema:
             return schema
         return {word: said for word, said in schema.items() if word != "prefixItems"}
 
     def _gather(self, schema: Any, path: str, open_refs: tuple[str, ...], members: list[dict[str, Any]]) -> bool:
-        """Adds everything a value must fit; False where nothing fits."""
+        """Adds everything a value must satisfy; returns False where nothing fits."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
-            raise Unfit("it is no schema; write an object", path)
+            raise CannotFit("it is no schema; write an object", path)
         self.members -= 1
         if self.members < 0 or len(open_refs) > DEEPEST:
-            raise Unfit("its allOf and $ref lead to too many schemas; write it more simply", path)
+            raise CannotFit("its allOf and $ref lead to too many schemas; write it more simply", path)
         ref = schema.get("$ref")
         if ref is None or self.draft > 7:
             members.append(self._read(schema))
             for member in said if isinstance(said := schema.get("allOf"), list) else ():
                 if not self._gather(member, path, open_refs, members):
                     return False
-        # A reference met again on its own way says nothing new.
+        # A reference met again on its own path adds nothing new, and following it would not end.
         if ref is None or ref in open_refs:
             return True
         return self._gather(self.references.target(ref, path), path, (*open_refs, ref), members)
 
     def alternatives(self, unions: list[list[Any]], path: str, words: list[str]) -> list[list[Any]]:
-        """The unions that are worth keeping: those that only ask for other properties are told in words."""
+        """Returns the unions that are worth keeping: those that only require other properties are described in words."""
         kept: list[list[Any]] = []
         for branches in unions:
             if all(
@@ -126,25 +126,25 @@ class State(ABC):
             ):
                 said = " or ".join(", ".join(map(str, branch["required"])) for branch in branches[:20])
                 words.append(f"needs {said}")
-                self.changed(
+                self.record_change(
                     below(path, "anyOf"), "a schema cannot ask for one property or another here", "description", said
                 )
             else:
                 kept.append(branches)
         return kept
 
-    def loosened(self, flat: Flat, path: str, words: list[str]) -> dict[str, Any]:
-        """The keywords of a schema, once those that cannot be sent by anybody with rules are told in words."""
+    def drop_conditions(self, flat: Flat, path: str, words: list[str]) -> dict[str, Any]:
+        """Returns the keywords of a schema, once those that no provider with rules takes are described in words."""
         for keyword, operand in flat.left_out:
-            self.untold(path, keyword, operand, words)
+            self.describe_dropped(path, keyword, operand, words)
         if not _LOOSENED.isdisjoint(flat.keywords):
             for keyword in flat.keywords:
                 if keyword in _LOOSENED:
-                    self.untold(path, keyword, flat.keywords[keyword], words)
+                    self.describe_dropped(path, keyword, flat.keywords[keyword], words)
         return flat.keywords
 
     def within_limits(self) -> None:
-        """Raises Unfit where the whole is more than the provider takes."""
+        """Raises CannotFit where the schema exceeds the provider's limits."""
         profile = self.profile
         for most, count, what in (
             (profile.most_properties, self.properties, "properties"),
@@ -153,28 +153,28 @@ class State(ABC):
             (profile.most_unions, self.unions, "properties with several types"),
         ):
             if most is not None and count > most:
-                raise Unfit(
+                raise CannotFit(
                     f"{profile.title} takes at most {most:,} {what}, and it has {count:,}; make it smaller or not strict"
                 )
 
     def anything(self, keywords: dict[str, Any], path: str, words: list[str], what: str = "any JSON value") -> Node:
-        """A schema for any value: as it is, or as JSON in a text where a provider wants to know more."""
+        """Returns a schema for any value: as it is, or as JSON in a text where a provider demands a type."""
         if self.profile.allows_anything:
-            return self.finished({}, keywords, path, words), KEEP
+            return self.finish({}, keywords, path, words), KEEP
         if self._text == KEEP:
-            self._text = self.step(Text())
+            self._text = self.step(JsonText())
         put = f"{what}, written as JSON in a text"
-        self.changed(path, f"{self.profile.title} wants to know the type of every value", "rewritten", put)
-        return self.finished({"type": "string"}, keywords, path, [put, *words]), self._text
+        self.record_change(path, f"{self.profile.title} wants to know the type of every value", "rewritten", put)
+        return self.finish({"type": "string"}, keywords, path, [put, *words]), self._text
 
     def cut(self, path: str, why: str) -> Node:
-        """What stands where a schema must not go on."""
+        """Returns the schema for a place where nesting must stop."""
         if self.profile.allows_anything:
-            self.changed(path, why, "dropped")
+            self.record_change(path, why, "dropped")
         return self.anything({}, path, [])
 
-    def finished(self, fitted: dict[str, Any], keywords: dict[str, Any], path: str, words: list[str]) -> dict[str, Any]:
-        """The fitted schema with what the original says besides: annotations, and words for what had to go."""
+    def finish(self, fitted: dict[str, Any], keywords: dict[str, Any], path: str, words: list[str]) -> dict[str, Any]:
+        """Completes the fitted schema: annotations, and words for keywords that were left out."""
         accepted = self.profile.accepted
         for keyword, operand in keywords.items():
             if keyword in _SEEN or keyword in fitted:
@@ -182,20 +182,20 @@ class State(ABC):
             if accepted is None or keyword in accepted:
                 fitted[keyword] = operand
             else:
-                self.untold(path, keyword, operand, words)
+                self.describe_dropped(path, keyword, operand, words)
         if words:
-            fitted["description"] = joined(fitted.get("description"), words)
+            fitted["description"] = append_words(fitted.get("description"), words)
         return fitted
 
 
 def below(path: str, name: str | int) -> str:
-    """A place inside another."""
+    """Returns a place inside another."""
     return f"{path}/{name}" if path else str(name)
 
 
 @lru_cache(maxsize=2048)
 def is_pattern_taken(pattern: str, kind: str) -> bool:
-    """Whether a provider's engine of regular expressions can be trusted with this one."""
+    """Returns True when a provider's regular expression engine is known to support this pattern."""
     if kind == "any":
         return True
     if _LOOKAROUND.search(pattern):

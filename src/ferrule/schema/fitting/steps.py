@@ -1,8 +1,9 @@
-"""Describes what fitting gives: the fitted schema, its changes, and the steps that turn an answer back, as data.
+"""The result of fitting: the fitted schema, its changes, and the steps that decode an answer, as data.
 
-Steps are a table and point at one another by number. The first step is for the whole of the arguments; no step at all means
-that the answer is what the tool takes. A table can be kept and sent (msgspec), and needs neither the fitted schema nor the
-original. Steps in a circle are those of a schema that refers to itself. `tidied` drops steps that do nothing.
+Steps are a table and point at one another by number. The first step is for the whole of the arguments; no step at all
+means that the answer is already in the tool's form. A table can be stored and sent (msgspec), and needs neither the
+fitted schema nor the original. Steps in a circle belong to a schema that refers to itself. `drop_idle_steps` drops
+steps that do nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ KEEP = -1
 """The number of no step: the value stays as it is."""
 
 
-class Member(msgspec.Struct, frozen=True, omit_defaults=True):
+class FittedMember(msgspec.Struct, frozen=True, omit_defaults=True):
     """A property of an object."""
 
     name: str
@@ -31,9 +32,9 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
-    """An object whose members are looked at."""
+    """An object whose members are decoded."""
 
-    members: tuple[Member, ...] = ()
+    members: tuple[FittedMember, ...] = ()
     """Those with something to do; all of them where `others` is set."""
     is_open: bool = False
     """Whether there may be members nobody named, whose names must not be taken for names that were changed."""
@@ -44,7 +45,7 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
 
 
 class Items(msgspec.Struct, frozen=True, omit_defaults=True, tag="items"):
-    """A list whose items are looked at."""
+    """A list whose items are decoded."""
 
     first: tuple[int, ...] = ()
     """What is done to the first ones, by position."""
@@ -59,7 +60,7 @@ class Pairs(msgspec.Struct, frozen=True, omit_defaults=True, tag="pairs"):
     """What is done to each value."""
 
 
-class Text(msgspec.Struct, frozen=True, tag="text"):
+class JsonText(msgspec.Struct, frozen=True, tag="text"):
     """Any value, sent as JSON in a text."""
 
 
@@ -70,8 +71,8 @@ class Wrapped(msgspec.Struct, frozen=True, omit_defaults=True, tag="wrapped"):
     step: int = KEEP
 
 
-class Shape(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What can be seen of a fitted schema at a glance; a value without it does not fit."""
+class FittedShape(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The visible shape of a fitted schema; a value without it does not fit."""
 
     types: frozenset[str]
     """The JSON types it takes; `integer` is written as `number`."""
@@ -86,7 +87,7 @@ class Shape(msgspec.Struct, frozen=True, omit_defaults=True):
 class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     """One branch of a union."""
 
-    shape: Shape
+    shape: FittedShape
     """What the fitted branch looks like."""
     was: frozenset[str]
     """The JSON types that the original branch takes."""
@@ -95,8 +96,8 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     """The original branch as JSON, standing alone; empty where types are enough to tell it."""
 
 
-class Choice(msgspec.Struct, frozen=True, omit_defaults=True, tag="choice"):
-    """A union whose branches are turned back in different ways."""
+class UnionChoice(msgspec.Struct, frozen=True, omit_defaults=True, tag="choice"):
+    """A union whose branches are decoded in different ways."""
 
     options: tuple[Option, ...]
 
@@ -105,7 +106,7 @@ class Same(msgspec.Struct, frozen=True, tag="same"):
     """Nothing to do, where a number was needed before that was known."""
 
 
-Step: TypeAlias = Members | Items | Pairs | Text | Wrapped | Choice | Same
+Step: TypeAlias = Members | Items | Pairs | JsonText | Wrapped | UnionChoice | Same
 """One step of turning an answer back."""
 Steps: TypeAlias = tuple[Step, ...]
 
@@ -113,8 +114,8 @@ KEY, VALUE = "key", "value"
 """The members of a pair."""
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that the fitted schema says otherwise, or not at all."""
+class FittingChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that the fitted schema expresses in another way, or not at all."""
 
     path: str
     """The place in the original schema: `properties/when/format`; empty for the whole."""
@@ -126,17 +127,17 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """The words or the name that was put there."""
 
 
-class Fitted(msgspec.Struct, frozen=True):
-    """A schema as a provider takes it. Shared by everyone who asks for the same: read it, do not change it."""
+class FittedSchema(msgspec.Struct, frozen=True):
+    """A schema as a provider takes it. Shared by all callers: read it, do not change it."""
 
     schema: dict[str, Any]
     steps: tuple[Step, ...] = ()
-    """How an answer is turned back; empty where it is what the tool takes."""
-    changes: tuple[Change, ...] = ()
+    """How an answer is decoded; empty where it is already in the tool's form."""
+    changes: tuple[FittingChange, ...] = ()
 
 
-class Unfit(Exception):
-    """A schema that a provider cannot be given in any way; the message says where, why, and what to do."""
+class CannotFit(Exception):
+    """A schema that cannot be fitted to a provider in any way; the message says where, why, and what to do."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
@@ -144,10 +145,11 @@ class Unfit(Exception):
         self.path = path
 
 
-def tidied(steps: list[Step], first: int) -> tuple[Step, ...]:
-    """The steps that do something, starting with the given one."""
+def drop_idle_steps(steps: list[Step], first: int) -> tuple[Step, ...]:
+    """Returns the steps that do something, starting with the given one."""
     if first == KEEP:
         return ()
+    # The common case, kept quick: an object with a few renamed members.
     if len(steps) == 1 and isinstance(only := steps[0], Members) and not _is_still(only):
         return (only,)
     idle = _idle(steps)
@@ -160,11 +162,11 @@ def tidied(steps: list[Step], first: int) -> tuple[Step, ...]:
             if below not in idle and below not in numbers:
                 numbers[below] = len(order)
                 order.append(below)
-    return tuple(_renumbered(steps[number], numbers) for number in order)
+    return tuple(_renumber(steps[number], numbers) for number in order)
 
 
 def _idle(steps: list[Step]) -> set[int]:
-    """The steps that leave every value as it is: all of which that is not known otherwise."""
+    """Returns the steps that leave every value as it is: all that are not known to do otherwise."""
     idle = {KEEP, *range(len(steps))}
     was = -1
     while was != len(idle):
@@ -177,11 +179,11 @@ def _idle(steps: list[Step]) -> set[int]:
 
 def _is_still(step: Step) -> bool:
     match step:
-        case Text() | Pairs() | Wrapped():
+        case JsonText() | Pairs() | Wrapped():
             return False
         case Members():
             return step.others is None and not any(one.is_absent_null or one.was is not None for one in step.members)
-        case Items() | Choice() | Same():
+        case Items() | UnionChoice() | Same():
             return True
 
 
@@ -193,17 +195,17 @@ def _below(step: Step) -> tuple[int, ...]:
             return (*step.first, step.rest)
         case Pairs() | Wrapped():
             return (step.step,)
-        case Choice():
+        case UnionChoice():
             return tuple(option.step for option in step.options)
-        case Text() | Same():
+        case JsonText() | Same():
             return ()
 
 
-def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
+def _renumber(step: Step, numbers: dict[int, int]) -> Step:
     match step:
         case Members():
             members = tuple(
-                Member(one.name, one.was, numbers.get(one.step, KEEP), one.is_absent_null)
+                FittedMember(one.name, one.was, numbers.get(one.step, KEEP), one.is_absent_null)
                 for one in step.members
                 if step.others is not None or one.is_absent_null or one.was is not None or one.step in numbers
             )
@@ -214,9 +216,9 @@ def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
             return Pairs(numbers.get(step.step, KEEP))
         case Wrapped():
             return Wrapped(step.name, numbers.get(step.step, KEEP))
-        case Choice():
-            return Choice(
+        case UnionChoice():
+            return UnionChoice(
                 tuple(Option(one.shape, one.was, numbers.get(one.step, KEEP), one.accepts) for one in step.options)
             )
-        case Text() | Same():
+        case JsonText() | Same():
             return step

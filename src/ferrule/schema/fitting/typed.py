@@ -1,4 +1,4 @@
-"""What types a schema takes, as it is meant."""
+"""The types a schema takes, as it is meant."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _KNOWN = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
 def types_of(keywords: dict[str, Any]) -> list[str]:
-    """The types that a schema takes; empty where it takes any.
+    """Returns the types that a schema takes; empty where it takes any.
 
-    One that says no type but has keywords of some (`properties` without `type: object`) is taken to mean those, though to the
-    letter it accepts every value of the others.
+    One that states no type but has keywords of some (`properties` without `type: object`) is taken to mean those,
+    though to the letter it accepts every value of the others.
     """
     if "type" in keywords:
         words = [word for word in type_words(keywords["type"]) if word in _KNOWN]
@@ -57,6 +57,6 @@ def types_of(keywords: dict[str, Any]) -> list[str]:
 
 
 def type_of(value: Any) -> str:
-    """The JSON type of a value, integers being numbers."""
+    """Returns the JSON type of a value, integers being numbers."""
     word = json_type(value)
     return "number" if word == "integer" else word

@@ -1,4 +1,4 @@
-"""Unions, as a provider takes them, and how to tell later which branch a value was meant for."""
+"""Unions, as a provider takes them, and how to find later which branch a value was meant for."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 from ferrule.schema.fitting.flattening import Flat
 from ferrule.schema.fitting.profile import NULL, nullable
-from ferrule.schema.fitting.references import alone
-from ferrule.schema.fitting.state import Node, State, below
-from ferrule.schema.fitting.steps import KEEP, Choice, Option, Shape, Unfit
+from ferrule.schema.fitting.references import copy_standalone
+from ferrule.schema.fitting.state import FittingState, Node, below
+from ferrule.schema.fitting.steps import KEEP, CannotFit, FittedShape, Option, UnionChoice
 from ferrule.schema.fitting.typed import type_of, types_of
-from ferrule.schema.fitting.words import joined
+from ferrule.schema.fitting.words import append_words
 from ferrule.schema.merging import key_of
 
 _EVERY = frozenset({"object", "array", "string", "number", "boolean", "null"})
@@ -22,12 +22,12 @@ _MOST_SCHEMAS = 300
 _MOST_BRANCHES = 500
 
 
-def rewritten_union(
-    state: State, branches: list[Any], annotations: dict[str, Any], path: str, depth: int, words: list[str]
+def rewrite_union(
+    state: FittingState, branches: list[Any], annotations: dict[str, Any], path: str, depth: int, words: list[str]
 ) -> Node | None:
-    """A schema for a value of which one branch must hold."""
+    """Rewrites a schema for a value of which one branch must hold."""
     if len(branches) > _MOST_BRANCHES:
-        raise Unfit(f"a union of more than {_MOST_BRANCHES} branches; leave some out", below(path, "anyOf"))
+        raise CannotFit(f"a union of more than {_MOST_BRANCHES} branches; leave some out", below(path, "anyOf"))
     nodes: list[tuple[dict[str, Any], int, Any]] = []
     for at, branch in enumerate(branches):
         node = state.node(branch, below(path, f"anyOf/{at}"), depth)
@@ -37,27 +37,29 @@ def rewritten_union(
         return None
     real = [node for node in nodes if node[0] != NULL]
     if not real:
-        return state.finished(dict(NULL), annotations, path, words), KEEP
+        return state.finish(dict(NULL), annotations, path, words), KEEP
     if len(real) == 1:
         fitted = real[0][0] if len(real) == len(nodes) else nullable(state.profile, real[0][0])
-        return _annotated(state, fitted, annotations, path, words), real[0][1]
+        return _annotate(state, fitted, annotations, path, words), real[0][1]
     step = KEEP
     if any(node[1] != KEEP for node in real):
         found = _choice(state, real, path)
         if found is None:
-            state.changed(path, "nobody could tell later which branch of the union was meant", "rewritten", "text")
+            state.record_change(
+                path, "nobody could tell later which branch of the union was meant", "rewritten", "text"
+            )
             return state.anything(annotations, path, words)
         step = state.step(found)
     fitted = {"anyOf": [schema for schema, _, _ in real]}
     if len(real) < len(nodes):
         fitted = nullable(state.profile, fitted)
-    return state.finished(fitted, annotations, path, words), step
+    return state.finish(fitted, annotations, path, words), step
 
 
-def _annotated(
-    state: State, fitted: dict[str, Any], annotations: dict[str, Any], path: str, words: list[str]
+def _annotate(
+    state: FittingState, fitted: dict[str, Any], annotations: dict[str, Any], path: str, words: list[str]
 ) -> dict[str, Any]:
-    """A schema with the annotations around it; its own description goes on after theirs."""
+    """Returns a schema with the annotations around it; its own description follows theirs."""
     if not annotations and not words:
         return fitted
     own = fitted.get("description")
@@ -68,14 +70,14 @@ def _annotated(
     if "$ref" in bare:
         bare = {"anyOf": [bare]}
     if isinstance(outer, str) and isinstance(own, str) and own != outer:
-        bare["description"] = joined(outer, [own])
+        bare["description"] = append_words(outer, [own])
     elif isinstance(outer, str):
         bare["description"] = outer
-    return state.finished(bare, annotations, path, words)
+    return state.finish(bare, annotations, path, words)
 
 
-def _choice(state: State, nodes: list[tuple[dict[str, Any], int, Any]], path: str) -> Choice | None:
-    """How to tell the branches apart; None where some look alike and are turned back in different ways."""
+def _choice(state: FittingState, nodes: list[tuple[dict[str, Any], int, Any]], path: str) -> UnionChoice | None:
+    """Returns how to tell the branches apart; None where some look alike and are decoded in different ways."""
     shapes = [shape_of(schema, state.definitions) for schema, _, _ in nodes]
     for at, (_, step, _) in enumerate(nodes):
         for other in range(at + 1, len(nodes)):
@@ -88,15 +90,15 @@ def _choice(state: State, nodes: list[tuple[dict[str, Any], int, Any]], path: st
         accepts = ""
         if not is_alone:
             try:
-                accepts = msgspec.json.encode(alone(branch, state.references, path, _MOST_SCHEMAS)).decode()
-            except Unfit:
+                accepts = msgspec.json.encode(copy_standalone(branch, state.references, path, _MOST_SCHEMAS)).decode()
+            except CannotFit:
                 return None
         options.append(Option(shapes[at], were[at], step, accepts))
-    return Choice(tuple(options))
+    return UnionChoice(tuple(options))
 
 
-def _are_apart(one: Shape, other: Shape) -> bool:
-    """Whether no value has both shapes."""
+def _are_apart(one: FittedShape, other: FittedShape) -> bool:
+    """Returns True when no value has both shapes."""
     shared = (one.types & other.types) - {"null"}  # null stays null whichever branch it was meant for
     if not shared:
         return True
@@ -112,30 +114,30 @@ def _are_apart(one: Shape, other: Shape) -> bool:
     return False
 
 
-def shape_of(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0) -> Shape:
-    """What can be seen of a fitted schema at a glance."""
+def shape_of(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0) -> FittedShape:
+    """Returns the visible shape of a fitted schema."""
     if depth > 8:
-        return Shape(_EVERY)
+        return FittedShape(_EVERY)
     if "$ref" in schema:
         target = definitions.get(schema["$ref"].rpartition("/")[2])
-        return Shape(_EVERY) if target is None else shape_of(target, definitions, depth + 1)
+        return FittedShape(_EVERY) if target is None else shape_of(target, definitions, depth + 1)
     if "anyOf" in schema:
         inner = [shape_of(branch, definitions, depth + 1) for branch in schema["anyOf"]]
         if len(inner) == 1:
             return inner[0]
         types = frozenset(word for shape in inner for word in shape.types)
-        return Shape(types | {"null"} if schema.get("nullable") else types)
+        return FittedShape(types | {"null"} if schema.get("nullable") else types)
     words = schema.get("type")
     said = [words] if isinstance(words, str) else words if isinstance(words, list) else None
     if said is None:
-        return Shape(frozenset(map(type_of, schema["enum"])) if "enum" in schema else _EVERY)
+        return FittedShape(frozenset(map(type_of, schema["enum"])) if "enum" in schema else _EVERY)
     types = frozenset("number" if word == "integer" else word for word in said)
     if schema.get("nullable"):
         types |= {"null"}
     if "object" not in types:
-        return Shape(types)
+        return FittedShape(types)
     properties = schema.get("properties", {})
-    return Shape(
+    return FittedShape(
         types,
         frozenset(schema.get("required", ())),
         frozenset(properties) if schema.get("additionalProperties") is False else None,
@@ -147,8 +149,8 @@ def shape_of(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0
     )
 
 
-def _original_types(state: State, branch: Any, path: str) -> frozenset[str]:
-    """The types that an original branch takes, as it is meant."""
+def _original_types(state: FittingState, branch: Any, path: str) -> frozenset[str]:
+    """Returns the types that an original branch takes, as it is meant."""
     flat = state.flat(branch, path) if isinstance(branch, dict) else Flat({}, [], [])
     if flat is None:
         return frozenset()

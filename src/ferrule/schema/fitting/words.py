@@ -1,4 +1,4 @@
-"""What a keyword says, in words for a description: for keywords that a provider does not take."""
+"""Describes keywords in words for a description: those that a provider does not take."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LONGEST = 300
 """How many characters one keyword may add to a description."""
 
 
-def told(keyword: str, operand: Any) -> str:
-    """The words; empty where a keyword says nothing that a model could use."""
-    say = _SAID.get(keyword)
+def describe_keyword(keyword: str, operand: Any) -> str:
+    """Describes a keyword; empty where a model could not use it."""
+    say = _PHRASES.get(keyword)
     if say is None:
         return ""
     try:
@@ -23,8 +23,8 @@ def told(keyword: str, operand: Any) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
 
 
-def written(value: Any) -> str:
-    """A value as JSON, cut to a bearable length."""
+def format_value(value: Any) -> str:
+    """Formats a value as JSON, cut to a bearable length."""
     try:
         said = msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):
@@ -32,14 +32,14 @@ def written(value: Any) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
 
 
-def listed(values: list[Any], most: int = 20) -> str:
-    """Values one after another."""
-    said = ", ".join(written(value) for value in values[:most])
+def format_values(values: list[Any], most: int = 20) -> str:
+    """Formats values one after another."""
+    said = ", ".join(format_value(value) for value in values[:most])
     return said if len(values) <= most else f"{said} and {len(values) - most:,} more"
 
 
-def joined(description: Any, words: list[str]) -> str:
-    """A description with more said at its end."""
+def append_words(description: Any, words: list[str]) -> str:
+    """Returns a description with more said at its end."""
     more = "; ".join(words)
     if not isinstance(description, str) or not description.strip():
         return more[:1].upper() + more[1:]
@@ -47,7 +47,7 @@ def joined(description: Any, words: list[str]) -> str:
 
 
 def _schema(lead: str) -> Callable[[Any], str]:
-    return lambda operand: f"{lead}: {written(operand)}"
+    return lambda operand: f"{lead}: {format_value(operand)}"
 
 
 def _dependent(operand: dict[str, Any]) -> str:
@@ -56,41 +56,47 @@ def _dependent(operand: dict[str, Any]) -> str:
         if isinstance(needed, list):
             parts.append(f"with {name} also {', '.join(map(str, needed))}")
         else:
-            parts.append(f"with {name} also: {written(needed)}")
+            parts.append(f"with {name} also: {format_value(needed)}")
     return "; ".join(parts)
 
 
 def _patterns(operand: dict[str, Any]) -> str:
-    return "; ".join(f"members whose name matches {pattern}: {written(inner)}" for pattern, inner in operand.items())
+    return "; ".join(
+        f"members whose name matches {pattern}: {format_value(inner)}" for pattern, inner in operand.items()
+    )
 
 
-_SAID: dict[str, Callable[[Any], str]] = {
+_PHRASES: dict[str, Callable[[Any], str]] = {
     "format": lambda operand: f"format: {operand}",
     "pattern": lambda operand: f"matches {operand}",
     "minLength": lambda operand: f"at least {operand} characters",
     "maxLength": lambda operand: f"at most {operand} characters",
-    "minimum": lambda operand: f"at least {written(operand)}",
-    "maximum": lambda operand: f"at most {written(operand)}",
-    "exclusiveMinimum": lambda operand: f"more than {written(operand)}",
-    "exclusiveMaximum": lambda operand: f"less than {written(operand)}",
-    "multipleOf": lambda operand: f"a multiple of {written(operand)}",
+    "minimum": lambda operand: f"at least {format_value(operand)}",
+    "maximum": lambda operand: f"at most {format_value(operand)}",
+    "exclusiveMinimum": lambda operand: f"more than {format_value(operand)}",
+    "exclusiveMaximum": lambda operand: f"less than {format_value(operand)}",
+    "multipleOf": lambda operand: f"a multiple of {format_value(operand)}",
     "minItems": lambda operand: f"at least {operand} items",
     "maxItems": lambda operand: f"at most {operand} items",
     "uniqueItems": lambda operand: "no item twice" if operand is True else "",
     "minProperties": lambda operand: f"at least {operand} members",
     "maxProperties": lambda operand: f"at most {operand} members",
-    "default": lambda operand: f"default: {written(operand)}",
-    "examples": lambda operand: f"for example: {listed(operand, 5)}" if isinstance(operand, list) and operand else "",
-    "example": lambda operand: f"for example: {written(operand)}",
-    "enum": lambda operand: f"one of: {listed(operand)}",
-    "const": lambda operand: f"always {written(operand)}",
+    "default": lambda operand: f"default: {format_value(operand)}",
+    "examples": lambda operand: (
+        f"for example: {format_values(operand, 5)}" if isinstance(operand, list) and operand else ""
+    ),
+    "example": lambda operand: f"for example: {format_value(operand)}",
+    "enum": lambda operand: f"one of: {format_values(operand)}",
+    "const": lambda operand: f"always {format_value(operand)}",
     "not": _schema("not allowed"),
     "if": _schema("on the condition"),
     "then": _schema("if the condition holds"),
     "else": _schema("if the condition does not hold"),
     "contains": _schema("one item must be"),
     "propertyNames": _schema("names of members must be"),
-    "additionalProperties": lambda operand: f"other members: {written(operand)}" if isinstance(operand, dict) else "",
+    "additionalProperties": lambda operand: (
+        f"other members: {format_value(operand)}" if isinstance(operand, dict) else ""
+    ),
     "patternProperties": _patterns,
     "dependentRequired": _dependent,
     "dependentSchemas": _dependent,

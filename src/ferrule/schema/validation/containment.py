@@ -1,8 +1,9 @@
-"""Containment: does a new schema still accept everything an old one did? Yes; no, and here is a value; or nobody can tell.
+"""Containment: does a new schema still accept everything an old one did? Yes; no, with a counterexample; or undecided.
 
-Plain objects, lists and unions are taken apart here, which keeps large schemas cheap and gives small counterexamples;
-what remains is asked of jsonschema-rs, if it is small enough to be answered quickly. Every counterexample is validated
-against both schemas before it is believed. Steps are counted, never timed, so an answer does not depend on the machine.
+Plain objects, lists and unions are split into parts here, which keeps large schemas cheap and gives small
+counterexamples; the rest is left to jsonschema-rs, if it is small enough to be answered quickly. Every counterexample
+is validated against both schemas before it counts. Steps are counted, never timed, so an answer does not depend on the
+machine.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ _STEPS, _QUESTIONS, _DEEPEST = 20_000, 200, 120
 _LARGEST, _MOST_BRANCHES = 120, 60
 
 
-class Answer(Enum):
-    """What can be said about a new schema."""
+class Containment(Enum):
+    """The result of comparing a new schema with an old one."""
 
     ACCEPTS_ALL = "accepts_all"
     REFUSES_SOME = "refuses_some"
     UNDECIDED = "undecided"
 
 
-class Verdict(NamedTuple):
+class ContainmentVerdict(NamedTuple):
     """The answer, with a value the old schema accepts and the new one refuses where one was found."""
 
-    answer: Answer
+    answer: Containment
     example: JsonValue | Missing = MISSING
 
 
@@ -57,15 +58,15 @@ class _TooMuch(Exception):
     """The budget is spent."""
 
 
-_YES, _UNDECIDED = Verdict(Answer.ACCEPTS_ALL), Verdict(Answer.UNDECIDED)
+_YES, _UNDECIDED = ContainmentVerdict(Containment.ACCEPTS_ALL), ContainmentVerdict(Containment.UNDECIDED)
 
 
-def contains(old: Schema, new: Schema, draft: int | None = None) -> Verdict:
-    """Whether `new` accepts every value that `old` accepts. Never raises and never takes long."""
+def contains(old: Schema, new: Schema, draft: int | None = None) -> ContainmentVerdict:
+    """Decides whether `new` accepts every value that `old` accepts. Never raises and never takes long."""
     try:
-        asked = _Question(draft or _draft_of(old) or _draft_of(new) or DRAFT_7)
-        return asked.decide(without_annotations(old), without_annotations(new))
-    except Exception:  # a schema nobody can read: not ours to judge
+        question = _Question(draft or _draft_of(old) or _draft_of(new) or DRAFT_7)
+        return question.decide(without_annotations(old), without_annotations(new))
+    except Exception:  # an invalid schema is another rule's finding
         return _UNDECIDED
 
 
@@ -77,29 +78,29 @@ class _Question:
         self.steps = _STEPS
         self.questions = _QUESTIONS
 
-    def decide(self, old: Schema, new: Schema, depth: int = 0) -> Verdict:
+    def decide(self, old: Schema, new: Schema, depth: int = 0) -> ContainmentVerdict:
         self.steps -= 1
         if is_same(old, new) or new is True or new == {} or old is False:
             return _YES
         if self.steps < 0 or depth > _DEEPEST:
             raise _TooMuch
         if isinstance(old, dict) and isinstance(old.get("enum"), list):
-            return self._each(old, new)
-        parted = self._apart(old, new, depth)
-        if parted is not None and parted.answer is not Answer.UNDECIDED:
+            return self._decide_enum(old, new)
+        parted = self._decide_by_parts(old, new, depth)
+        if parted is not None and parted.answer is not Containment.UNDECIDED:
             return parted
-        return self._asked(old, new)
+        return self._ask_library(old, new)
 
-    def _each(self, old: dict[str, Any], new: Schema) -> Verdict:
-        """The answer for a closed list of values: every one of them is tried."""
+    def _decide_enum(self, old: dict[str, Any], new: Schema) -> ContainmentVerdict:
+        """Decides for a closed list of values by trying every one of them."""
         accepted, still = self._validator(old), self._validator(new)
         for value in old["enum"]:
             if not still.is_valid(value) and accepted.is_valid(value):
-                return Verdict(Answer.REFUSES_SOME, value)
+                return ContainmentVerdict(Containment.REFUSES_SOME, value)
         return _YES
 
-    def _apart(self, old: Schema, new: Schema, depth: int) -> Verdict | None:
-        """The answer from the parts, where both schemas are plain enough to be taken apart."""
+    def _decide_by_parts(self, old: Schema, new: Schema, depth: int) -> ContainmentVerdict | None:
+        """Decides from the parts, where both schemas are plain enough to be split."""
         if not isinstance(old, dict):
             return None
         if set(old) == {"anyOf"}:
@@ -113,7 +114,7 @@ class _Question:
             rest = {key: value for key, value in new.items() if key != "allOf"}
             return self._all([(old, rest), *((old, branch) for branch in new["allOf"])], old, new, depth)
         if set(new) == {"anyOf"} and len(new["anyOf"]) <= _MOST_BRANCHES:
-            if any(self.decide(old, branch, depth + 1).answer is Answer.ACCEPTS_ALL for branch in new["anyOf"]):
+            if any(self.decide(old, branch, depth + 1).answer is Containment.ACCEPTS_ALL for branch in new["anyOf"]):
                 return _YES
             return None
         if old.get("type") == "object" and new.get("type", "object") == "object" and _only(_OBJECT, old, new):
@@ -122,14 +123,14 @@ class _Question:
             return self._arrays(old, new, depth)
         return None
 
-    def _all(self, pairs: list[tuple[Schema, Schema]], old: Schema, new: Schema, depth: int) -> Verdict:
+    def _all(self, pairs: list[tuple[Schema, Schema]], old: Schema, new: Schema, depth: int) -> ContainmentVerdict:
         answers = [self.decide(part, whole, depth + 1) for part, whole in pairs]
         for verdict in answers:
             if verdict.example is not MISSING and self._tells_apart(old, new, verdict.example):
                 return verdict
-        return _YES if all(verdict.answer is Answer.ACCEPTS_ALL for verdict in answers) else _UNDECIDED
+        return _YES if all(verdict.answer is Containment.ACCEPTS_ALL for verdict in answers) else _UNDECIDED
 
-    def _objects(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> Verdict:
+    def _objects(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> ContainmentVerdict:
         before, after = old.get("properties", {}), new.get("properties", {})
         rest_before, rest_after = old.get("additionalProperties", True), new.get("additionalProperties", True)
         newly = set(new.get("required", ())) - set(old.get("required", ()))
@@ -137,23 +138,23 @@ class _Question:
         if newly:
             value = self._example_object(old, new)
             if value is not MISSING:
-                return Verdict(Answer.REFUSES_SOME, value)
-        for name in {**before, **after, _unlisted(before, after): True}:
+                return ContainmentVerdict(Containment.REFUSES_SOME, value)
+        for name in {**before, **after, _unused_name(before, after): True}:
             part = before.get(name, rest_before)
             verdict = self.decide(part, after.get(name, rest_after), depth + 1)
-            if verdict.answer is Answer.ACCEPTS_ALL:
+            if verdict.answer is Containment.ACCEPTS_ALL:
                 continue
             certain = False
             if verdict.example is not MISSING:
                 value = self._example_object(old, new, {name: verdict.example})
                 if value is not MISSING:
-                    return Verdict(Answer.REFUSES_SOME, value)
+                    return ContainmentVerdict(Containment.REFUSES_SOME, value)
         return _YES if certain else _UNDECIDED
 
     def _example_object(
         self, old: dict[str, Any], new: dict[str, Any], given: dict[str, Any] | None = None
     ) -> JsonValue | Missing:
-        """The smallest object of the old schema with these members, if it tells the schemas apart."""
+        """Builds the smallest object of the old schema with these members, if it tells the schemas apart."""
         value = dict(given or {})
         for name in old.get("required", []):
             if name not in value:
@@ -163,7 +164,7 @@ class _Question:
                 value[name] = fitting
         return value if self._tells_apart(old, new, value) else MISSING
 
-    def _arrays(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> Verdict | None:
+    def _arrays(self, old: dict[str, Any], new: dict[str, Any], depth: int) -> ContainmentVerdict | None:
         if isinstance(old.get("items"), list) or isinstance(new.get("items"), list):
             return None
         lowest, highest = old.get("minItems", 0), old.get("maxItems")
@@ -171,17 +172,17 @@ class _Question:
         verdict = self.decide(old.get("items", True), new.get("items", True), depth + 1)
         fits = new.get("minItems", 0) <= lowest and (limit is None or (highest is not None and highest <= limit))
         unique = new.get("uniqueItems") is not True or old.get("uniqueItems") is True
-        if fits and unique and verdict.answer is Answer.ACCEPTS_ALL:
+        if fits and unique and verdict.answer is Containment.ACCEPTS_ALL:
             return _YES
         if verdict.example is not MISSING and lowest <= LONGEST:
             filler = self._smallest(old.get("items", True)) if lowest > 1 else None
             value = [verdict.example, *([filler] * (lowest - 1))]
             if filler is not MISSING and self._tells_apart(old, new, value):
-                return Verdict(Answer.REFUSES_SOME, value)
+                return ContainmentVerdict(Containment.REFUSES_SOME, value)
         return self._lengths(old, new) if not fits else _UNDECIDED
 
-    def _lengths(self, old: dict[str, Any], new: dict[str, Any]) -> Verdict:
-        """The answer for lists whose permitted lengths became fewer."""
+    def _lengths(self, old: dict[str, Any], new: dict[str, Any]) -> ContainmentVerdict:
+        """Decides for lists whose permitted lengths became fewer."""
         lowest, highest = old.get("minItems", 0), old.get("maxItems")
         limit = new.get("maxItems")
         length = lowest if new.get("minItems", 0) > lowest or limit is None else max(lowest, limit + 1)
@@ -191,40 +192,41 @@ class _Question:
         if filler is MISSING or (length > 1 and old.get("uniqueItems") is True):
             return _UNDECIDED
         if length > LONGEST:  # certain, but nobody wants to read it
-            return Verdict(Answer.REFUSES_SOME)
+            return ContainmentVerdict(Containment.REFUSES_SOME)
         value = [filler] * length
-        return Verdict(Answer.REFUSES_SOME, value) if self._tells_apart(old, new, value) else _UNDECIDED
+        return ContainmentVerdict(Containment.REFUSES_SOME, value) if self._tells_apart(old, new, value) else _UNDECIDED
 
-    def _asked(self, old: Schema, new: Schema) -> Verdict:
-        """The answer of the library and of trying, for what cannot be taken apart."""
+    def _ask_library(self, old: Schema, new: Schema) -> ContainmentVerdict:
+        """Decides with the library and with samples, for schemas that cannot be split."""
         self.questions -= 1
         if self.questions < 0:
             raise _TooMuch
-        answer, difference = self._covered(old, new)
-        if answer is Answer.ACCEPTS_ALL:
+        answer, difference = self._check_cover(old, new)
+        if answer is Containment.ACCEPTS_ALL:
             return _YES
         accepted, still = self._validator(old), self._validator(new)
         for schema in (difference, old, new):
             for value in samples(schema) if schema is not MISSING else ():
                 if not still.is_valid(value) and accepted.is_valid(value):
-                    return Verdict(Answer.REFUSES_SOME, value)
-        return Verdict(answer)
+                    return ContainmentVerdict(Containment.REFUSES_SOME, value)
+        return ContainmentVerdict(answer)
 
-    def _covered(self, old: Schema, new: Schema) -> tuple[Answer, Any]:
+    def _check_cover(self, old: Schema, new: Schema) -> tuple[Containment, Any]:
+        # Canonicalizing multiplies the branches out: beyond these sizes it takes seconds, and gigabytes.
         if _weight(old) + _weight(new) > _LARGEST or _branches(old) * _branches(new) > _MOST_BRANCHES:
-            return Answer.UNDECIDED, MISSING
+            return Containment.UNDECIDED, MISSING
         before, after = (
             jsonschema_rs.canonicalize(schema, draft=self.draft, validate_formats=True, offline=True)
             for schema in (old, new)
         )
         answer = after.covers(before)
         if answer == jsonschema_rs.canonical.Containment.YES:
-            return Answer.ACCEPTS_ALL, MISSING
+            return Containment.ACCEPTS_ALL, MISSING
         difference: Any = MISSING
         with suppress(jsonschema_rs.canonical.CanonicalizationError):
             difference = before.subtract(after).to_json_schema()
         no = answer == jsonschema_rs.canonical.Containment.NO
-        return (Answer.REFUSES_SOME if no else Answer.UNDECIDED), difference
+        return (Containment.REFUSES_SOME if no else Containment.UNDECIDED), difference
 
     def _smallest(self, schema: Schema) -> JsonValue | Missing:
         return next((value for value in samples(schema) if self._fits(schema, value)), MISSING)
@@ -247,7 +249,7 @@ def _draft_of(schema: Schema) -> int | None:
 
 
 def without_annotations(schema: Any) -> Any:
-    """The schema without keywords that accept and refuse nothing. Names of properties are left alone."""
+    """Returns the schema without keywords that accept and reject nothing. Names of properties are left alone."""
 
     def strip(part: dict[str, Any], _: Path) -> None:
         for word in _ANNOTATIONS & part.keys():
@@ -260,8 +262,8 @@ def _only(words: frozenset[str], *schemas: dict[str, Any]) -> bool:
     return all(words.issuperset(schema) for schema in schemas)
 
 
-def _unlisted(*tables: dict[str, Any]) -> str:
-    """A property name that none of the tables has."""
+def _unused_name(*tables: dict[str, Any]) -> str:
+    """Returns a property name that none of the tables has."""
     name = "extra"
     while any(name in table for table in tables):
         name += "_"
@@ -269,14 +271,14 @@ def _unlisted(*tables: dict[str, Any]) -> str:
 
 
 def _weight(schema: Schema) -> int:
-    """How many keywords there are to reason about; values of an enum count little."""
+    """Counts the keywords to reason about; values of an enum count little."""
     if not isinstance(schema, dict):
         return 1
     return sum(len(position.schema) + len(position.schema.get("enum", ())) // 50 for position in positions(schema))
 
 
 def _branches(schema: Schema) -> int:
-    """How many cases the combinators multiply to."""
+    """Counts the cases the combinators multiply to."""
     product = 1
     if isinstance(schema, dict):
         for position in positions(schema):

@@ -1,4 +1,4 @@
-"""Whether a regular expression is one by ECMA-262: a single pass over its text that compiles and runs nothing.
+r"""Checks whether a regular expression is valid ECMA-262: a single pass over its text that compiles and runs nothing.
 
 A pattern passes when it is legal with or without the `u` flag, so `\\p{L}` and a needless escape such as `\\-` are both
 fine. Python's own syntax (`(?P<n>…)`, `(?i)`, `a++`) is not. Stands below `soundness.py`; knows nothing of schemas.
@@ -23,7 +23,7 @@ _SET_ESCAPES = frozenset("dDsSwW")
 
 @lru_cache(maxsize=4096)
 def pattern_defect(pattern: str) -> str | None:
-    """What makes a pattern illegal, in a few words, or None for a legal one."""
+    """Returns why a pattern is invalid, in a few words, or None for a valid one."""
     try:
         _Scan(pattern).run()
     except _IllegalError as illegal:
@@ -32,7 +32,7 @@ def pattern_defect(pattern: str) -> str | None:
 
 
 class _IllegalError(Exception):
-    """Unwinds the scan."""
+    """Unwinds the scan of an invalid pattern."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -181,5 +181,5 @@ _HYPHEN = ord("-")
 
 
 def _number(digits: str, base: int = 10) -> int:
-    """Digits as a number; beyond any sensible size they all count alike."""
+    """Parses digits; beyond any sensible size they all count alike."""
     return int(digits, base) if len(digits) < 20 else 10**20 + len(digits)

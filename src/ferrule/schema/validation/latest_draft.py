@@ -1,9 +1,11 @@
-"""Schemas of older drafts in the words of 2020-12: what a validator of the draft they were written for accepts, and no more.
+"""Translates schemas of older drafts into 2020-12: the result accepts what a validator of the older draft accepts, and
+no more.
 
-`validators.py` says which draft that is, a subschema with a `$schema` of its own included. Keywords that the older draft does not
-know are left out, since 2020-12 would heed them. Addresses (`$id`, `id`, anchors) are gone: every reference is a pointer from the
-root, and what stood where no schema stands any more is under `$defs`. Two things have no words in 2020-12: that draft-04 takes
-1.0 for no integer, and that draft-06 and draft-07 hold a text against its `contentEncoding` and `contentMediaType`.
+`validators.py` says which draft that is, a subschema with a `$schema` of its own included. Keywords that the older
+draft does not know are left out, since 2020-12 would apply them. Addresses (`$id`, `id`, anchors) are removed: every
+reference is a pointer from the root, and targets at places without a schema move to `$defs`. Two things cannot be
+expressed in 2020-12: that draft-04 takes 1.0 for no integer, and that draft-06 and draft-07 check a text against its
+`contentEncoding` and `contentMediaType`.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ import msgspec
 from ferrule.model.value import Path, dig
 from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import write_fragment
-from ferrule.schema.references import Addresses, Resource
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.references import SchemaAddresses, SchemaResource
+from ferrule.schema.validation.validators import compile_schema
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, map_members, members
 
 LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,7 +31,7 @@ _MAY_BE_OLD = re.compile(
     rb'"(?:items"\s*:\s*\[|\$id"\s*:\s*"[^"]*#|(?:\$schema|prefixItems|dependent\w+|unevaluated\w+|m(?:in|ax)Contains|deprecated'
     rb'|contentSchema|\$anchor|\$vocabulary|\$dynamic\w+|\$recursive\w+)")'
 )
-"""What is in every schema that says which draft it is of, or that only an older draft accepts."""
+"""Matches every schema that states its draft, or that only an older draft accepts."""
 _NAMES_OLD = re.compile(rb'"\$schema"\s*:\s*"[^"]*(?:draft-0|2019-09)')
 _SINCE = {
     **dict.fromkeys(("const", "contains", "propertyNames"), 6),
@@ -48,7 +50,7 @@ _NOTES: dict[str, type] = {
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
     "examples": list,
 }
-"""Keywords that only tell something, and what 2020-12 wants them to be; older drafts do not know all of them."""
+"""Keywords that only annotate, and the type 2020-12 wants them to have; older drafts do not know all of them."""
 _VALUED = frozenset(
     ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
      "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "format"]
@@ -57,14 +59,14 @@ _HOMES = ("definitions", "$defs")
 _REPLACED = frozenset({"additionalItems", "dependencies"})
 _DEPENDENT = frozenset({"dependentRequired", "dependentSchemas"})
 _BESIDE_REF = _VALUED | SCHEMA_KEYWORDS | LIST_KEYWORDS | (MAP_KEYWORDS - {"definitions"})
-"""What says nothing beside a `$ref` up to draft-07."""
+"""Keywords without effect beside a `$ref` up to draft-07."""
 
 
 def latest_draft(schema: bytes) -> dict[str, Any] | None:
-    """A schema of an older draft in the words of 2020-12, without `$schema`; None where it is in them already.
+    """Translates a schema of an older draft into 2020-12, without `$schema`; None where it is in it already.
 
-    One that no validator takes stays as it is, but for its `$schema`: calls of it are refused. Raises RecursionError for one that
-    is nested without end.
+    An invalid schema stays as it is, but for its `$schema`: calls of it are rejected. Raises RecursionError for one
+    that is nested without end.
     """
     if _MAY_BE_OLD.search(schema) is None:
         return None
@@ -77,59 +79,59 @@ def latest_draft(schema: bytes) -> dict[str, Any] | None:
     draft = _draft_of_calls(schema)
     translation = _Translation(written, draft) if draft is not None else None
     if translation is not None and translation.is_needed:
-        return translation.made()
+        return translation.translate()
     if written.get("$schema") in (None, LATEST_DRAFT):
         return None
     return {keyword: operand for keyword, operand in written.items() if keyword != "$schema"}
 
 
 def _draft_of_calls(schema: bytes) -> int | None:
-    """The draft that calls are checked by; None when there is none that accepts the schema."""
+    """Returns the draft that calls are checked by; None when none accepts the schema."""
     try:
-        return _DRAFTS.get(type(compiled_schema(schema)).__name__, _LATEST)
-    except Exception:  # whatever is wrong with the schema, it has no meaning that could be said in other words
+        return _DRAFTS.get(type(compile_schema(schema)).__name__, _LATEST)
+    except Exception:  # an invalid schema, for whatever reason, has no meaning to translate
         return None
 
 
 @lru_cache(maxsize=256)
 def draft_of(address: str) -> int | None:
-    """The draft that a `$schema` names: 4, 6, 7, 2019 or 2020; None when the validator does not know it."""
+    """Returns the draft that a `$schema` names: 4, 6, 7, 2019 or 2020; None when the validator does not know it."""
     try:
         validator = jsonschema_rs.validator_for({"$schema": address}, validate_formats=False, offline=True)
-    except Exception:  # whatever is wrong with it, it names no draft
+    except Exception:  # an unknown address, for whatever reason, names no draft
         return None
     return _DRAFTS.get(type(validator).__name__, _LATEST)
 
 
 class _Translation:
-    """One schema being written anew. Paths lead from its root; `moved` tells where they lead in the new one."""
+    """One schema being translated. Paths lead from its root; `_moved` maps them to paths of the new one."""
 
     def __init__(self, root: dict[str, Any], draft: int) -> None:
         self._root = root
-        self._places: dict[Path, Resource] = {}
-        self._addresses = Addresses(root)
+        self._places: dict[Path, SchemaResource] = {}
+        self._addresses = SchemaAddresses(root)
         self._moved: dict[Path, Path] = {}
         self._references: list[tuple[dict[str, Any], Path]] = []
         """New schemas whose `$ref` is still to be written, and what it means."""
-        self._survey(root, (), Resource(draft))
+        self._survey(root, (), SchemaResource(draft))
 
     @property
     def is_needed(self) -> bool:
         """True when anything in it is of an older draft."""
         return any(place.draft < _LATEST for place in self._places.values())
 
-    def made(self) -> dict[str, Any]:
-        """The schema in the words of 2020-12."""
+    def translate(self) -> dict[str, Any]:
+        """Returns the schema in 2020-12."""
         new: dict[str, Any] = self._schema(self._root, (), ())
         while self._references:  # grows while what is referred to is written
             holder, target = self._references.pop()
             if target not in self._moved:
-                self._house(new, target)
+                self._move_to_definitions(new, target)
             holder["$ref"] = write_fragment(self._moved[target])
         return new
 
-    def _house(self, new: dict[str, Any], target: Path) -> None:
-        """Writes under `$defs` what is referred to where no schema is expected."""
+    def _move_to_definitions(self, new: dict[str, Any], target: Path) -> None:
+        """Writes a referenced part under `$defs`, when no schema is expected where it was."""
         if target not in self._places:
             around = target
             while around not in self._places:
@@ -140,8 +142,8 @@ class _Translation:
         home[name] = True
         home[name] = self._schema(dig(self._root, target), target, ("$defs", name))
 
-    def _survey(self, schema: Any, path: Path, around: Resource) -> None:
-        """Finds out how each schema is read, and by which addresses it can be referred to."""
+    def _survey(self, schema: Any, path: Path, around: SchemaResource) -> None:
+        """Records how each schema is read, and by which addresses it can be referred to."""
         if not isinstance(schema, dict):
             self._places[path] = around
             return
@@ -151,12 +153,12 @@ class _Translation:
         for steps, member in members(_read(schema, draft)):
             self._survey(member, path + steps, place)
 
-    def _target(self, reference: Any, place: Resource) -> Path | None:
+    def _target(self, reference: Any, place: SchemaResource) -> Path | None:
         found = self._addresses.find(reference, place) if isinstance(reference, str) else None
         return found.path if found is not None and isinstance(found.value, dict | bool) else None
 
     def _schema(self, schema: Any, path: Path, new_path: Path) -> Any:
-        """A schema that stands at one path, as it is to stand at another."""
+        """Translates the schema at one path for another path."""
         self._moved.setdefault(path, new_path)
         if not isinstance(schema, dict):
             return schema
@@ -170,7 +172,7 @@ class _Translation:
             elif keyword in _HOMES and isinstance(operand, dict):
                 self._define(made.setdefault("$defs", {}), operand, below, (*new_path, "$defs"))
             elif keyword == "items" and isinstance(operand, list):
-                made["prefixItems"] = self._listed(operand, below, (*new_path, "prefixItems"))
+                made["prefixItems"] = self._translate_list(operand, below, (*new_path, "prefixItems"))
             elif keyword not in _REPLACED or place.draft == _LATEST:
                 made[keyword] = self._operand(keyword, operand, below, new_below)
         if place.draft < _LATEST:
@@ -178,7 +180,7 @@ class _Translation:
         return made
 
     def _replace(self, made: dict[str, Any], known: dict[str, Any], path: Path, new_path: Path) -> None:
-        """Says what 2020-12 says with other keywords."""
+        """Rewrites keywords that 2020-12 replaced."""
         if "additionalItems" in known and "prefixItems" in made:
             rest = (*path, "additionalItems")
             made["items"] = self._schema(known["additionalItems"], rest, (*new_path, "items"))
@@ -196,10 +198,10 @@ class _Translation:
             keyword, operand, lambda member, steps: self._schema(member, path + steps[1:], new_path + steps[1:])
         )
 
-    def _listed(self, operand: list[Any], path: Path, new_path: Path) -> list[Any]:
+    def _translate_list(self, operand: list[Any], path: Path, new_path: Path) -> list[Any]:
         return [self._schema(member, (*path, at), (*new_path, at)) for at, member in enumerate(operand)]
 
-    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: Resource) -> None:
+    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: SchemaResource) -> None:
         # No address is left, so there is one root, and a recursive reference means the same to everybody.
         target = self._target(known["$ref"], place) if keyword == "$ref" else place.home
         if target is None:
@@ -226,7 +228,7 @@ class _Translation:
 
 
 def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
-    """What of a schema says something in its draft, and where it says it as 2020-12 does."""
+    """Returns the keywords that have an effect in the schema's draft, written as 2020-12 has them."""
     is_alone = draft <= 7 and "$ref" in schema
     known = {
         keyword: operand
@@ -243,7 +245,7 @@ def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
-    """A name that is not taken yet."""
+    """Returns a name that is not taken yet."""
     found, count = name, 1
     while found in taken:
         count += 1

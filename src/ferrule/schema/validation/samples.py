@@ -1,6 +1,6 @@
 """Values worth trying against a schema: its edges, its words, and just past them. Small, bounded and always the same.
 
-Nothing here promises that a value fits; whoever asks validates.
+Nothing here promises that a value fits; callers validate.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ _HOLLOW: tuple[Any, ...] = ({}, [], "", 0, 1, -1, 0.5, True, False, None)
 
 
 def samples(schema: object) -> list[Any]:
-    """Values that a schema's own text suggests, likeliest first. They share their parts: read them, do not change them."""
+    """Returns values that a schema's own text suggests, likeliest first. They share their parts: read them, do not
+    change them."""
     return _Trying().samples(schema, 0)
 
 
 class _Trying:
-    """One schema being looked at. What one inside it suggests is worked out once, however many values hold it."""
+    """One schema being sampled. The samples of an inner schema are computed once, however many values hold it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[object, list[Any]]] = {}
@@ -65,11 +66,11 @@ class _Trying:
     def samples(self, schema: object, depth: int) -> list[Any]:
         known = self._known.get((id(schema), depth))
         if known is None:  # the schema is kept with its values, so that nothing else gets its id
-            values = list(islice(_distinct(self._suggested(schema, depth)), PER_SCHEMA))
+            values = list(islice(_distinct(self._suggest(schema, depth)), PER_SCHEMA))
             known = self._known[id(schema), depth] = (schema, values)
         return known[1]
 
-    def _suggested(self, schema: object, depth: int) -> Iterator[Any]:
+    def _suggest(self, schema: object, depth: int) -> Iterator[Any]:
         if not isinstance(schema, dict) or depth > DEEPEST:
             yield from _HOLLOW
             return
@@ -87,7 +88,7 @@ class _Trying:
         for branch in branches[:12]:
             if isinstance(branch, dict):
                 around = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
-                yield from islice(self._suggested(_joined(around, branch), depth + 1), 12)
+                yield from islice(self._suggest(_join(around, branch), depth + 1), 12)
         for word in _types(schema):
             yield from self._of_type(word, schema, depth)
         yield from _HOLLOW
@@ -148,8 +149,8 @@ class _Trying:
             yield least | {"extra": value}
 
 
-def _joined(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
-    """Both schemas in one, as far as their keywords can stand side by side."""
+def _join(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
+    """Joins both schemas, as far as their keywords can stand side by side."""
     joined = around | branch
     for keyword in ("properties", "patternProperties"):
         if isinstance(around.get(keyword), dict) and isinstance(branch.get(keyword), dict):
@@ -178,14 +179,14 @@ def _strings(schema: dict[str, Any]) -> Iterator[str]:
     for length in (lowest, highest, None if highest is None else highest + 1, lowest - 1, lowest + 1):
         if length is not None and 0 <= length <= LONGEST:
             if isinstance(written, str):
-                yield _stretched(written, length)
+                yield _stretch(written, length)
             yield "a" * length
     yield from _WORDS
     yield from _FORMATS.values()
 
 
-def _stretched(written: str, length: int) -> str:
-    """Text of a format, as long as asked where the format lets it grow."""
+def _stretch(written: str, length: int) -> str:
+    """Returns a text of a format, as long as requested where the format lets it grow."""
     shortest = _FORMATS.get(written, "a")
     missing = max(0, length - len(shortest))
     if written in ("email", "hostname"):

@@ -1,7 +1,7 @@
-"""Soundness: is a schema sound, does a value fit, is a pattern a pattern.
+"""Soundness: checks whether a schema is valid, a value fits, and a pattern is a regular expression.
 
-Formats are never asserted here and nothing is ever fetched. Draft meta-schemas come compiled with jsonschema-rs; which
-words lead to further schemas in which draft is the table below.
+Asserts no formats and fetches nothing. Draft meta-schemas come compiled with jsonschema-rs; the table below says which
+keywords hold further schemas in which draft.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from ferrule.model.hints import nearest
 from ferrule.model.value import JsonValue, Path, dig, format_path
-from ferrule.schema.mirrored_headers import mirrored
+from ferrule.schema.mirrored_headers import find_mirrored
 from ferrule.schema.pointers import find_at, read_pointer
 from ferrule.schema.validation.ecma import pattern_defect
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SchemaDefect(NamedTuple):
-    """What is wrong with a schema, at the offending keyword."""
+    """A defect of a schema, at the offending keyword."""
 
     path: Path
     message: str
@@ -31,13 +31,13 @@ class SchemaDefect(NamedTuple):
     """What to do about it, where that can be told."""
 
     def sentence(self) -> str:
-        """The defect with the keyword it is about, and the member that has it."""
+        """Returns the defect with the keyword it is about, and the member that has it."""
         where = f"`{format_path(self.path[-2:])}`" if self.path else "the schema"
         return f"{where} {self.message}"
 
 
 class _Draft(NamedTuple):
-    """One version of JSON Schema: its meta-schema, and the keywords under which further schemas stand."""
+    """One version of JSON Schema: its meta-schema, and the keywords that hold further schemas."""
 
     meta: jsonschema_rs.Validator
     single: frozenset[str]
@@ -95,7 +95,7 @@ _SINCE_2019 = _SINCE_7 | {"contentSchema", "unevaluatedItems", "unevaluatedPrope
 
 @cache
 def _library() -> Any:
-    """jsonschema-rs, loaded when first needed: most AML files never ask for it."""
+    """Loads jsonschema-rs when first needed: most AML files never need it."""
     return import_module("jsonschema_rs")
 
 
@@ -116,7 +116,7 @@ def _draft(version: str) -> _Draft:
 
 
 def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
-    """Whether a value is valid for a schema; True when the schema itself cannot be used."""
+    """Returns True when a value is valid for a schema, and when the schema itself cannot be used."""
     try:
         library = _library()
         return bool(library.is_valid(schema, value, draft=library.Draft7, validate_formats=False, offline=True))
@@ -125,9 +125,9 @@ def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
 
 
 def schema_defects(schema: Any) -> list[SchemaDefect]:
-    """Every place where a JSON Schema validator rejects the schema, one per keyword.
+    """Returns every place where a JSON Schema validator rejects the schema, one per keyword.
 
-    The dialect is that of `$schema`; without one, what either draft 2020-12 or draft-07 accepts is accepted.
+    The dialect is that of `$schema`; without one, a schema that either draft 2020-12 or draft-07 accepts is valid.
     """
     if isinstance(schema, bool):
         return []
@@ -137,9 +137,9 @@ def schema_defects(schema: Any) -> list[SchemaDefect]:
 
 
 def _header_defects(schema: dict[str, Any]) -> list[SchemaDefect]:
-    """What is wrong with parameters that are to be headers: clients would refuse the whole tool."""
+    """Returns the defect of parameters that are to be headers: clients would reject the whole tool."""
     try:
-        mirrored(schema)
+        find_mirrored(schema)
     except ValueError as problem:
         return [SchemaDefect((), f"cannot be used by MCP clients: {problem}")]
     return []
@@ -158,7 +158,7 @@ def _defects(schema: dict[str, Any]) -> list[SchemaDefect]:
 
 
 class _Examination:
-    """One schema under one draft: every schema position is visited once, and what a `$ref` points at is one too."""
+    """One schema under one draft: visits every schema position once, targets of `$ref` included."""
 
     def __init__(self, schema: dict[str, Any], draft: _Draft) -> None:
         self.schema = schema
@@ -218,8 +218,9 @@ class _Examination:
         return below
 
     def _check_keywords(self, path: Path, node: dict[str, Any]) -> None:
-        """The meta-schema on one schema alone: the schemas inside it are blanked out, so each error is its own."""
-        alone = {keyword: self._blanked(keyword, operand) for keyword, operand in node.items()}
+        """Checks one schema alone against the meta-schema: the schemas inside it are blanked out, so each error is its
+        own."""
+        alone = {keyword: self._blank_members(keyword, operand) for keyword, operand in node.items()}
         if _accepts(self.draft.meta, alone):
             return
         for keyword, operand in alone.items():
@@ -232,7 +233,7 @@ class _Examination:
                 self.found.setdefault((*path, keyword), self._complaint(keyword, operand))
 
     def _wrong_members(self, keyword: str, operand: Any) -> list[str | int]:
-        """Which members of a list or mapping of schemas are none; empty when the fault is not in a member."""
+        """Returns the members of a list or mapping of schemas that are none; empty when the fault is not in a member."""
         meta = self.draft.meta
         if isinstance(operand, dict) and keyword in self.draft.maps:
             return [name for name, member in operand.items() if not _accepts(meta, {keyword: {name: member}})]
@@ -240,7 +241,7 @@ class _Examination:
             return [index for index, member in enumerate(operand) if not _accepts(meta, {keyword: [member]})]
         return []
 
-    def _blanked(self, keyword: str, operand: Any) -> Any:
+    def _blank_members(self, keyword: str, operand: Any) -> Any:
         draft = self.draft
         if isinstance(operand, dict):
             if keyword in draft.maps:
@@ -293,7 +294,7 @@ class _Examination:
 
 
 def _hint(schema: dict[str, Any], path: Path) -> str | None:
-    """What to do about the commonest slips."""
+    """Returns a hint for the most common mistakes."""
     if not path:
         return None
     keyword, operand = path[-1], dig(schema, path)

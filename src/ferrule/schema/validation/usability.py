@@ -1,7 +1,8 @@
-"""Usability: can calls be checked by a schema. One may be sound and still be of no use here: its `$schema` names a dialect that
-the validator does not know, or it refers to another document, and nothing is ever fetched (MCP-136, MCP-138).
+"""Usability: checks whether calls can be validated by a schema.
 
-The validator itself has the last word: what it takes is never complained of.
+A sound schema may still be unusable here: its `$schema` names a dialect that the validator does not know, or it refers
+to another document, and nothing is ever fetched (MCP-136, MCP-138). The validator itself decides: a schema it accepts
+has no defect.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.value import Path
-from ferrule.schema.references import Addresses, Resource, join_address, survey
+from ferrule.schema.references import SchemaAddresses, SchemaResource, join_address, survey
 from ferrule.schema.validation.latest_draft import draft_of
 from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
 from ferrule.schema.validation.validators import validator_of
@@ -21,7 +22,7 @@ from ferrule.schema.walk import positions
 
 _REFERENCES = ("$ref", "$dynamicRef")
 _ODD = re.compile(r"[^\w!#$%&'()*+,./:;=?@~-]|[^\x00-\x7f]")
-"""What has to be escaped in a reference."""
+"""Characters that have to be escaped in a reference."""
 _ASIDE = re.compile(rb'"\$(?:(?:r|dynamicR)ef"\s*:\s*"(?!#)|schema"\s*:\s*"([^"]*)")')
 """Where a schema written as JSON points out of itself, or names a dialect."""
 _DIALECT = SchemaDefect(
@@ -32,9 +33,10 @@ _DIALECT = SchemaDefect(
 
 
 def call_defects(schema: Any) -> list[SchemaDefect]:
-    """Everything that keeps calls from being checked by a schema: where it is unsound, and where it is of no use here.
+    """Returns everything that keeps calls from being checked by a schema: where it is invalid, and where it is
+    unusable here.
 
-    What is wrong with the keywords of an unknown dialect nobody can tell.
+    Defects in the keywords of an unknown dialect cannot be found.
     """
     if not isinstance(schema, dict):
         return schema_defects(schema)
@@ -43,8 +45,8 @@ def call_defects(schema: Any) -> list[SchemaDefect]:
     return schema_defects(schema) + _unreachable(schema)
 
 
-def uselessness(schema: bytes) -> str | None:
-    """Why no call can be checked by a sound schema, with what to do about it; None when calls can be."""
+def why_unusable(schema: bytes) -> str | None:
+    """Returns why no call can be checked by a sound schema, with what to do about it; None when calls can be."""
     if b'"$' not in schema or not any(map(_is_strange, _ASIDE.finditer(schema))):
         return None
     value = msgspec.json.decode(schema)
@@ -74,7 +76,7 @@ def _is_taken(schema: dict[str, Any]) -> bool:
 
 
 def _unreachable(schema: dict[str, Any]) -> list[SchemaDefect]:
-    """References that lead out of a schema, or cannot be read."""
+    """Returns references that lead out of a schema, or cannot be read."""
     suspects = list(_suspects(schema))
     if not suspects or _is_taken(schema):
         return []
@@ -108,8 +110,8 @@ def _elsewhere(path: Path, reference: str) -> SchemaDefect:
     return SchemaDefect(path, message, "write what it points at under `$defs` of this schema, and point there")
 
 
-def _is_here(addresses: Addresses, place: Resource, reference: str) -> bool:
-    """True when what a reference names may be here, or comes with the validator."""
+def _is_here(addresses: SchemaAddresses, place: SchemaResource, reference: str) -> bool:
+    """Returns True when the target of a reference may be in this schema, or comes with the validator."""
     address = reference.partition("#")[0]
     whole = join_address(place.base, address)
     return not addresses.resources.keys().isdisjoint((whole, address)) or _is_taken({"$ref": whole})

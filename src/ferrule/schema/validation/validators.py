@@ -1,8 +1,8 @@
 """Compiles validators of tool schemas on first use, in a bounded cache: a validator weighs ten times its schema.
 
-`brief_schema` gives a schema that takes the same values and says less of those it refuses: that no alternative fits,
-not why each does not. jsonschema-rs tells everything that is wrong with every alternative, even where one error is
-asked for; a long list under `anyOf` gives hundreds of thousands of errors.
+`brief_schema` returns a schema that accepts the same values and reports less about rejected ones: that no alternative
+fits, not why each does not. jsonschema-rs reports everything that is wrong with every alternative, even where one error
+is requested; a long list under `anyOf` gives hundreds of thousands of errors.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 
 
 @lru_cache(maxsize=KEPT)
-def compiled_schema(schema: bytes) -> jsonschema_rs.Validator:
-    """The validator of a JSON Schema. Formats are not asserted and nothing is fetched. Raises what jsonschema-rs raises."""
+def compile_schema(schema: bytes) -> jsonschema_rs.Validator:
+    """Returns the validator of a JSON Schema. Formats are not asserted and nothing is fetched. Raises what
+    jsonschema-rs raises."""
     return validator_of(msgspec.json.decode(schema))
 
 
 def validator_of(value: Any) -> jsonschema_rs.Validator:
-    """The same for a schema that is read already, and not kept."""
+    """Returns the validator of a decoded schema, uncached."""
     try:
         return jsonschema_rs.validator_for(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
     except jsonschema_rs.ValidationError:
@@ -45,12 +46,12 @@ _DEEPEST = 255
 
 
 def explain_refusal(schema: Any) -> str | None:
-    """Says why no validator takes a value as a JSON Schema; None when one does."""
+    """Returns why no validator accepts a value as a JSON Schema; None when one does."""
     try:
         text = bytes(raw(schema))
         if is_deeper(text, _DEEPEST):
             return "it is nested too deeply"
-        compiled_schema(text)
+        compile_schema(text)
     except RecursionError:  # encoders give up at depths of their own
         return "it is nested too deeply"
     except Exception as error:  # whatever jsonschema-rs finds wrong with it
@@ -59,7 +60,7 @@ def explain_refusal(schema: Any) -> str | None:
 
 
 def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError | None:
-    """The first thing that is wrong with a value; None when it fits."""
+    """Returns the first error of a value; None when it fits."""
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
@@ -69,11 +70,12 @@ def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs
 
 _ALTERNATIVES = ("anyOf", "oneOf")
 _WORDS = frozenset({"type", "title", "description"})
-"""What a schema has that asks for a type and nothing else."""
+"""The keywords of a schema that only states a type."""
 
 
 def brief_schema(schema: Any) -> Any:
-    """The schema, with its alternatives as conditions. Not for a draft without `if`, nor where a `$ref` leads into one."""
+    """Returns the schema, with its alternatives as conditions. Not for a draft without `if`, nor where a `$ref` leads
+    into one."""
     if not isinstance(schema, dict):
         return schema
     brief = {
@@ -89,7 +91,8 @@ def brief_schema(schema: Any) -> Any:
 
 
 def _condition(keyword: str, brief: list[Any], alternatives: list[Any]) -> dict[str, Any]:
-    """One of these fits, or the value is refused: for what the only one with more than a type says, if there is one such."""
+    """Builds the condition: one of these fits, or the value is rejected, for the reason of the only alternative with
+    more than a type, if there is exactly one."""
     types = [one for one in alternatives if _is_mere_type(one)]
     told = [one for one, whole in zip(brief, alternatives, strict=True) if not _is_mere_type(whole)]
     if keyword == "anyOf" and types and len(told) == 1:

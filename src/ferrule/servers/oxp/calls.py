@@ -26,7 +26,7 @@ from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
@@ -49,7 +49,7 @@ def parameter_errors(tool: Tool, written: bytes) -> dict[str, str]:
         arguments = msgspec.json.decode(written)
         internal = internal_fields(tool)
         schema = model_schema(tool, internal)
-        errors = list(compiled_schema(bytes(schema)).iter_errors(arguments))
+        errors = list(compile_schema(bytes(schema)).iter_errors(arguments))
         complaints = Complaints(tool.name, SchemaView(msgspec.json.decode(schema)), Mask.of(tool), internal)
     except Exception:  # it only explains: a schema or an input that nobody can read is told of already
         return {}
@@ -92,7 +92,7 @@ async def value_of(handle: SurfaceHandle, tool: Tool, result: Result, *, is_chec
     value, is_native = await _given(handle, result)
     if tool.output_schema is not None and not (is_native and is_checked):
         schema = bytes(tool.output_schema)
-        if schema != b"null" and not compiled_schema(schema).is_valid(value):
+        if schema != b"null" and not compile_schema(schema).is_valid(value):
             raise Unfit(
                 "the tool did its work, but what it gave does not fit its output schema, so it is not passed on"
             )

@@ -17,7 +17,7 @@ from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.inlining import EXCLUDED_FROM_OXP, NotInlinable, inlined
+from ferrule.schema.inlining import EXCLUDED_FROM_OXP, NotInlinable, inline
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.walk import positions
 
@@ -173,12 +173,12 @@ def _plain(schema: Any) -> dict[str, Any]:
     """The very schema where nothing in it is excluded; else without references."""
     if isinstance(schema, dict) and all(EXCLUDED_FROM_OXP.isdisjoint(place.schema) for place in positions(schema)):
         return schema
-    return inlined(schema)
+    return inline(schema)
 
 
 def _described(name: str, member: Any) -> dict[str, Any]:
     """A parameter with a description: its own, its title, or its name in words (OXP-10)."""
-    schema = member if isinstance(member, dict) else inlined(member)
+    schema = member if isinstance(member, dict) else inline(member)
     if isinstance(schema.get("description"), str) and not is_blank(schema["description"]):
         return schema
     title = schema.get("title")

@@ -32,7 +32,7 @@ from ferrule.definitions.stubs.alternatives import is_whole
 from ferrule.definitions.stubs.places import Document
 from ferrule.schema.fitting.typed import type_of
 from ferrule.schema.merging import key_of
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 
 class Oracle:
@@ -137,7 +137,7 @@ class Oracle:
             whole["$schema"] = self._root["$schema"]
         elif self._is_old:
             whole["$schema"] = "http://json-schema.org/draft-07/schema#"
-        return compiled_schema(msgspec.json.encode(whole)).is_valid(value)
+        return compile_schema(msgspec.json.encode(whole)).is_valid(value)
 
 
 def encoded(pointer: str) -> str:
@@ -152,6 +152,6 @@ def encoded(pointer: str) -> str:
 def validator(schema: Any) -> jsonschema_rs.Validator | None:
     """The project's validator of a schema; None where it is no schema."""
     try:
-        return compiled_schema(msgspec.json.encode(schema))
+        return compile_schema(msgspec.json.encode(schema))
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
         return None

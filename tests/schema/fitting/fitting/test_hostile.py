@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 
-from ferrule.schema.fitting import PROFILES, Unfit, fit
+from ferrule.schema.fitting import PROFILES, CannotFit, fit
 from tests.schema.fitting.hostile import HOSTILE
 
 SECONDS = 1.0
@@ -24,7 +24,7 @@ def test_hostile_schemas_end_soon(name: str, profile: str) -> None:
         fitted = fit(HOSTILE[name], PROFILES[profile])
         assert name not in UNFIT
         assert len(msgspec.json.encode(fitted.schema)) < 10_000_000
-    except Unfit as reason:
+    except CannotFit as reason:
         assert str(reason)
     assert time.process_time() - started < SECONDS
 
@@ -37,12 +37,12 @@ def test_hostile_schemas_end_soon(name: str, profile: str) -> None:
     ],
 )
 def test_the_reason_says_where_and_what_to_do(name: str, said: str) -> None:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotFit) as caught:
         fit(HOSTILE[name], PROFILES["openai-strict"])
     assert str(caught.value) == said
 
 
 def test_an_unfit_schema_is_unfit_again() -> None:
     for _ in range(2):
-        with pytest.raises(Unfit):
+        with pytest.raises(CannotFit):
             fit(HOSTILE["no schema"], PROFILES["openai"])

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ferrule.schema.fitting import PROFILES, Profile, Step, Unfit, decode, encode, fit
+from ferrule.schema.fitting import PROFILES, CannotFit, Profile, Step, decode, encode, fit
 from ferrule.schema.fitting.steps import Wrapped
 from tests.schema.fitting.obedience import offences
 from tests.schema.fitting.schemas import arguments, schema_of
@@ -38,7 +38,7 @@ def check(schema: dict[str, Any]) -> None:
     for profile in PROFILES.values():
         try:
             fitted = fit(schema, profile)
-        except Unfit as reason:
+        except CannotFit as reason:
             assert _may_be_unfit(str(reason), schema), (profile.name, str(reason))
             continue
         assert not (found := offences(fitted.schema, profile)), (profile.name, found, fitted.schema)

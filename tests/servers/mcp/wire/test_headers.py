@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ferrule
 from ferrule.errors import BindingError
-from ferrule.schema.mirrored_headers import mirrored
+from ferrule.schema.mirrored_headers import find_mirrored
 from ferrule.schema.validation.soundness import schema_defects
 from ferrule.servers.mcp.wire.headers import agree_on, agree_on_parameters, doubled, text_of
 from ferrule.servers.mcp.wire.messages import HEADER_MISMATCH, RpcError
@@ -186,7 +186,7 @@ def test_parameters_agree_with_their_headers(
     headers: dict[bytes, bytes], arguments: dict[str, Any], is_refused: bool
 ) -> None:
     """MCP-63, MCP-64: present means repeated, absent or null means not; integers are numbers; unknown ones are ignored."""
-    assert refused(lambda: agree_on_parameters(headers, mirrored(SCHEMA), arguments)) is is_refused
+    assert refused(lambda: agree_on_parameters(headers, find_mirrored(SCHEMA), arguments)) is is_refused
 
 
 @pytest.mark.parametrize(
@@ -208,13 +208,13 @@ def test_parameters_agree_with_their_headers(
 def test_annotations_that_break_the_rules_are_found(properties: dict[str, Any]) -> None:
     """MCP-154."""
     with pytest.raises(ValueError, match="x-mcp-header"):
-        mirrored({"type": "object", "properties": properties})
+        find_mirrored({"type": "object", "properties": properties})
 
 
 def test_a_member_that_is_called_like_the_annotation_is_none() -> None:
     """MCP-154: a property may have any name, and defaults any content."""
     schema = {"properties": {"x-mcp-header": {"type": "string"}, "a": {"default": {"x-mcp-header": 1}}}}
-    assert mirrored(schema) == ()
+    assert find_mirrored(schema) == ()
 
 
 def test_a_function_whose_header_no_client_takes_is_refused_when_it_is_loaded(tmp_path: Path) -> None:

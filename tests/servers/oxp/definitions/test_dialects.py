@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ferrule
 from ferrule.model.tool import Tool, raw
-from ferrule.schema.inlining import NotInlinable, inlined
+from ferrule.schema.inlining import NotInlinable, inline
 from ferrule.schema.walk import positions
 from tests.servers.oxp.desk import BINDINGS, desk
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits
@@ -164,7 +164,7 @@ def test_inlining_changes_nothing_that_a_schema_says(root: Any, a: Any, b: Any, 
     """OXP-11"""
     schema = {"allOf": [root], "$defs": {"a": a, "b": b}}
     try:
-        plain = inlined(schema)
+        plain = inline(schema)
         before = jsonschema_rs.validator_for(schema)
     except (NotInlinable, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return
@@ -181,7 +181,7 @@ def test_references_that_explode_are_given_up() -> None:
         ref = {"$ref": f"#/$defs/d{number - 1}"}
         definitions[f"d{number}"] = {"anyOf": [ref, ref]}
     with pytest.raises(NotInlinable):
-        inlined({"$ref": "#/$defs/d29", "$defs": definitions})
+        inline({"$ref": "#/$defs/d29", "$defs": definitions})
 
 
 def _nothing_done() -> None:

@@ -10,7 +10,7 @@ from ferrule.definitions.rules.adl.tools import user_tools
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 from ferrule.schema.validation.soundness import schema_defects
-from ferrule.schema.walk import Position, positions
+from ferrule.schema.walk import SchemaPosition, positions
 
 _COMPOSED = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _DECLARES_ELSEWHERE = ("$ref", "allOf", "patternProperties")
@@ -79,7 +79,7 @@ class UnusualToolSchema:
                 if "required" in position.schema:
                     yield from self._undeclared(position)
 
-    def _undeclared(self, position: Position) -> Iterator[Finding]:
+    def _undeclared(self, position: SchemaPosition) -> Iterator[Finding]:
         required = position.schema["required"]
         if not isinstance(required, list) or _may_declare_elsewhere(position):
             return
@@ -90,8 +90,8 @@ class UnusualToolSchema:
                 yield Finding(self.code, (*position.path, "required", index), message, self.severity, hint)
 
 
-def _may_declare_elsewhere(position: Position) -> bool:
-    around: Position | None = position
+def _may_declare_elsewhere(position: SchemaPosition) -> bool:
+    around: SchemaPosition | None = position
     while around is not None:
         if any(word in around.schema for word in _DECLARES_ELSEWHERE):
             return True

@@ -12,7 +12,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import Path, is_number
 from ferrule.schema.validation.soundness import fits
-from ferrule.schema.walk import Position
+from ferrule.schema.walk import SchemaPosition
 
 _BOUNDS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _FEW = 50
@@ -61,7 +61,7 @@ class ContradictorySchema:
                 message = "the default does not fit its own schema"
                 yield self._warn((*position.path, "default"), message, "change the default, or what the schema allows")
 
-    def _undeclared(self, position: Position, required: Any) -> Iterator[Finding]:
+    def _undeclared(self, position: SchemaPosition, required: Any) -> Iterator[Finding]:
         properties = position.schema.get("properties")
         if not isinstance(required, list) or not (properties is None or isinstance(properties, dict)):
             return
@@ -83,7 +83,7 @@ class ContradictorySchema:
         return Finding(self.code, path, message, Severity.WARNING, hint)
 
 
-def _is_attachment_member(position: Position, name: str) -> bool:
+def _is_attachment_member(position: SchemaPosition, name: str) -> bool:
     attachment = attachment_of(position.schema)
     return attachment is not None and name in attachment.members
 

@@ -10,7 +10,7 @@ from ferrule.definitions.rules.aml.unremarkable import is_unremarkable
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
 from ferrule.schema.inlining import REFUSED_BY_AML
-from ferrule.schema.walk import Position, positions
+from ferrule.schema.walk import SchemaPosition, positions
 
 SIDES = ("input", "output")
 """Keywords AML refuses (AML-26)."""
@@ -21,11 +21,11 @@ _NAME = "interface"
 
 
 class _Interface(NamedTuple):
-    schemas: list[Position]
+    schemas: list[SchemaPosition]
     keywords: set[str]
 
 
-def schemas(subject: Subject) -> Iterable[Position]:
+def schemas(subject: Subject) -> Iterable[SchemaPosition]:
     """The schemas of the interface a rule may have something to say about, from the roots inwards.
 
     Left out are those inside something reported as an error, and those that are plainly unremarkable.
@@ -55,7 +55,7 @@ def unsound(subject: Subject) -> Collection[Path]:
     return found
 
 
-def _collect(schema: dict[str, Any], path: Path, found: list[Position]) -> None:
+def _collect(schema: dict[str, Any], path: Path, found: list[SchemaPosition]) -> None:
     if not is_unremarkable(schema):
         found += positions(schema, path, skip=_UNREAD)
         return
@@ -69,7 +69,7 @@ def _collect(schema: dict[str, Any], path: Path, found: list[Position]) -> None:
 def _interface(subject: Subject) -> _Interface:
     known = cast("_Interface | None", subject.memo.get(_NAME))
     if known is None:
-        found: list[Position] = []
+        found: list[SchemaPosition] = []
         for side in SIDES:
             schema = subject.get("interface", side)
             if isinstance(schema, dict):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import schemas
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.schema.walk import Position
+from ferrule.schema.walk import SchemaPosition
 
 _HINT = "add a `description` that tells the model what the value means"
 
@@ -43,6 +43,6 @@ class UndescribedProperty:
                 yield Finding(self.code, at, f"the property {name!r} has no description", severity, _HINT)
 
 
-def _is_refinement(position: Position, name: str) -> bool:
+def _is_refinement(position: SchemaPosition, name: str) -> bool:
     """True for a property of a branch that the schema around the branch declares already."""
     return position.around is not None and position.around.declares(name)

@@ -13,7 +13,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 from ferrule.schema.inlining import EXCLUDED_FROM_OXP
 from ferrule.schema.validation.usability import call_defects
-from ferrule.schema.walk import Position, positions
+from ferrule.schema.walk import SchemaPosition, positions
 
 """Keywords OXP leaves out of JSON Schema (OXP-11)."""
 
@@ -48,7 +48,7 @@ def schemas_of(subject: Subject) -> Iterator[Placed]:
         yield Placed(("output_schema",), output)
 
 
-def examined(subject: Subject, placed: Placed) -> list[Position]:
+def examined(subject: Subject, placed: Placed) -> list[SchemaPosition]:
     """Every schema inside, except what lies below an excluded keyword. Walked once per definition."""
     key = "oxp." + str(placed.path[0])
     known = subject.memo.get(key)

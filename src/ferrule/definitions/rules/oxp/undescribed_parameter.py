@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.oxp.schemas import examined, parameters_of
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
-from ferrule.schema.walk import Position
+from ferrule.schema.walk import SchemaPosition
 
 _HINT = "say in its `description` what to pass"
 
@@ -57,7 +57,7 @@ def _is_described(member: Any) -> bool:
     return not isinstance(member, bool)
 
 
-def _is_expected(position: Position, name: str, member: Any) -> bool:
+def _is_expected(position: SchemaPosition, name: str, member: Any) -> bool:
     """Whether a nested member needs a description: not when it only forbids, or restates one described around it."""
     if member is False:
         return False

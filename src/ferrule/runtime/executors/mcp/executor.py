@@ -35,7 +35,7 @@ from ferrule.runtime.executors.mcp.upstream import (
     program_place,
 )
 from ferrule.runtime.executors.surroundings import Surroundings
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 if TYPE_CHECKING:
     from ferrule.runtime.executors.mcp.connection import Connection
@@ -284,7 +284,7 @@ def _taking_text(tool: Tool, place: Place) -> Callable[[str], bool]:
     schema = tool.output_schema
     if schema is None:
         return lambda text: place.is_own
-    validator = cache(lambda: compiled_schema(bytes(schema)))  # few tools ever need it
+    validator = cache(lambda: compile_schema(bytes(schema)))  # few tools ever need it
     return lambda text: validator().is_valid(text)
 
 

@@ -11,7 +11,7 @@ from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output, Waiting
 from ferrule.model.failure import excerpt
 from ferrule.model.tool import raw as raw_json
 from ferrule.runtime.executors.mcp.failures import bad_answer
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 
 ELICIT = "elicitation/create"
 _LONGEST_QUESTION = 2_000
@@ -124,7 +124,7 @@ def _answer_schema(params: dict[str, Any], kind: str) -> dict[str, Any]:
     if not isinstance(schema, dict):
         return {"type": "object"}
     try:
-        compiled_schema(bytes(raw_json(schema)))
+        compile_schema(bytes(raw_json(schema)))
     except Exception:  # a stranger's schema; whatever is wrong with it, the answer is then taken as it is
         return {"type": "object"}
     return schema

@@ -25,9 +25,9 @@ from ferrule.runtime.pipeline.arguments.hostile_json import (
 )
 from ferrule.runtime.pipeline.arguments.repair import WHOLE, mend
 from ferrule.runtime.redaction.sensitive_input import Mask
-from ferrule.schema.internal_fields import InternalFields, internal_fields, internal_sent, model_schema
+from ferrule.schema.internal_fields import InternalFields, find_internal, internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView, types_of
-from ferrule.schema.validation.validators import brief_schema, compiled_schema, first_error
+from ferrule.schema.validation.validators import brief_schema, compile_schema, first_error
 
 _EXPLAINED = 8192
 """Of longer arguments only the first problem is told: finding all of them takes time."""
@@ -78,7 +78,7 @@ class _Judge:
     def __init__(self, tool: Tool, schema: msgspec.Raw, mask: Mask | None, internal: InternalFields) -> None:
         self._made = (tool, mask, internal)
         self.view = SchemaView(msgspec.json.decode(schema))
-        self.validator = compiled_schema(bytes(schema))
+        self.validator = compile_schema(bytes(schema))
         self.is_valid = self.validator.is_valid
         self.complaints = Complaints(tool.name, self.view, mask, internal)
 
@@ -195,7 +195,7 @@ class Arguments:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return []
         is_judged = isinstance(arguments, dict) and not self._contract.takes_text
-        if len(raw) > self._limit or not is_judged or internal_sent(arguments, self._internal):
+        if len(raw) > self._limit or not is_judged or find_internal(arguments, self._internal):
             return []
         return [] if self._hostility(raw, arguments) else self._model.complaints_of(raw, arguments, most)
 
@@ -218,7 +218,7 @@ class Arguments:
         """Whether an object is one the model may send."""
         return (
             isinstance(arguments, dict)
-            and not internal_sent(arguments, self._internal)
+            and not find_internal(arguments, self._internal)
             and self._model.is_valid(arguments)
         )
 
@@ -227,7 +227,7 @@ class Arguments:
         if not isinstance(arguments, str if self._contract.takes_text else dict):
             wanted = "a text" if self._contract.takes_text else "one object with the fields of the schema"
             return self._no(f"they must be {wanted}")
-        if judge is self._model and internal_sent(arguments, self._internal):
+        if judge is self._model and find_internal(arguments, self._internal):
             return Problem(judge.complaints.internal(), "internal_field")
         if self._contract.takes_text or judge.is_valid(arguments):
             return None

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure, ResourceExposure
-from ferrule.schema.references import References
+from ferrule.schema.references import SchemaReferences
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
@@ -99,10 +99,10 @@ def _values(entry: SurfaceEntry, name: str, schema: dict[str, Any]) -> Iterable[
     exposure = entry.tool.exposed_as
     if isinstance(exposure, ResourceExposure | PromptExposure) and name in exposure.completions:
         return exposure.completions[name]
-    return _allowed(schema["properties"][name], References(schema))
+    return _allowed(schema["properties"][name], SchemaReferences(schema))
 
 
-def _allowed(member: Any, references: References, depth: int = 0) -> list[str]:
+def _allowed(member: Any, references: SchemaReferences, depth: int = 0) -> list[str]:
     if isinstance(member, dict) and "$ref" in member:
         member = references.schema(member["$ref"])
     if not isinstance(member, dict) or depth > _FAR:

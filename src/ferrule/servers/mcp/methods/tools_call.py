@@ -18,7 +18,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.runtime.pipeline.prepared import Prepared
-from ferrule.schema.mirrored_headers import Mirrored, mirrored
+from ferrule.schema.mirrored_headers import MirroredParameter, find_mirrored
 from ferrule.servers.edge import Leave
 from ferrule.servers.mcp.methods import client_input
 from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirected, target_of
@@ -53,7 +53,7 @@ class Callee(msgspec.Struct, frozen=True):
     """As the surface knows it."""
     prepared: Prepared
     shape: Shape
-    mirrored: tuple[Mirrored, ...]
+    mirrored: tuple[MirroredParameter, ...]
     """Parameters that clients repeat as headers."""
     takes_options: bool
     """True when it looks at more than its arguments, or gives its results as tasks of the protocol only."""
@@ -117,7 +117,7 @@ async def _find_and_call(server: McpServer, exchange: Exchange, asked: CallParam
 def _describe_callee(target: Target, prepared: Prepared) -> Callee:
     entry = prepared.require_entry()
     try:
-        headers = mirrored(msgspec.json.decode(entry.tool.input_schema))
+        headers = find_mirrored(msgspec.json.decode(entry.tool.input_schema))
     except ValueError:  # a client does not follow annotations that break the rules
         headers = ()
     use = prepared.traits.task

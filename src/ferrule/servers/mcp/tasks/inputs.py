@@ -14,7 +14,7 @@ from ferrule.contracts.store import CommitCondition
 from ferrule.model.client_requests import feature_of
 from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
 from ferrule.runtime.pipeline.services import Services
-from ferrule.schema.validation.validators import compiled_schema, first_error
+from ferrule.schema.validation.validators import compile_schema, first_error
 
 _GIVEN = "input_given"
 _ACTIONS = ("accept", "decline", "cancel")
@@ -101,5 +101,5 @@ def _unfit(schema: Any, content: Any) -> str | None:
         return "its content is no object"
     if not isinstance(schema, dict):
         return None
-    wrong = first_error(compiled_schema(msgspec.json.encode(schema)), content)
+    wrong = first_error(compile_schema(msgspec.json.encode(schema)), content)
     return None if wrong is None else f"its content does not fit the form: {wrong.message}"

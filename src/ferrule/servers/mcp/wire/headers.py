@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.mirrored_headers import PREFIX, Mirrored
+from ferrule.schema.mirrored_headers import PREFIX, MirroredParameter
 from ferrule.servers.asgi import Header
 from ferrule.servers.mcp.wire.answer_forms import Accepted
 from ferrule.servers.mcp.wire.messages import HEADER_MISMATCH, RpcError
@@ -109,7 +109,7 @@ def agree_on(headers: Mapping[bytes, bytes], version: str, method: str, name: An
             raise mismatch(f"the header Mcp-Name and params.{NAMED_BY[method]} are different")
 
 
-def agree_on_parameters(headers: Mapping[bytes, bytes], expected: Sequence[Mirrored], arguments: Any) -> None:
+def agree_on_parameters(headers: Mapping[bytes, bytes], expected: Sequence[MirroredParameter], arguments: Any) -> None:
     """Raises RpcError unless every annotated parameter is repeated as its header, and nothing else is (MCP-63, MCP-64)."""
     for each in expected:
         value = arguments

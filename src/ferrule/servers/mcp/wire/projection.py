@@ -18,7 +18,7 @@ from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 from ferrule.schema.pointers import write_fragment
-from ferrule.schema.references import References, rooted
+from ferrule.schema.references import SchemaReferences, root_references
 from ferrule.schema.validation.latest_draft import latest_draft
 from ferrule.schema.walk import copy_schema
 from ferrule.servers.mcp.wire.messages import MODERN, OWN
@@ -43,7 +43,7 @@ def output_schema(tool: Tool, revision: str) -> Any:
         return written
     if _is_object(written):
         return written if written.get("type") == "object" else {"type": "object", **written}
-    return _wrapped(rooted(written))
+    return _wrapped(root_references(written))
 
 
 def wraps_output(tool: Tool) -> bool:
@@ -64,11 +64,11 @@ def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
 
 def _is_object(schema: dict[str, Any]) -> bool:
     """True when every value that a schema allows is an object, as far as that is plain to see."""
-    references = References(rooted(schema))
+    references = SchemaReferences(root_references(schema))
     return _allows_objects_only(references.root, references)
 
 
-def _allows_objects_only(schema: Any, references: References, steps: int = 0) -> bool:
+def _allows_objects_only(schema: Any, references: SchemaReferences, steps: int = 0) -> bool:
     if not isinstance(schema, dict) or steps > _MOST_STEPS:
         return False
     kind = schema.get("type")
@@ -88,7 +88,7 @@ def _list(value: Any) -> list[Any]:
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object with the value in it. What is shared stays at the root, and references find their way."""
-    references = References(schema)
+    references = SchemaReferences(schema)
 
     def move(part: dict[str, Any], _: Path) -> None:
         target = references.find(part.get("$ref"))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.languages.go.checks import is_common
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import compile_schema
 from tests.definitions.stubs.languages.go.bounds import BOUNDED, values_for
 from tests.definitions.stubs.languages.go.random_tools import random_tools, values_of
 from tests.definitions.stubs.languages.go.workbench import Workbench, unformatted
@@ -40,7 +40,7 @@ def test_values_of_random_schemas_are_the_same_again(workbench: Workbench) -> No
 
 def test_validate_agrees_with_the_validator_on_what_it_covers(workbench: Workbench) -> None:
     pairs = [(tool.name, value) for tool in BOUNDED for value in values_for(tool, Random(tool.name))]
-    judges = {tool.name: compiled_schema(bytes(tool.input_schema)) for tool in BOUNDED}
+    judges = {tool.name: compile_schema(bytes(tool.input_schema)) for tool in BOUNDED}
     answers = workbench.trips(pairs)
     wrong = [
         (name, value, answer)
@@ -107,7 +107,7 @@ def test_tools_that_nobody_has_written_answer_what_their_schemas_allow(workbench
     """ADL-41"""
     answers = workbench.calls([(case.name, case.accepts[0]) for case in CASES])
     judged = [
-        answer.error or compiled_schema(msgspec.json.encode(case.schema)).is_valid(answer.value)
+        answer.error or compile_schema(msgspec.json.encode(case.schema)).is_valid(answer.value)
         for case, answer in zip(CASES, answers, strict=True)
     ]
     assert judged == [True] * len(CASES)
