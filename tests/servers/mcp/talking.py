@@ -102,7 +102,14 @@ class Client:
         surface = await resolve(self.server.edge.surface(self.caller, run_id, "mcp"))
         asked = next(self._ids) if request_id is None else request_id
         return Exchange(
-            self.caller, surface, self.revision, asked, back or self.back, client=self.features, session=self.session
+            self.server,
+            self.caller,
+            surface,
+            self.revision,
+            asked,
+            back or self.back,
+            client=self.features,
+            session=self.session,
         )
 
     async def raw(self, method: str, params: dict[str, Any] | None = None) -> bytes:

@@ -73,11 +73,12 @@ SILENT = Silent()
 
 
 class Exchange(msgspec.Struct, eq=False):
-    """One request. Nothing in it outlives its answer (MCP-27).
+    """One request, and the server that answers it. Nothing in it outlives its answer (MCP-27).
 
     The garbage collector has to see it: what is cancelled leads back to it through the frames of its exception.
     """
 
+    server: McpServer
     caller: Caller
     surface: SurfaceHandle
     revision: str
@@ -114,7 +115,7 @@ _log = logging.getLogger("ferrule.mcp")
 
 RpcResult = bytes | dict[str, Any]
 """A result: an object, or its JSON as bytes (then complete, with everything its revision wants)."""
-Handle = Callable[["McpServer", Exchange, bytes], RpcResult | Awaitable[RpcResult]]
+Handle = Callable[[Exchange, bytes], RpcResult | Awaitable[RpcResult]]
 """Returns a result, or something to await for it. Raises RpcError. The last argument is the JSON of `params`, `{}` when there
 are none."""
 
@@ -125,7 +126,7 @@ class Method(NamedTuple):
     handle: Handle
     is_modern: bool = True
     is_sessioned: bool = True
-    is_declared: Callable[[McpServer, Exchange], bool] | None = None
+    is_declared: Callable[[Exchange], bool] | None = None
     """Whether the capability behind it is declared to this client; else the method does not exist (MCP-114). None: always."""
 
 
@@ -161,7 +162,7 @@ class McpServer:
         method = self._methods.get(name)
         if method is None or not (method.is_modern if exchange.revision == MODERN else method.is_sessioned):
             return None
-        return method if method.is_declared is None or method.is_declared(self, exchange) else None
+        return method if method.is_declared is None or method.is_declared(exchange) else None
 
     def answer(self, exchange: Exchange, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
         """Answers one request, whatever goes wrong with it; returns something to await when its method has to wait."""
@@ -172,7 +173,7 @@ class McpServer:
             if exchange.revision != MODERN:  # there it was looked at before, in the order of its checks
                 refuse_doubled_params(message)
             params = message.params
-            result = method.handle(self, exchange, b"{}" if params is msgspec.UNSET else bytes(params))
+            result = method.handle(exchange, b"{}" if params is msgspec.UNSET else bytes(params))
             if isinstance(result, bytes) or isinstance(result, dict):  # noqa: SIM101  a third of the time of a tuple of types
                 return self._encode(exchange, result)
             return self._wait_for(exchange, message.method, result)

@@ -65,13 +65,13 @@ async def test_pages_are_written_once(tmp_path: Path) -> None:
     """The very same bytes, for everybody who sees the same."""
     async with talking(tmp_path, tools=tools(5), page_size=2) as client:
         exchange = await client.exchange()
-        first = await resolve(list_tools(client.server, exchange, b"{}"))
-        assert await resolve(list_tools(client.server, await client.exchange(), b'{"_meta":{}}')) is first
-        assert await resolve(list_tools(client.server, await client.named("other").exchange(), b"{}")) is first
+        first = await resolve(list_tools(exchange, b"{}"))
+        assert await resolve(list_tools(await client.exchange(), b'{"_meta":{}}')) is first
+        assert await resolve(list_tools(await client.named("other").exchange(), b"{}")) is first
         cursor = json.loads(first)["nextCursor"]
         asked = json.dumps({"cursor": cursor}).encode()
-        second = await resolve(list_tools(client.server, exchange, asked))
-        assert await resolve(list_tools(client.server, await client.exchange(), asked)) is second
+        second = await resolve(list_tools(exchange, asked))
+        assert await resolve(list_tools(await client.exchange(), asked)) is second
 
 
 def _prompt(number: int) -> Any:

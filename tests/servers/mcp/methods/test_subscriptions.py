@@ -248,7 +248,7 @@ async def test_a_session_hears_on_its_own_stream(tmp_path: Path) -> None:
     async with talking(tmp_path, tools=EVERYTHING) as modern:
         client = modern.as_of("2025-11-25", Session())
         heard: asyncio.Queue[Any] = asyncio.Queue()
-        leave = follow_changes(client.server, await client.exchange(), lambda text: heard.put_nowait(json.loads(text)))
+        leave = follow_changes(await client.exchange(), lambda text: heard.put_nowait(json.loads(text)))
         assert await client.ask("resources/subscribe", uri="docs://page/a") == {}
         await client.ask("tools/call", name="tells", arguments={"what": "docs://page/a"})
         first = await asyncio.wait_for(heard.get(), WAIT_SECONDS)

@@ -576,11 +576,9 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
     async def story(client: Client) -> None:
         task_id = (await call(client, "wait", until="a"))["taskId"]
         exchange = await client.exchange()
-        assert await own_tasks(client.server, exchange, [task_id, "made up", task_id]) == [task_id]
+        assert await own_tasks(exchange, [task_id, "made up", task_id]) == [task_id]
         heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        following = asyncio.create_task(
-            follow_tasks(client.server, exchange, [task_id], lambda name, task: heard.put_nowait(task))
-        )
+        following = asyncio.create_task(follow_tasks(exchange, [task_id], lambda name, task: heard.put_nowait(task)))
         assert (await asyncio.wait_for(heard.get(), WAIT_SECONDS))["status"] == "working"
         gate("a").set()
         last = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
@@ -590,7 +588,7 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
         assert {**last, "resultType": "complete", "_meta": shown["_meta"]} == shown
         await asyncio.wait_for(following, WAIT_SECONDS)
         mallory = client.named("mallory")
-        assert await own_tasks(client.server, await mallory.exchange(), [task_id]) == []
+        assert await own_tasks(await mallory.exchange(), [task_id]) == []
 
     play(tmp_path, story)
 

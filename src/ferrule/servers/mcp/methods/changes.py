@@ -22,20 +22,20 @@ from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, resource
 from ferrule.servers.mcp.server import Exchange, McpServer
 
 
-def fingerprints(server: McpServer, exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
+def fingerprints(exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
     """A fingerprint of each of these lists, as the caller gets them now. Stored results come and go with every call, so the
     list of resources is compared without them."""
-    lists = lists_of(server)
+    lists = lists_of(exchange.server)
     found: dict[str, bytes] = {}
     for kind in kinds:
         match kind:
             case "tools":
-                found[kind] = lists.listing(exchange, TOOLS, *tools_of(server, exchange)).fingerprint
+                found[kind] = lists.listing(exchange, TOOLS, *tools_of(exchange)).fingerprint
             case "prompts":
-                found[kind] = lists.listing(exchange, PROMPTS, *prompts_of(server, exchange)).fingerprint
+                found[kind] = lists.listing(exchange, PROMPTS, *prompts_of(exchange)).fingerprint
             case "resources":
-                declared = lists.listing(exchange, RESOURCES, *resources_of(server, exchange)).fingerprint
-                templates = lists.listing(exchange, TEMPLATES, *templates_of(server, exchange)).fingerprint
+                declared = lists.listing(exchange, RESOURCES, *resources_of(exchange)).fingerprint
+                templates = lists.listing(exchange, TEMPLATES, *templates_of(exchange)).fingerprint
                 found[kind] = declared + templates
     return found
 
@@ -111,7 +111,7 @@ class ChangeHub:
             ended()
             return listener
         listener.session = exchange.surface.session
-        listener.seen = fingerprints(self._server, exchange, kinds)
+        listener.seen = fingerprints(exchange, kinds)
         self._listeners[listener] = None
         if self._watching is None:
             self._loop = asyncio.get_running_loop()
@@ -176,11 +176,11 @@ class ChangeHub:
             await handle.refresh()
         if handle.session is listener.session:
             return
-        writing = write_tools(self._server, exchange)
+        writing = write_tools(exchange)
         if writing is not None:
             await writing
         listener.session = handle.session
-        now = fingerprints(self._server, exchange, listener.kinds)
+        now = fingerprints(exchange, listener.kinds)
         before, listener.seen = listener.seen, now
         for kind in LIST_KINDS:
             if kind in now and now[kind] != before.get(kind) and listener in self._listeners:

@@ -41,16 +41,14 @@ def seal_of(server: McpServer) -> Seal:
     return found
 
 
-def state_for(
-    server: McpServer, exchange: Exchange, method: str, salient: bytes, pending: Pending, seen: bytes | None = None
-) -> str:
+def state_for(exchange: Exchange, method: str, salient: bytes, pending: Pending, seen: bytes | None = None) -> str:
     """The state of a request that goes on when its client has answered. `seen`: what an approval would be for."""
-    until = server.app.services.wall() + _STATE_SECONDS * 1_000_000
+    until = exchange.server.app.services.wall() + _STATE_SECONDS * 1_000_000
     caller = exchange.caller
-    return seal_of(server).sealed(
+    return seal_of(exchange.server).sealed(
         State(
             purpose="input" if seen is None else "approval",
-            audience=server.app.name,
+            audience=exchange.server.app.name,
             tenant=caller.tenant,
             principal=caller.identity.principal,
             channel=caller.identity.channel,
@@ -64,14 +62,14 @@ def state_for(
     )
 
 
-def state_of(server: McpServer, exchange: Exchange, method: str, salient: bytes, text: Any) -> State:
+def state_of(exchange: Exchange, method: str, salient: bytes, text: Any) -> State:
     """What a state says, if it was made for exactly this (MCP-224, MCP-229). Raises RpcError."""
-    state = seal_of(server).opened(text) if type(text) is str else None
+    state = seal_of(exchange.server).opened(text) if type(text) is str else None
     caller = exchange.caller
     if (
         state is None
-        or server.app.services.wall() >= state.expires_at
-        or (state.audience, state.method, state.salient) != (server.app.name, method, salient)
+        or exchange.server.app.services.wall() >= state.expires_at
+        or (state.audience, state.method, state.salient) != (exchange.server.app.name, method, salient)
         or (state.tenant, state.principal) != (caller.tenant, caller.identity.principal)
         or state.channel != caller.identity.channel
     ):
@@ -89,7 +87,7 @@ async def round_of(exchange: Exchange, state: State) -> Pending:
 
 
 async def gone_on(
-    server: McpServer, exchange: Exchange, method: str, salient: bytes, retry: Retry, state: State
+    exchange: Exchange, method: str, salient: bytes, retry: Retry, state: State
 ) -> Result | Pending | dict[str, Any]:
     """Go on with a call that asked its client: its outcome, or what is asked once more because something is missing or
     does not fit (MCP-220). Members that nobody asked for are ignored (MCP-221). Raises RpcError."""
@@ -109,25 +107,24 @@ async def gone_on(
         missing = list_undeclared(requests, exchange.client)
         if missing:  # the request before this one declared more
             raise lacking(missing)
-        return input_required(server, exchange, method, salient, pending)
-    outcome = await _given(server, exchange, method, pending, answers)
+        return input_required(exchange, method, salient, pending)
+    outcome = await _given(exchange, method, pending, answers)
     if outcome is None:
         raise RpcError(INVALID_PARAMS, UNUSABLE)
     return outcome
 
 
 async def _given(
-    server: McpServer, exchange: Exchange, method: str, pending: Pending, answers: dict[str, Any]
+    exchange: Exchange, method: str, pending: Pending, answers: dict[str, Any]
 ) -> Result | Pending | dict[str, Any] | None:
     """Give a tool what it asked for, and wait for what comes of it; a call that takes long after that becomes a task."""
     going_on = exchange.surface.answer(pending.invocation_id, answers)
     if method == "tools/call" and knows_tasks(exchange):
-        return await waited(server, exchange, pending.invocation_id, going_on, "auto")
+        return await waited(exchange, pending.invocation_id, going_on, "auto")
     return await going_on
 
 
 async def foreseen(
-    server: McpServer,
     exchange: Exchange,
     method: str,
     given: dict[str, Any],
@@ -142,23 +139,21 @@ async def foreseen(
         return outcome
     if any(problem_with(outcome.client_requests[key], answer) is not None for key, answer in answers.items()):
         return outcome
-    rows = await server.app.store.rows_of(outcome.invocation_id)
+    rows = await exchange.server.app.store.rows_of(outcome.invocation_id)
     if not rows or rows[-1].segment().notes.get("waiting") != NO_STATE:
         return outcome
-    return await _given(server, exchange, method, outcome, answers) or outcome
+    return await _given(exchange, method, outcome, answers) or outcome
 
 
-def input_required(
-    server: McpServer, exchange: Exchange, method: str, salient: bytes, pending: Pending
-) -> dict[str, Any]:
+def input_required(exchange: Exchange, method: str, salient: bytes, pending: Pending) -> dict[str, Any]:
     """The answer that asks (MCP-217)."""
     requests = {key: _modern(request) for key, request in pending.client_requests.items()}
-    state = state_for(server, exchange, method, salient, pending)
+    state = state_for(exchange, method, salient, pending)
     return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
 
 
 async def asked(
-    server: McpServer, exchange: Exchange, method: str, salient: bytes, outcome: Result | Pending | dict[str, Any]
+    exchange: Exchange, method: str, salient: bytes, outcome: Result | Pending | dict[str, Any]
 ) -> Result | Pending | dict[str, Any]:
     """What becomes of a call whose tool asks its client: in the revision without sessions an answer that asks; in a session it
     is asked until the call has ended, or waits for something else. Raises RpcError."""
@@ -172,7 +167,7 @@ async def asked(
                 raise lacking(missing)
             return await _ended(exchange, outcome)
         if exchange.is_modern:
-            return input_required(server, exchange, method, salient, outcome)
+            return input_required(exchange, method, salient, outcome)
         outcome = await _over_stream(exchange, outcome)
     return outcome
 
@@ -254,10 +249,10 @@ class Question(msgspec.Struct, frozen=True):
     """Names exactly what is shown: an approval holds for nothing else."""
 
 
-async def question(server: McpServer, exchange: Exchange, pending: Pending) -> Question | None:
+async def question(exchange: Exchange, pending: Pending) -> Question | None:
     """The question about a waiting call; None when this person cannot answer it anyway."""
     try:
-        item = await server.app.inbox(_identity(exchange)).get(pending.invocation_id)
+        item = await exchange.server.app.inbox(_identity(exchange)).get(pending.invocation_id)
     except (AccessError, InboxError):
         return None
     if item.why_not is not None:
@@ -274,16 +269,14 @@ async def question(server: McpServer, exchange: Exchange, pending: Pending) -> Q
     return Question({"method": METHOD, "params": params}, item.binding)
 
 
-async def answered(
-    server: McpServer, exchange: Exchange, pending: Pending, seen: bytes, answer: Any
-) -> Result | Pending:
+async def answered(exchange: Exchange, pending: Pending, seen: bytes, answer: Any) -> Result | Pending:
     """Take a person's answer. Only `accept` with `approve: true` is a yes; `decline`, or `approve: false`, is a no."""
     action = answer.get("action") if isinstance(answer, dict) else None
     content = answer.get("content") if isinstance(answer, dict) else None
     said = content.get("approve") if isinstance(content, dict) else None
     reason = content.get("reason") if isinstance(content, dict) else None
     reason = reason if isinstance(reason, str) and reason else None
-    inbox = server.app.inbox(_identity(exchange))
+    inbox = exchange.server.app.inbox(_identity(exchange))
     try:
         if action == "accept" and said is True:
             approved = await inbox.approve(pending.invocation_id, reason=reason, seen=seen)
@@ -296,9 +289,9 @@ async def answered(
     return pending
 
 
-async def over_stream(server: McpServer, exchange: Exchange, pending: Pending) -> Result | Pending:
+async def over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
     """Ask the person in front of a session's client."""
-    asked = await question(server, exchange, pending)
+    asked = await question(exchange, pending)
     if asked is None:
         return pending
     params = asked.request["params"]
@@ -308,7 +301,7 @@ async def over_stream(server: McpServer, exchange: Exchange, pending: Pending) -
         answer = await exchange.back.ask(METHOD, params)
     except RpcError:
         return pending
-    return await answered(server, exchange, pending, asked.seen, answer)
+    return await answered(exchange, pending, asked.seen, answer)
 
 
 def _identity(exchange: Exchange) -> Identity:

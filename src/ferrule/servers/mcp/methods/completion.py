@@ -15,7 +15,7 @@ from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
 from ferrule.servers.mcp.methods.resources import TEMPLATE
 from ferrule.servers.mcp.methods.views import View
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import Retry, params_of
 
@@ -55,13 +55,13 @@ class CompleteParams(msgspec.Struct, gc=False):
     context: Given = Given()
 
 
-async def complete(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def complete(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """The values that fit, best first (MCP-189 to MCP-192)."""
     asked: CompleteParams = params_of(params, CompleteParams)
-    view, argument = views.of(exchange, server.settings), asked.argument
+    view, argument = views.of(exchange, exchange.server.settings), asked.argument
     if asked.ref.type == "ref/resource" and asked.ref.uri == TEMPLATE:
         return _completion(())
-    if asked.ref.type == "ref/prompt" and asked.ref.name in prompts_of_agents(server, view):
+    if asked.ref.type == "ref/prompt" and asked.ref.name in prompts_of_agents(exchange.server, view):
         raise RpcError(INVALID_PARAMS, f"there is no argument {argument.name[:200]!r}")
     entry = _entry(view, asked.ref)
     schema: dict[str, Any] = msgspec.json.decode(entry.tool.input_schema)
@@ -73,9 +73,7 @@ async def complete(server: McpServer, exchange: Exchange, params: bytes) -> dict
     if completer is not None:
         given = {"value": argument.value, "arguments": asked.context.arguments}
         try:
-            found = await exposed_value(
-                server, exchange, "completion/complete", argument.name, completer, given, _NO_RETRY
-            )
+            found = await exposed_value(exchange, "completion/complete", argument.name, completer, given, _NO_RETRY)
         except Asks:
             found = ()  # nobody is asked for a completion (MCP-216)
         return _completion([value for value in found if isinstance(value, str)] if isinstance(found, list) else ())

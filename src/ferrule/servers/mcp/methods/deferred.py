@@ -69,14 +69,14 @@ def call_tool_shown(name: str, revision: str) -> dict[str, Any]:
     return shown
 
 
-async def target_of(server: McpServer, exchange: Exchange, name: str, arguments: bytes = b"{}") -> Target | None:
+async def target_of(exchange: Exchange, name: str, arguments: bytes = b"{}") -> Target | None:
     """The tool that a call means and its arguments; None for a name that leads to nothing the caller may know of.
 
     A deferred tool whose schema the caller was shown is loaded on the way. One that was not stays as it is: calling it gives
     `schema_not_loaded`, which says what to do. Raises Misdirected for a `call_tool` that means no tool.
     """
     handle = exchange.surface
-    view = of(exchange, server.settings)
+    view = of(exchange, exchange.server.settings)
     is_wrapped = name == view.call_tool and bool(name)
     if is_wrapped:
         name, arguments = _unwrapped(arguments)
@@ -88,7 +88,7 @@ async def target_of(server: McpServer, exchange: Exchange, name: str, arguments:
     entry = handle.surface.find(meant)
     assert entry is not None  # a view shows nothing that its surface does not have
     if entry.standing == "deferred":
-        await _load(server, exchange, handle, entry)
+        await _load(exchange, handle, entry)
         entry = handle.surface.find(meant) or entry
     return Target(meant, arguments, entry, name if is_wrapped else "")
 
@@ -102,13 +102,13 @@ def _unwrapped(arguments: bytes) -> tuple[str, bytes]:
     return wrapped.name, bytes(wrapped.arguments)
 
 
-async def _load(server: McpServer, exchange: Exchange, handle: SurfaceHandle, entry: SurfaceEntry) -> None:
+async def _load(exchange: Exchange, handle: SurfaceHandle, entry: SurfaceEntry) -> None:
     """Load a tool whose schema this caller has seen: in its list, or by a search that another process answered."""
     tool_id = entry.tool.tool_id
-    if lists_all(exchange, server.settings):
+    if lists_all(exchange, exchange.server.settings):
         handle.select([tool_id])
         return
-    search_id = await _found_elsewhere(server, handle, tool_id)
+    search_id = await _found_elsewhere(exchange.server, handle, tool_id)
     if search_id:
         handle.select([tool_id], search_id)
 

@@ -32,37 +32,37 @@ def instructions(tools: Iterable[tuple[str, Tool]], opening: Iterable[str] = ())
     return "\n".join(kept).strip()
 
 
-def capabilities_of(server: McpServer, exchange: Exchange) -> dict[str, Any]:
+def capabilities_of(exchange: Exchange) -> dict[str, Any]:
     """What is served to this client: only what really is (MCP-98, MCP-111). Changes are announced only where they are told
     (MCP-113)."""
-    changes = {"listChanged": True} if server.settings.changes else {}
+    changes = {"listChanged": True} if exchange.server.settings.changes else {}
     capabilities: dict[str, Any] = {"tools": dict(changes), "logging": {}}
-    if has_resources(server, exchange):
+    if has_resources(exchange):
         capabilities["resources"] = {**changes, **({"subscribe": True} if changes else {})}
-    if has_prompts(server, exchange):
+    if has_prompts(exchange):
         capabilities["prompts"] = dict(changes)
-    if has_completions(server, exchange):
+    if has_completions(exchange):
         capabilities["completions"] = {}
     if exchange.is_modern:
         capabilities["extensions"] = {TASKS: {}}
     return capabilities
 
 
-def has_resources(server: McpServer, exchange: Exchange) -> bool:
+def has_resources(exchange: Exchange) -> bool:
     """True when there is something to read: results are kept, or the caller's surface has resources."""
-    view = views.of(exchange, server.settings)
-    return server.app.services.payloads is not None or bool(view.resources or view.templates)
+    view = views.of(exchange, exchange.server.settings)
+    return exchange.server.app.services.payloads is not None or bool(view.resources or view.templates)
 
 
-def has_prompts(server: McpServer, exchange: Exchange) -> bool:
+def has_prompts(exchange: Exchange) -> bool:
     """True when the caller's surface has prompts, or an agent's file has one."""
-    view = views.of(exchange, server.settings)
-    return bool(view.prompts or prompts_of_agents(server, view))
+    view = views.of(exchange, exchange.server.settings)
+    return bool(view.prompts or prompts_of_agents(exchange.server, view))
 
 
-def has_completions(server: McpServer, exchange: Exchange) -> bool:
+def has_completions(exchange: Exchange) -> bool:
     """True when there are prompts or templates, whose arguments can be completed."""
-    return has_prompts(server, exchange) or bool(views.of(exchange, server.settings).templates)
+    return has_prompts(exchange) or bool(views.of(exchange, exchange.server.settings).templates)
 
 
 def prompts_of_agents(server: McpServer, view: View) -> dict[str, AgentPrompt]:
@@ -72,19 +72,19 @@ def prompts_of_agents(server: McpServer, view: View) -> dict[str, AgentPrompt]:
     return view.agent_prompts
 
 
-def tells_changes(server: McpServer, exchange: Exchange) -> bool:
+def tells_changes(exchange: Exchange) -> bool:
     """True when clients are told of changes."""
-    return server.settings.changes
+    return exchange.server.settings.changes
 
 
-def hears_of_resources(server: McpServer, exchange: Exchange) -> bool:
+def hears_of_resources(exchange: Exchange) -> bool:
     """True when clients are told of changes of resources."""
-    return server.settings.changes and has_resources(server, exchange)
+    return exchange.server.settings.changes and has_resources(exchange)
 
 
-def instructions_of(server: McpServer, exchange: Exchange) -> str:
+def instructions_of(exchange: Exchange) -> str:
     """What a model should know about this server; empty when there is nothing to say."""
-    view = views.of(exchange, server.settings)
+    view = views.of(exchange, exchange.server.settings)
     if view.instructions is None:
         opening = []
         if view.deferred:
@@ -97,13 +97,13 @@ def instructions_of(server: McpServer, exchange: Exchange) -> str:
     return view.instructions
 
 
-async def discover(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def discover(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`server/discover` (MCP-97)."""
-    told = instructions_of(server, exchange)
+    told = instructions_of(exchange)
     return {
         "supportedVersions": list(SUPPORTED),
-        "capabilities": capabilities_of(server, exchange),
+        "capabilities": capabilities_of(exchange),
         **({"instructions": told} if told else {}),
-        "ttlMs": server.settings.ttl_ms,
+        "ttlMs": exchange.server.settings.ttl_ms,
         "cacheScope": "private",
     }

@@ -16,7 +16,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceEntry
 from ferrule.servers.mcp.methods.client_input import asked, foreseen, gone_on, state_of
 from ferrule.servers.mcp.methods.request_state import salient
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.blocks import STORED
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode
 from ferrule.servers.mcp.wire.params import Retry
@@ -45,7 +45,6 @@ class Asks(Exception):
 
 
 async def exposed_value(
-    server: McpServer,
     exchange: Exchange,
     method: str,
     name: str,
@@ -56,18 +55,18 @@ async def exposed_value(
     """What a resource, prompt or completion gives, as JSON. `name`: what the client calls it. Raises Asks, and RpcError."""
     written = encode(arguments)
     digest = salient(name, written)
-    leave = await resolve(server.edge.turnstile.enter(exchange.caller))
+    leave = await resolve(exchange.server.edge.turnstile.enter(exchange.caller))
     try:
         outcome: Any
         if exchange.is_modern and retry.request_state is not None:
-            state = state_of(server, exchange, method, digest, retry.request_state)
-            outcome = await gone_on(server, exchange, method, digest, retry, state)
+            state = state_of(exchange, method, digest, retry.request_state)
+            outcome = await gone_on(exchange, method, digest, retry, state)
         else:
             outcome = await exchange.surface.call(entry.tool.tool_id, written, client=exchange.client)
             given = retry.responses() if exchange.is_modern else {}
-            outcome = await foreseen(server, exchange, method, given, outcome)
-        outcome = await asked(server, exchange, method, digest, outcome)
-        if isinstance(outcome, Pending) and (wait := server.settings.wait_seconds):
+            outcome = await foreseen(exchange, method, given, outcome)
+        outcome = await asked(exchange, method, digest, outcome)
+        if isinstance(outcome, Pending) and (wait := exchange.server.settings.wait_seconds):
             outcome = await exchange.surface.result(outcome.invocation_id, wait) or outcome
     finally:
         leave()

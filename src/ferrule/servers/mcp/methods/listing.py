@@ -161,63 +161,61 @@ def lists_of(server: McpServer) -> Lists:
     return found
 
 
-def list_tools(server: McpServer, exchange: Exchange, params: bytes) -> bytes | Awaitable[bytes]:
+def list_tools(exchange: Exchange, params: bytes) -> bytes | Awaitable[bytes]:
     """Lists the tools of the caller's surface (MCP-127); returns something to await when a long list has to be written."""
-    writing = write_tools(server, exchange)
-    return _list_page(server, exchange, params) if writing is None else _list_after(writing, server, exchange, params)
+    writing = write_tools(exchange)
+    return _list_page(exchange, params) if writing is None else _list_after(writing, exchange.server, exchange, params)
 
 
-def _list_page(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
-    key, items = tools_of(server, exchange)
-    return lists_of(server).page(exchange, TOOLS, key, items, params)
+def _list_page(exchange: Exchange, params: bytes) -> bytes:
+    key, items = tools_of(exchange)
+    return lists_of(exchange.server).page(exchange, TOOLS, key, items, params)
 
 
 async def _list_after(writing: Awaitable[None], server: McpServer, exchange: Exchange, params: bytes) -> bytes:
     await writing
-    return _list_page(server, exchange, params)
+    return _list_page(exchange, params)
 
 
-def write_tools(server: McpServer, exchange: Exchange) -> Awaitable[None] | None:
+def write_tools(exchange: Exchange) -> Awaitable[None] | None:
     """Returns something to await before the caller's list is made: None unless it is long and was not written yet."""
-    view = views.of(exchange, server.settings)
-    which = (exchange.revision, lists_all(exchange, server.settings))
+    view = views.of(exchange, exchange.server.settings)
+    which = (exchange.revision, lists_all(exchange, exchange.server.settings))
     if which in view.is_written:
         return None
-    shown = _shown(server, exchange, view)
+    shown = _shown(exchange, view)
     if len(shown) > _AT_ONCE:
-        return _write_in_parts(server, exchange, view, shown)
+        return _write_in_parts(exchange, view, shown)
     view.is_written.add(which)
     return None
 
 
-async def _write_in_parts(
-    server: McpServer, exchange: Exchange, view: View, shown: list[tuple[SurfaceEntry, Hints]]
-) -> None:
+async def _write_in_parts(exchange: Exchange, view: View, shown: list[tuple[SurfaceEntry, Hints]]) -> None:
     """Writes tools a part at a time: others have their turn in between."""
-    lists, revision = lists_of(server), exchange.revision
+    lists, revision = lists_of(exchange.server), exchange.revision
     for start in range(0, len(shown), _AT_ONCE):
         for entry, hints in shown[start : start + _AT_ONCE]:
             lists.written(entry, view.names.of(entry), revision, hints)
         await asyncio.sleep(0)
-    view.is_written.add((revision, lists_all(exchange, server.settings)))
+    view.is_written.add((revision, lists_all(exchange, exchange.server.settings)))
 
 
-def tools_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+def tools_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """What makes the caller's list of tools what it is, and the tools."""
-    view = views.of(exchange, server.settings)
+    view = views.of(exchange, exchange.server.settings)
     # The search tool's description names what is deferred, so a list with it depends on that.
     key = view.key("all") if view.deferred else view.key("loaded")
-    if view.deferred and lists_all(exchange, server.settings):
+    if view.deferred and lists_all(exchange, exchange.server.settings):
         key = b"whole" + key
-    return key, lambda: _items(server, exchange, view)
+    return key, lambda: _items(exchange, view)
 
 
-def _shown(server: McpServer, exchange: Exchange, view: View) -> list[tuple[SurfaceEntry, Hints]]:
+def _shown(exchange: Exchange, view: View) -> list[tuple[SurfaceEntry, Hints]]:
     """The tools to list, and what is said beside them. A client that defers by itself gets every tool with its schema; it needs
     neither our search nor our calls."""
     if not view.deferred:
         return [(entry, ()) for entry in view.listed]
-    if not lists_all(exchange, server.settings):
+    if not lists_all(exchange, exchange.server.settings):
         return [(entry, _ALWAYS) for entry in view.listed]
     return [
         (entry, _ALWAYS if entry.standing == "loaded" else _DEFER)
@@ -229,16 +227,16 @@ def _shown(server: McpServer, exchange: Exchange, view: View) -> list[tuple[Surf
     ]
 
 
-def _items(server: McpServer, exchange: Exchange, view: View) -> list[Item]:
-    lists, revision, found = lists_of(server), exchange.revision, []
-    for entry, hints in _shown(server, exchange, view):
+def _items(exchange: Exchange, view: View) -> list[Item]:
+    lists, revision, found = lists_of(exchange.server), exchange.revision, []
+    for entry, hints in _shown(exchange, view):
         name = view.names.of(entry)
         if entry.tool is SEARCH_TOOL:
-            said = projected(entry.tool, name, revision, _search_text(server, view), **dict(hints))
+            said = projected(entry.tool, name, revision, _search_text(exchange.server, view), **dict(hints))
             found.append((name, encode(said)))
         else:
             found.append((name, lists.written(entry, name, revision, hints)))
-    if view.call_tool and not lists_all(exchange, server.settings):
+    if view.call_tool and not lists_all(exchange, exchange.server.settings):
         found.append((view.call_tool, encode(call_tool_shown(view.call_tool, revision))))
     if view.needs_lookup:
         found.append((LOOKUP, encode(lookup_shown(revision))))

@@ -16,7 +16,7 @@ from ferrule.servers.mcp.methods.discovery import prompts_of_agents
 from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
 from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
 from ferrule.servers.mcp.methods.views import AgentPrompt
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.blocks import projected
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode
 from ferrule.servers.mcp.wire.params import Retry, params_of
@@ -32,15 +32,15 @@ class GetParams(Retry, gc=False):
     arguments: dict[str, str] | None = None
 
 
-async def list_prompts(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+async def list_prompts(exchange: Exchange, params: bytes) -> bytes:
     """The prompts of the caller's surface (MCP-203)."""
-    return lists_of(server).page(exchange, PROMPTS, *prompts_of(server, exchange), params)
+    return lists_of(exchange.server).page(exchange, PROMPTS, *prompts_of(exchange), params)
 
 
-def prompts_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+def prompts_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """What makes the caller's list of prompts what it is, and the prompts."""
-    view, revision = views.of(exchange, server.settings), exchange.revision
-    agents = [prompt for name, prompt in prompts_of_agents(server, view).items() if name not in view.prompts]
+    view, revision = views.of(exchange, exchange.server.settings), exchange.revision
+    agents = [prompt for name, prompt in prompts_of_agents(exchange.server, view).items() if name not in view.prompts]
     said = [f"{entry.digest} {name}" for name, entry in view.prompts.items()]
     key = sha256("\n".join((*said, *map(str, agents))).encode(errors="backslashreplace")).digest()
     return key, lambda: [
@@ -89,12 +89,12 @@ def arguments_of(entry: SurfaceEntry, revision: str) -> list[dict[str, Any]]:
     return found
 
 
-async def get_prompt(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def get_prompt(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`prompts/get`: a governed call, whose value is the messages (MCP-204, MCP-205)."""
     given: GetParams = params_of(params, GetParams)
-    view = views.of(exchange, server.settings)
+    view = views.of(exchange, exchange.server.settings)
     entry = view.prompts.get(given.name)
-    written = prompts_of_agents(server, view).get(given.name)
+    written = prompts_of_agents(exchange.server, view).get(given.name)
     if entry is None and written is not None:
         message = {"role": "user", "content": {"type": "text", "text": written.text}}
         return {"description": written.description, "messages": [message]}
@@ -105,7 +105,7 @@ async def get_prompt(server: McpServer, exchange: Exchange, params: bytes) -> di
     if missing:
         raise RpcError(INVALID_PARAMS, f"the prompt {given.name!r} needs {', '.join(map(repr, missing))}")
     try:
-        value = await exposed_value(server, exchange, "prompts/get", given.name, entry, dict(arguments), given)
+        value = await exposed_value(exchange, "prompts/get", given.name, entry, dict(arguments), given)
     except Asks as asks:
         return asks.result
     messages = value.get("messages") if isinstance(value, dict) else None

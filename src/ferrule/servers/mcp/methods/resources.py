@@ -25,7 +25,7 @@ from ferrule.runtime.pipeline.results.payload_access import find_payload
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.exposed_tools import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
 from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, OWN, RESOURCE_NOT_FOUND, RpcError, encode
 from ferrule.servers.mcp.wire.params import Retry, params_of
 from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
@@ -67,16 +67,16 @@ def range_of(uri: str) -> Range:
     return Range(bare, int(asked.get("offset", 0)), int(asked["limit"]) if "limit" in asked else None)
 
 
-async def find_stored(server: McpServer, exchange: Exchange, uri: str) -> StoredPayload:
+async def find_stored(exchange: Exchange, uri: str) -> StoredPayload:
     """What is known of a payload of the caller's. Raises PayloadGone."""
     request = exchange.surface.request
-    return await find_payload(server.app.services, uri, principal=request.principal, tenant=request.tenant)
+    return await find_payload(exchange.server.app.services, uri, principal=request.principal, tenant=request.tenant)
 
 
-async def read_stored(server: McpServer, exchange: Exchange, uri: str) -> dict[str, Any]:
+async def read_stored(exchange: Exchange, uri: str) -> dict[str, Any]:
     """The contents at an address, or the range that it asks for. Raises PayloadGone, and RpcError."""
     asked = range_of(uri)
-    kept = await find_stored(server, exchange, asked.uri)
+    kept = await find_stored(exchange, asked.uri)
     limit = min(MOST_BYTES, MOST_BYTES if asked.limit is None else asked.limit)
     data = await exchange.surface.payload(kept.uri, asked.offset, limit)
     content: dict[str, Any] = {"uri": uri, "mimeType": kept.media_type}
@@ -107,18 +107,18 @@ def _text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
         return data[: error.start].decode() if is_cut else None
 
 
-async def list_recent(server: McpServer, exchange: Exchange, hidden: frozenset[str]) -> list[dict[str, Any]]:
+async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[dict[str, Any]]:
     """The newest stored results of the caller's, as resources. `hidden`: tools whose copies are no results of their own."""
-    if server.app.services.payloads is None:
+    if exchange.server.app.services.payloads is None:
         return []
     request = exchange.surface.request
-    kept: dict[Any, tuple[float, list[dict[str, Any]]]] = server.kept.setdefault("recent", {})
-    who, now = (request.tenant, request.principal), server.app.services.wall() / 1e6
+    kept: dict[Any, tuple[float, list[dict[str, Any]]]] = exchange.server.kept.setdefault("recent", {})
+    who, now = (request.tenant, request.principal), exchange.server.app.services.wall() / 1e6
     known = kept.get(who)
     if known is not None and now - known[0] < _FRESH_SECONDS:
         return known[1]
     try:
-        rows = await server.app.store.rows_before(None, _ROWS_LOOKED_AT, kinds=("call", "ended"))
+        rows = await exchange.server.app.store.rows_before(None, _ROWS_LOOKED_AT, kinds=("call", "ended"))
     except FerruleError:
         return []
     listed = [one for row in rows for one in _of_row(row, who, hidden, now)][:_MOST_LISTED]
@@ -176,34 +176,34 @@ class ReadParams(Retry, gc=False):
     uri: str = ""
 
 
-async def list_resources(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+async def list_resources(exchange: Exchange, params: bytes) -> bytes:
     """Resources of the workspace, then the newest results of the caller's (MCP-193)."""
-    key, items = resources_of(server, exchange)
-    view = views.of(exchange, server.settings)
+    key, items = resources_of(exchange)
+    view = views.of(exchange, exchange.server.settings)
     own = [entry.tool.tool_id for entry in (*view.resources.values(), *view.templates.values(), *view.prompts.values())]
-    recent = await list_recent(server, exchange, frozenset(own))
+    recent = await list_recent(exchange, frozenset(own))
     results: list[Item] = [(one["uri"], encode(_of_revision(one, exchange.revision))) for one in recent]
     if not results:
-        return lists_of(server).page(exchange, RESOURCES, key, items, params)
+        return lists_of(exchange.server).page(exchange, RESOURCES, key, items, params)
     key = sha256(key + b"".join(text for _, text in results)).digest()
-    return lists_of(server).page(exchange, RESOURCES, key, lambda: [*items(), *results], params)
+    return lists_of(exchange.server).page(exchange, RESOURCES, key, lambda: [*items(), *results], params)
 
 
-async def list_templates(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+async def list_templates(exchange: Exchange, params: bytes) -> bytes:
     """Templates of the workspace, and that of stored results (MCP-194)."""
-    return lists_of(server).page(exchange, TEMPLATES, *templates_of(server, exchange), params)
+    return lists_of(exchange.server).page(exchange, TEMPLATES, *templates_of(exchange), params)
 
 
-def resources_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+def resources_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """What makes the caller's list of declared resources what it is, and the resources."""
-    view = views.of(exchange, server.settings)
+    view = views.of(exchange, exchange.server.settings)
     return _keyed(view.resources), lambda: _items(view.resources, "uri", exchange.revision)
 
 
-def templates_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+def templates_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
     """The same of templates."""
-    view = views.of(exchange, server.settings)
-    is_kept = server.app.services.payloads is not None
+    view = views.of(exchange, exchange.server.settings)
+    is_kept = exchange.server.app.services.payloads is not None
     own: list[Item] = [(TEMPLATE, encode(_STORED))] if is_kept else []
     return _keyed(view.templates) + bytes(is_kept), lambda: [
         *_items(view.templates, "uriTemplate", exchange.revision),
@@ -245,7 +245,7 @@ def _of_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
     return kept
 
 
-async def read_resource(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def read_resource(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`resources/read`: the contents at an address; an error, never emptiness, where there is nothing (MCP-195 to MCP-198)."""
     asked: ReadParams = params_of(params, ReadParams)
     uri = asked.uri
@@ -254,16 +254,16 @@ async def read_resource(server: McpServer, exchange: Exchange, params: bytes) ->
         raise not_found(exchange, uri)
     if is_stored(uri):
         try:
-            contents = [await read_stored(server, exchange, uri)]
+            contents = [await read_stored(exchange, uri)]
         except (PayloadGone, ValueError):
             raise not_found(exchange, uri) from None
-        return _read(server, exchange, contents, server.settings.ttl_ms)
-    found = views.of(exchange, server.settings).resource(uri)
+        return _read(exchange, contents, exchange.server.settings.ttl_ms)
+    found = views.of(exchange, exchange.server.settings).resource(uri)
     if found is None:
         raise not_found(exchange, uri)
     entry, variables = found
     try:
-        value = await exposed_value(server, exchange, "resources/read", uri, entry, dict(variables), asked)
+        value = await exposed_value(exchange, "resources/read", uri, entry, dict(variables), asked)
     except Asks as asks:
         return asks.result
     except Unreadable as error:
@@ -273,10 +273,10 @@ async def read_resource(server: McpServer, exchange: Exchange, params: bytes) ->
     contents = [_content(one, uri, entry, exchange.revision) for one in _contents(value)]
     if not contents:
         raise not_found(exchange, uri)
-    return _read(server, exchange, contents, 0 if is_retry else server.settings.ttl_ms)
+    return _read(exchange, contents, 0 if is_retry else exchange.server.settings.ttl_ms)
 
 
-def _read(server: McpServer, exchange: Exchange, contents: list[dict[str, Any]], ttl_ms: int) -> dict[str, Any]:
+def _read(exchange: Exchange, contents: list[dict[str, Any]], ttl_ms: int) -> dict[str, Any]:
     hints = {"ttlMs": ttl_ms, "cacheScope": "private"} if exchange.is_modern else {}
     return {"contents": contents, **hints}
 
@@ -307,17 +307,17 @@ def _content(given: dict[str, Any], uri: str, entry: SurfaceEntry, revision: str
     return content
 
 
-async def is_readable(server: McpServer, exchange: Exchange, uri: str) -> bool:
+async def is_readable(exchange: Exchange, uri: str) -> bool:
     """True for an address where the caller may look: a declared resource it can see, or a stored result of its own."""
     if not is_address(uri):
         return False
     if is_stored(uri):
         try:
-            await find_stored(server, exchange, range_of(uri).uri)
+            await find_stored(exchange, range_of(uri).uri)
         except (PayloadGone, RpcError):
             return False
         return True
-    return views.of(exchange, server.settings).resource(uri) is not None
+    return views.of(exchange, exchange.server.settings).resource(uri) is not None
 
 
 def not_found(exchange: Exchange, uri: str) -> RpcError:

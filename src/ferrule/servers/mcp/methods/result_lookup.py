@@ -13,7 +13,7 @@ import msgspec
 from ferrule.model.result import Pending
 from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.pipeline.session import Session
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.results import BARE, call_result, text_result, waiting_result
 
 LOOKUP = "ferrule_result"
@@ -63,18 +63,18 @@ def lookup_shown(revision: str) -> dict[str, Any]:
     return shown if revision == "2025-03-26" else {**shown, "title": "Result of a call"}
 
 
-async def look_up(server: McpServer, exchange: Exchange, arguments: bytes) -> bytes:
+async def look_up(exchange: Exchange, arguments: bytes) -> bytes:
     """The result of one of the caller's own calls, or what it still waits for."""
     try:
         asked = msgspec.json.decode(arguments, type=_Asked)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return text_result(server, exchange, f"the arguments do not fit: {error}", is_error=True)
+        return text_result(exchange, f"the arguments do not fit: {error}", is_error=True)
     found = await exchange.surface.result(asked.invocation_id, asked.wait_seconds or None)
     if found is None:
-        return text_result(server, exchange, "there is no such call of yours", is_error=True)
+        return text_result(exchange, "there is no such call of yours", is_error=True)
     if isinstance(found, Pending):
-        return waiting_result(server, exchange, found, how_to_look_up(exchange, found))
-    return call_result(server, exchange.revision, found, BARE)
+        return waiting_result(exchange, found, how_to_look_up(exchange, found))
+    return call_result(exchange.server, exchange.revision, found, BARE)
 
 
 def how_to_look_up(exchange: Exchange, pending: Pending) -> str:

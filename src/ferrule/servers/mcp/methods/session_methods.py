@@ -78,13 +78,13 @@ def _offered(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
     return frozenset(name for name in found if "/" not in name)  # extensions are for the revision without sessions
 
 
-def initialized(server: McpServer, exchange: Exchange) -> dict[str, Any]:
+def initialized(exchange: Exchange) -> dict[str, Any]:
     """The result of `initialize` (MCP-93)."""
-    told = instructions_of(server, exchange)
+    told = instructions_of(exchange)
     return {
         "protocolVersion": exchange.revision,
-        "capabilities": capabilities_of(server, exchange),
-        "serverInfo": _info(server, exchange.revision),
+        "capabilities": capabilities_of(exchange),
+        "serverInfo": _info(exchange.server, exchange.revision),
         **({"instructions": told} if told else {}),
     }
 
@@ -98,7 +98,7 @@ def _info(server: McpServer, revision: str) -> dict[str, Any]:
     return dict(info) if revision >= _ALL_SINCE else {name: info[name] for name in info if name in known}
 
 
-def ping(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+def ping(exchange: Exchange, params: bytes) -> bytes:
     """`ping` (MCP-187)."""
     return b"{}"
 
@@ -107,7 +107,7 @@ class _SetLevel(msgspec.Struct, gc=False):
     level: Any
 
 
-def set_level(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+def set_level(exchange: Exchange, params: bytes) -> bytes:
     """`logging/setLevel` (MCP-182)."""
     exchange.session.log_level = level_named(params_of(params, _SetLevel).level)
     return b"{}"

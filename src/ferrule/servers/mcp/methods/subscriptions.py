@@ -16,7 +16,7 @@ from ferrule.errors import FerruleError
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
 from ferrule.servers.mcp.methods.resources import is_readable, not_found
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
@@ -92,12 +92,12 @@ class Mailbox:
         return self._waiting.pop(next(iter(self._waiting)))
 
 
-async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def listen(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """Tell a client what it asked for, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
     wanted: Wanted = params_of(params, ListenParams).notifications
-    uris, tasks = await _honoured(server, exchange, wanted)
-    kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(server, exchange, wanted, kind))
-    hub, mailbox = hub_of(server), Mailbox()
+    uris, tasks = await _honoured(exchange, wanted)
+    kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(exchange, wanted, kind))
+    hub, mailbox = hub_of(exchange.server), Mailbox()
     free = hub.take_place(exchange.caller)
     listener = hub.listen(exchange, mailbox.put, kinds=kinds, uris=set(uris), ended=mailbox.end)
     following: asyncio.Task[None] | None = None
@@ -108,9 +108,9 @@ async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[s
         agreed |= {"taskIds": tasks} if tasks else {}
         await _tell(exchange, "notifications/subscriptions/acknowledged", {"_meta": tag, "notifications": agreed})
         if tasks:
-            following = asyncio.create_task(_follow(server, exchange, tasks, mailbox))
+            following = asyncio.create_task(_follow(exchange, tasks, mailbox))
         while (change := await mailbox.next()) is not None:
-            if change.kind == "resource" and not await is_readable(server, exchange, change.name):
+            if change.kind == "resource" and not await is_readable(exchange, change.name):
                 continue  # it was the caller's to see when it asked, and is not any more (MCP-239)
             if not await _tell(exchange, _METHODS[change.kind], {**(told_of(change) or {}), "_meta": tag}):
                 break
@@ -124,10 +124,10 @@ async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[s
     return {"_meta": tag}
 
 
-async def _follow(server: McpServer, exchange: Exchange, tasks: Iterable[str], mailbox: Mailbox) -> None:
+async def _follow(exchange: Exchange, tasks: Iterable[str], mailbox: Mailbox) -> None:
     """Tell how tasks stand (MCP-257). When that cannot be found out the subscription ends, and its client asks again."""
     try:
-        await follow_tasks(server, exchange, tasks, lambda name, task: mailbox.put(Change("task", name, task)))
+        await follow_tasks(exchange, tasks, lambda name, task: mailbox.put(Change("task", name, task)))
     except FerruleError as error:
         _log.warning("tasks could not be followed: %s", error)
         mailbox.end()
@@ -155,42 +155,42 @@ def change_text(change: Change) -> bytes:
     return notification_text(_METHODS[change.kind], told_of(change))
 
 
-def _is_told(server: McpServer, exchange: Exchange, wanted: Wanted, kind: str) -> bool:
+def _is_told(exchange: Exchange, wanted: Wanted, kind: str) -> bool:
     if not getattr(wanted, kind):
         return False
     if kind == "prompts":
-        return has_prompts(server, exchange)
-    return kind == "tools" or has_resources(server, exchange)
+        return has_prompts(exchange)
+    return kind == "tools" or has_resources(exchange)
 
 
-async def _honoured(server: McpServer, exchange: Exchange, wanted: Wanted) -> tuple[list[str], list[str]]:
+async def _honoured(exchange: Exchange, wanted: Wanted) -> tuple[list[str], list[str]]:
     """The resources and tasks that the caller may hear of; others are left out, as if they did not exist (MCP-239)."""
     if len(wanted.uris) > _MOST_NAMES or len(wanted.tasks) > _MOST_NAMES:
         raise RpcError(INVALID_PARAMS, f"a subscription names at most {_MOST_NAMES} resources, and as many tasks")
     if wanted.tasks and TASKS not in exchange.client:
         needed: Params = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise RpcError(MISSING_CAPABILITY, "whoever follows tasks declares the extension", needed)
-    uris = [uri for uri in dict.fromkeys(wanted.uris) if await is_readable(server, exchange, uri)]
-    return uris, await own_tasks(server, exchange, wanted.tasks)
+    uris = [uri for uri in dict.fromkeys(wanted.uris) if await is_readable(exchange, uri)]
+    return uris, await own_tasks(exchange, wanted.tasks)
 
 
 # Sessions
 
 
-def follow_changes(server: McpServer, exchange: Exchange, send: Callable[[bytes], None]) -> Callable[[], None]:
+def follow_changes(exchange: Exchange, send: Callable[[bytes], None]) -> Callable[[], None]:
     """Tell a session of changes from now on, by what it sends on its own stream; gives what ends that. `exchange.session` has
     the resources it subscribed to."""
-    hub = hub_of(server)
+    hub = hub_of(exchange.server)
     listener = hub.listen(
         exchange, lambda change: send(change_text(change)), uris=getattr(exchange.session, "subscriptions", None)
     )
     return lambda: hub.leave(listener)
 
 
-async def subscribe(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def subscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`resources/subscribe`, of sessions (MCP-199). Raises RpcError for what the caller may not know of."""
     uri = params_of(params, UriParams).uri
-    if not await is_readable(server, exchange, uri):
+    if not await is_readable(exchange, uri):
         raise not_found(exchange, uri)
     subscriptions: set[str] = exchange.session.subscriptions
     if len(subscriptions) >= _MOST_NAMES and uri not in subscriptions:
@@ -199,7 +199,7 @@ async def subscribe(server: McpServer, exchange: Exchange, params: bytes) -> dic
     return {}
 
 
-async def unsubscribe(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def unsubscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`resources/unsubscribe`, of sessions."""
     exchange.session.subscriptions.discard(params_of(params, UriParams).uri)
     return {}

@@ -25,7 +25,7 @@ from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirecte
 from ferrule.servers.mcp.methods.progress import Teller
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, how_to_look_up, look_up
-from ferrule.servers.mcp.server import Exchange, McpServer, RpcResult
+from ferrule.servers.mcp.server import Exchange, RpcResult
 from ferrule.servers.mcp.tasks.tasks import handle, knows_tasks, use_of, waited
 from ferrule.servers.mcp.transports.time_limits import limits_of
 from ferrule.servers.mcp.wire.headers import agree_on_parameters
@@ -66,7 +66,6 @@ class Callee(msgspec.Struct, frozen=True):
 class ToolCall(msgspec.Struct, eq=False):
     """One call of a client: who makes it, and of which tool."""
 
-    server: McpServer
     exchange: Exchange
     asked: CallParams
     callee: Callee
@@ -79,7 +78,7 @@ Outcome = Result | Pending | dict[str, Any]
 """What a call comes to: its end, what it waits for, or the result that its client gets instead."""
 
 
-def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> RpcResult | Awaitable[RpcResult]:
+def call_tool(exchange: Exchange, params: bytes) -> RpcResult | Awaitable[RpcResult]:
     """Answers `tools/call` (MCP-140); returns something to await when the call has to wait for anything."""
     asked: CallParams | None = exchange.params
     if asked is None or type(asked.name) is not str:
@@ -90,28 +89,28 @@ def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> RpcResult
     known: dict[str, Callee] | None = exchange.surface.session.views.get(_CALLEES)
     callee = known.get(asked.name) if known is not None else None
     if callee is None:
-        return _find_and_call(server, exchange, asked, arguments)
-    return _enter(ToolCall(server, exchange, asked, callee, arguments, is_current=True))
+        return _find_and_call(exchange, asked, arguments)
+    return _enter(ToolCall(exchange, asked, callee, arguments, is_current=True))
 
 
-async def _find_and_call(server: McpServer, exchange: Exchange, asked: CallParams, arguments: bytes) -> RpcResult:
+async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes) -> RpcResult:
     """Finds the tool that a client means, and calls it. Raises RpcError for what it may not know of (hidden is unknown)."""
     if not asked.name:
         raise RpcError(INVALID_PARAMS, "params.name has to say which tool is called")
     if asked.name == LOOKUP and exchange.surface.surface.find(LOOKUP) is None:
-        return await look_up(server, exchange, arguments)
+        return await look_up(exchange, arguments)
     await exchange.surface.refresh()
     try:
-        target = await target_of(server, exchange, asked.name, arguments)
+        target = await target_of(exchange, asked.name, arguments)
     except Misdirected as why:
-        return text_result(server, exchange, str(why), is_error=True)
+        return text_result(exchange, str(why), is_error=True)
     if target is None:
         raise unknown(asked.name)
     session = exchange.surface.session
     callee = _describe_callee(target, session.find(target.name))
     if not target.through and callee.prepared.is_loaded and callee.prepared.refusal is None:
         session.views.setdefault(_CALLEES, {})[asked.name] = callee
-    return await resolve(_enter(ToolCall(server, exchange, asked, callee, target.arguments)))
+    return await resolve(_enter(ToolCall(exchange, asked, callee, target.arguments)))
 
 
 def _describe_callee(target: Target, prepared: Prepared) -> Callee:
@@ -130,7 +129,7 @@ def _enter(call: ToolCall) -> RpcResult | Awaitable[RpcResult]:
     exchange, callee = call.exchange, call.callee
     if callee.mirrored and exchange.headers is not None:
         agree_on_parameters(exchange.headers, callee.mirrored, _decode_arguments(call.arguments))
-    turn = call.server.edge.turnstile.enter(exchange.caller)
+    turn = exchange.server.edge.turnstile.enter(exchange.caller)
     return _start(call, turn) if callable(turn) else _wait_for_turn(call, turn)
 
 
@@ -197,17 +196,17 @@ async def _finish(
     leave: Leave,
 ) -> RpcResult:
     """Waits for a call, within the time that a request may take, and for everything that follows from it."""
-    server, exchange = call.server, call.exchange
-    limits, call_id = limits_of(server), started.invocation_id
+    exchange = call.exchange
+    limits, call_id = limits_of(exchange.server), started.invocation_id
     limits.add(call_id)
     try:
         outcome: Outcome
         if use != "never":
-            outcome = await waited(server, exchange, call_id, _follow(started, teller), use)
+            outcome = await waited(exchange, call_id, _follow(started, teller), use)
         else:
             outcome = await _follow(started, teller)
         if given:
-            outcome = await client_input.foreseen(server, exchange, METHOD, given, outcome)
+            outcome = await client_input.foreseen(exchange, METHOD, given, outcome)
         return await encode_outcome(call, outcome)
     finally:
         limits.remove(call_id)
@@ -236,18 +235,18 @@ async def _retry(call: ToolCall, leave: Leave) -> RpcResult:
 
 
 async def _take_answers(call: ToolCall) -> Outcome:
-    server, exchange, asked = call.server, call.exchange, call.asked
+    exchange, asked = call.exchange, call.asked
     about = salient(asked.name, call.arguments)
-    state = client_input.state_of(server, exchange, METHOD, about, asked.request_state)
+    state = client_input.state_of(exchange, METHOD, about, asked.request_state)
     if state.purpose == "input":
-        return await client_input.gone_on(server, exchange, METHOD, about, asked, state)
+        return await client_input.gone_on(exchange, METHOD, about, asked, state)
     pending = await client_input.round_of(exchange, state)
     given = asked.responses().get(client_input.KEY)
     if given is None:
         return pending  # asked once more
     if not isinstance(given, dict):
         raise RpcError(INVALID_PARAMS, f"params.inputResponses.{client_input.KEY} is an object")
-    outcome = await client_input.answered(server, exchange, pending, state.seen, given)
+    outcome = await client_input.answered(exchange, pending, state.seen, given)
     return msgspec.structs.replace(outcome, channels=()) if isinstance(outcome, Pending) else outcome
 
 
@@ -257,10 +256,10 @@ def encode_result(call: ToolCall, result: Result) -> bytes:
     if result.error is not None:
         if not _is_known(exchange, call.callee):
             if call.callee.through:
-                return text_result(call.server, exchange, str(misdirected(call.callee.through)), is_error=True)
+                return text_result(exchange, str(misdirected(call.callee.through)), is_error=True)
             raise unknown(call.asked.name)
         refuse_protocol_errors(exchange, result, call.asked.name)
-    return call_result(call.server, exchange.revision, result, call.callee.shape)
+    return call_result(exchange.server, exchange.revision, result, call.callee.shape)
 
 
 async def encode_outcome(call: ToolCall, outcome: Outcome) -> RpcResult:
@@ -268,15 +267,15 @@ async def encode_outcome(call: ToolCall, outcome: Outcome) -> RpcResult:
     RpcError."""
     if isinstance(outcome, Result):
         return encode_result(call, outcome)
-    server, exchange = call.server, call.exchange
+    exchange = call.exchange
     about = salient(call.asked.name, call.arguments)
-    outcome = await client_input.asked(server, exchange, METHOD, about, outcome)
+    outcome = await client_input.asked(exchange, METHOD, about, outcome)
     if isinstance(outcome, Pending):
-        outcome = await _wait_for_person(server, exchange, about, outcome)
+        outcome = await _wait_for_person(exchange, about, outcome)
     if isinstance(outcome, Result):
         return encode_result(call, outcome)
     if isinstance(outcome, Pending):
-        return waiting_result(server, exchange, outcome, how_to_look_up(exchange, outcome))
+        return waiting_result(exchange, outcome, how_to_look_up(exchange, outcome))
     return outcome
 
 
@@ -286,21 +285,21 @@ def _is_known(exchange: Exchange, callee: Callee) -> bool:
     return entry is not None and entry.is_visible
 
 
-async def _wait_for_person(server: McpServer, exchange: Exchange, about: bytes, pending: Pending) -> Outcome:
+async def _wait_for_person(exchange: Exchange, about: bytes, pending: Pending) -> Outcome:
     """Gets a person's answer to a call that waits for it: through the client where the policy allows that, as a task, or from
     elsewhere, for as long as somebody waits here."""
     if client_input.may_be_asked(exchange, pending):
         if not exchange.is_modern:
-            outcome = await client_input.over_stream(server, exchange, pending)
+            outcome = await client_input.over_stream(exchange, pending)
             if isinstance(outcome, Result):
                 return outcome
-        elif (question := await client_input.question(server, exchange, pending)) is not None:
-            state = client_input.state_for(server, exchange, METHOD, about, pending, question.seen)
+        elif (question := await client_input.question(exchange, pending)) is not None:
+            state = client_input.state_for(exchange, METHOD, about, pending, question.seen)
             requests = {client_input.KEY: question.request}
             return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
     if knows_tasks(exchange):
-        return handle(server, exchange, pending.invocation_id)
-    wait = server.settings.wait_seconds
+        return handle(exchange, pending.invocation_id)
+    wait = exchange.server.settings.wait_seconds
     if pending.state == "running" or not wait:
         return pending  # it said itself that nobody has to wait for it
     return await exchange.surface.result(pending.invocation_id, wait) or pending

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import asked_in, given_so_far, go_on, keep, problem_with
 from ferrule.servers.mcp.tasks.state import shown
 from ferrule.servers.mcp.tasks.tasks import NEEDED, TaskRef, knows_tasks, secret_of, task_named
@@ -29,20 +29,20 @@ class UpdateParams(msgspec.Struct, gc=False):
     input_responses: dict[str, Any] = msgspec.field(name="inputResponses")
 
 
-async def get_task(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def get_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`tasks/get` (MCP-246)."""
-    ref = _named(server, exchange, params)
-    task = await shown(server, exchange, ref)
+    ref = _named(exchange, params)
+    task = await shown(exchange, ref)
     if task is None:
         raise RpcError(INVALID_PARAMS, _UNKNOWN)
     return task
 
 
-async def update_task(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def update_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`tasks/update`: answers to what the task asked for, all at once or one by one (MCP-249)."""
-    ref = _named(server, exchange, params)
+    ref = _named(exchange, params)
     responses = params_of(params, UpdateParams).input_responses
-    call, services = ref.invocation_id, server.app.services
+    call, services = ref.invocation_id, exchange.server.app.services
     if await exchange.surface.result(call) is None:
         raise RpcError(INVALID_PARAMS, _UNKNOWN)
     rows = await services.store.rows_of(call)
@@ -59,24 +59,24 @@ async def update_task(server: McpServer, exchange: Exchange, params: bytes) -> d
         return {}
     given = await given_so_far(services, call, asked)  # after writing: of two updates at once, the later one sees both
     if asked.requests.keys() <= given.keys():
-        await go_on(exchange.surface, server.app, call, asked, given)
+        await go_on(exchange.surface, exchange.server.app, call, asked, given)
     return {}
 
 
-async def cancel_task(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+async def cancel_task(exchange: Exchange, params: bytes) -> dict[str, Any]:
     """`tasks/cancel`: asks that it stops; what came of that shows in the task (MCP-251)."""
-    ref = _named(server, exchange, params)
+    ref = _named(exchange, params)
     if await exchange.surface.cancel(ref.invocation_id, "its client canceled the task", within=0.2) is None:
         raise RpcError(INVALID_PARAMS, _UNKNOWN)
     return {}
 
 
-def _named(server: McpServer, exchange: Exchange, params: bytes) -> TaskRef:
+def _named(exchange: Exchange, params: bytes) -> TaskRef:
     """The task that a request names. Raises RpcError: the extension first, then the id (MCP-252, MCP-253)."""
     if not knows_tasks(exchange):
         raise RpcError(MISSING_CAPABILITY, "tasks are for clients that declare the extension", NEEDED)
     text = params_of(params, TaskParams).task_id
-    ref = task_named(secret_of(server), exchange.caller, text, server.app.services.wall())
+    ref = task_named(secret_of(exchange.server), exchange.caller, text, exchange.server.app.services.wall())
     if ref is None:
         raise RpcError(INVALID_PARAMS, _UNKNOWN)
     return ref

@@ -13,7 +13,7 @@ from typing import Any
 from ferrule.model.journal import header_of
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.tasks.inputs import Asked, asked_in, given_so_far, go_on
 from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, secret_of, task_named
 from ferrule.servers.mcp.wire.messages import RpcError
@@ -22,12 +22,12 @@ from ferrule.servers.mcp.wire.results import told
 _POLL_WAITING_MS = 2000
 
 
-async def shown(server: McpServer, exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
+async def shown(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
     """A task as it stands (MCP-246); None when the ledger has nothing of it (any more)."""
     outcome = await exchange.surface.result(ref.invocation_id)
     if outcome is None:
         return None
-    rows = await server.app.store.rows_of(ref.invocation_id)
+    rows = await exchange.server.app.store.rows_of(ref.invocation_id)
     task: dict[str, Any] = {
         "taskId": ref.task_id,
         "status": "working",
@@ -37,33 +37,33 @@ async def shown(server: McpServer, exchange: Exchange, ref: TaskRef) -> dict[str
     }
     if isinstance(outcome, Result):
         name = header_of(rows[0].segment()).tool_name
-        return {**task, **_ended(server, exchange, outcome, name)}
+        return {**task, **_ended(exchange, outcome, name)}
     asked = asked_in(rows) if outcome.client_requests else None
-    if asked is not None and (still_open := await _open(server, exchange, ref.invocation_id, asked)):
+    if asked is not None and (still_open := await _open(exchange, ref.invocation_id, asked)):
         return {**task, "status": "input_required", "inputRequests": still_open, "pollIntervalMs": POLL_RUNNING_MS}
     is_waiting = outcome.state in ("awaiting_approval", "needs_input") and asked is None
     interval = _POLL_WAITING_MS if is_waiting else POLL_RUNNING_MS
     return {**task, "statusMessage": outcome.message, "pollIntervalMs": interval}
 
 
-def _ended(server: McpServer, exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
+def _ended(exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
     if result.error is not None and result.error.error_class == "canceled":
         return {"status": "cancelled", "statusMessage": result.error.message}
     try:
-        said = told(server, exchange, result, exchange.surface.session.find(name), name)
+        said = told(exchange, result, exchange.surface.session.find(name), name)
         return {"status": "completed", "result": said}
     except RpcError as error:
         failed = {"code": error.code, "message": error.message}
         return {"status": "failed", "error": failed | ({"data": error.data} if error.data is not None else {})}
 
 
-async def _open(server: McpServer, exchange: Exchange, call: str, asked: Asked) -> dict[str, Any]:
+async def _open(exchange: Exchange, call: str, asked: Asked) -> dict[str, Any]:
     """What is still to be answered. Nothing may be left of a task whose process died between the last answer and what
     follows from it: then that follows now."""
-    given = await given_so_far(server.app.services, call, asked)
+    given = await given_so_far(exchange.server.app.services, call, asked)
     still_open = {key: request for key, request in asked.requests.items() if key not in given}
     if not still_open:
-        await go_on(exchange.surface, server.app, call, asked, given)
+        await go_on(exchange.surface, exchange.server.app, call, asked, given)
     return still_open
 
 
@@ -76,27 +76,27 @@ Heard = Callable[[str, dict[str, Any]], None]
 """Told a task's id, and all there is to say of it."""
 
 
-async def own_tasks(server: McpServer, exchange: Exchange, task_ids: Iterable[str]) -> list[str]:
+async def own_tasks(exchange: Exchange, task_ids: Iterable[str]) -> list[str]:
     """Those of these tasks that are the caller's; of others nobody learns whether they exist (MCP-239)."""
     found = []
     for task_id in dict.fromkeys(task_ids):
-        ref = _named(server, exchange, task_id)
+        ref = _named(exchange, task_id)
         if ref is not None and await exchange.surface.result(ref.invocation_id) is not None:
             found.append(task_id)
     return found
 
 
-async def follow_tasks(server: McpServer, exchange: Exchange, task_ids: Iterable[str], heard: Heard) -> None:
+async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: Heard) -> None:
     """Tell how each task stands now, and again whenever that changes, until all of them are over."""
-    store = server.app.store
-    following = {ref.invocation_id: ref for name in task_ids if (ref := _named(server, exchange, name)) is not None}
+    store = exchange.server.app.store
+    following = {ref.invocation_id: ref for name in task_ids if (ref := _named(exchange, name)) is not None}
     told: dict[str, dict[str, Any]] = {}
     newest = await store.rows_before(None, 1)
     seen = newest[0].seq if newest else 0
     concerned = list(following)
     while following:
         for call in concerned:
-            task = await shown(server, exchange, following[call])
+            task = await shown(exchange, following[call])
             if task is not None and task != told.get(call):
                 told[call] = task
                 heard(task["taskId"], task)
@@ -113,5 +113,5 @@ async def follow_tasks(server: McpServer, exchange: Exchange, task_ids: Iterable
                 concerned = list(following)  # its process may have died without a word
 
 
-def _named(server: McpServer, exchange: Exchange, task_id: str) -> TaskRef | None:
-    return task_named(secret_of(server), exchange.caller, task_id, server.app.services.wall())
+def _named(exchange: Exchange, task_id: str) -> TaskRef | None:
+    return task_named(secret_of(exchange.server), exchange.caller, task_id, exchange.server.app.services.wall())

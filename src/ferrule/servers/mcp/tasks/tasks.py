@@ -107,7 +107,7 @@ def use_of(exchange: Exchange, use: TaskUse) -> TaskUse:
 
 
 async def waited(
-    server: McpServer, exchange: Exchange, call: str, work: Coroutine[Any, Any, Outcome], use: TaskUse
+    exchange: Exchange, call: str, work: Coroutine[Any, Any, Outcome], use: TaskUse
 ) -> Outcome | dict[str, Any]:
     """Wait for a call of a client that knows tasks: gives what it came to in time, or the handle of the task it became.
 
@@ -115,11 +115,11 @@ async def waited(
     demands one (MCP-230). What it says meanwhile is told with its outcome, and not at all of a task (MCP-258).
     """
     back, exchange.back = exchange.back, (held := Held())
-    going = server.app.services.live.spawn(work)
+    going = exchange.server.app.services.live.spawn(work)
     try:
         if use != "required":
-            await asyncio.wait({going}, timeout=server.settings.task_after_seconds)
-        if not (await _is_kept(server, call, going) and _has_room(server, exchange.caller, going)):
+            await asyncio.wait({going}, timeout=exchange.server.settings.task_after_seconds)
+        if not (await _is_kept(exchange.server, call, going) and _has_room(exchange.server, exchange.caller, going)):
             await asyncio.wait({going})
     except asyncio.CancelledError:
         going.cancel()
@@ -133,9 +133,9 @@ async def waited(
             return outcome
         if outcome is not None:
             call = outcome.invocation_id  # another one, for a call that was made before under the same key
-        await server.app.store.flush()
+        await exchange.server.app.store.flush()
     held.is_deaf = True
-    return handle(server, exchange, call)
+    return handle(exchange, call)
 
 
 class Held:
@@ -192,9 +192,9 @@ def _has_room(server: McpServer, caller: Caller, going: asyncio.Task[Any]) -> bo
     return True
 
 
-def handle(server: McpServer, exchange: Exchange, call: str) -> dict[str, Any]:
+def handle(exchange: Exchange, call: str) -> dict[str, Any]:
     """What a client gets instead of a result (MCP-244). What became of it meanwhile shows when it is asked about."""
-    ref = task_for(secret_of(server), exchange.caller, call, server.settings.task_ttl_ms)
+    ref = task_for(secret_of(exchange.server), exchange.caller, call, exchange.server.settings.task_ttl_ms)
     made = iso(ref.created_at)
     return {"resultType": "task", "taskId": ref.task_id, "status": "working", "createdAt": made, "lastUpdatedAt": made,
             "ttlMs": ref.ttl_ms, "pollIntervalMs": POLL_RUNNING_MS}  # fmt: skip

@@ -67,11 +67,12 @@ class ModernRequest(msgspec.Struct, gc=False):
         return None
 
     def make_exchange(
-        self, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
+        self, server: McpServer, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
     ) -> Exchange:
         """Makes the exchange of it. Raises RpcError for a log level that is none (MCP-184)."""
         meta, params = self.meta, self.params
         return Exchange(
+            server,
             caller,
             surface,
             MODERN,
@@ -150,7 +151,9 @@ def answer_modern(
         surface = server.edge.surface(caller, asked.meta.run, "mcp")
         if not isinstance(surface, SurfaceHandle):
             return _answer_on(server, request, caller, head, asked, surface)
-        return _answer(server, request, head.accepted, message, asked.make_exchange(caller, surface, head.headers))
+        return _answer(
+            server, request, head.accepted, message, asked.make_exchange(server, caller, surface, head.headers)
+        )
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
@@ -168,7 +171,7 @@ async def _answer_on(
     """Answers a request whose surface has to be waited for."""
     message = asked.message
     try:
-        exchange = asked.make_exchange(caller, await surface, head.headers)
+        exchange = asked.make_exchange(server, caller, await surface, head.headers)
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:

@@ -104,9 +104,7 @@ class SessionEndpoint:
         is_batch: bool = False,
     ) -> Answer | Awaitable[Answer | Stream]:
         """Answers requests, by JSON or by a stream. Raises Refused."""
-        opened = [
-            session.open_exchange(self.server.edge, caller, message, read_params(message)) for message in messages
-        ]
+        opened = [session.open_exchange(self.server, caller, message, read_params(message)) for message in messages]
         exchanges = [one for one in opened if isinstance(one, Exchange)]
         if len(exchanges) == len(opened):
             return self._run(request, session, messages, exchanges, accepted, is_batch=is_batch)
@@ -170,8 +168,8 @@ class SessionEndpoint:
         session = self.store.open(caller, revision, client)
         try:
             surface = await resolve(session.surface(self.server.edge, caller))
-            exchange = Exchange(caller, surface, revision, message.id, client=client, session=session)
-            result = encode(initialized(self.server, exchange))
+            exchange = Exchange(self.server, caller, surface, revision, message.id, client=client, session=session)
+            result = encode(initialized(exchange))
         except BaseException:
             self.store.end(session)
             raise
@@ -212,8 +210,10 @@ class SessionEndpoint:
         if not session.hears_changes:
             session.hears_changes = True
             surface = await resolve(session.surface(self.server.edge, caller))
-            exchange = Exchange(caller, surface, session.revision, 0, client=session.client, session=session)
-            session.closing.append(follow_changes(self.server, exchange, session.send))
+            exchange = Exchange(
+                self.server, caller, surface, session.revision, 0, client=session.client, session=session
+            )
+            session.closing.append(follow_changes(exchange, session.send))
 
     # DELETE
 

@@ -17,7 +17,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import go_on, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.server import Answered, Exchange
+from ferrule.servers.mcp.server import Answered, Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -194,29 +194,31 @@ class Session:
         return handle
 
     def open_exchange(
-        self, edge: Edge, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
+        self, server: McpServer, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
     ) -> Exchange | Awaitable[Exchange]:
         """Returns the exchange of one of its requests; something to await when its surface has to be made. Raises Refused."""
         said = None if params is None else params.meta
         meta = said if isinstance(said, RequestMeta) else NO_META
         whole = params if isinstance(params, RequestParams) else None
-        surface = self.surface(edge, caller, meta.run)
+        surface = self.surface(server.edge, caller, meta.run)
         if isinstance(surface, SurfaceHandle):
-            return self._make_exchange(caller, surface, message.id, meta, whole)
-        return self._wait_for_exchange(caller, surface, message.id, meta, whole)
+            return self._make_exchange(server, caller, surface, message.id, meta, whole)
+        return self._wait_for_exchange(server, caller, surface, message.id, meta, whole)
 
     async def _wait_for_exchange(
         self,
+        server: McpServer,
         caller: Caller,
         surface: Awaitable[SurfaceHandle],
         request_id: RequestId,
         meta: RequestMeta,
         params: RequestParams | None,
     ) -> Exchange:
-        return self._make_exchange(caller, await surface, request_id, meta, params)
+        return self._make_exchange(server, caller, await surface, request_id, meta, params)
 
     def _make_exchange(
         self,
+        server: McpServer,
         caller: Caller,
         surface: SurfaceHandle,
         request_id: RequestId,
@@ -224,6 +226,7 @@ class Session:
         params: RequestParams | None,
     ) -> Exchange:
         return Exchange(
+            server,
             caller,
             surface,
             self.revision,

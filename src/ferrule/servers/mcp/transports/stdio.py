@@ -126,9 +126,11 @@ class StdioConversation:
         """Tell the session of changes, from now on (MCP-78, MCP-240)."""
         surface = session.current
         if surface is not None and self._server.settings.changes:
-            exchange = Exchange(self._caller, surface, session.revision, 0, client=session.client, session=session)
+            exchange = Exchange(
+                self._server, self._caller, surface, session.revision, 0, client=session.client, session=session
+            )
             session.hears_changes = True
-            session.closing.append(follow_changes(self._server, exchange, self._send))
+            session.closing.append(follow_changes(exchange, self._send))
 
     # Requests
 
@@ -160,7 +162,7 @@ class StdioConversation:
                     raise sessionless(message)
                 return self._initialize(message)
             if self._session is not None:
-                opened = self._session.open_exchange(self._server.edge, self._caller, message, params)
+                opened = self._session.open_exchange(self._server, self._caller, message, params)
                 return self._run(message, opened, self)
             if message.method == "ping":
                 return Answered(result_text(message.id, b"{}"))
@@ -171,11 +173,11 @@ class StdioConversation:
     def _open_modern(self, asked: ModernRequest) -> Exchange | Awaitable[Exchange]:
         surface = self._server.edge.surface(self._caller, asked.meta.run or self._run_id, "mcp")
         if isinstance(surface, SurfaceHandle):
-            return asked.make_exchange(self._caller, surface)
+            return asked.make_exchange(self._server, self._caller, surface)
         return self._wait_for_modern(asked, surface)
 
     async def _wait_for_modern(self, asked: ModernRequest, surface: Awaitable[SurfaceHandle]) -> Exchange:
-        return asked.make_exchange(self._caller, await surface)
+        return asked.make_exchange(self._server, self._caller, await surface)
 
     def _run(
         self, message: Message, opened: Exchange | Awaitable[Exchange], back: Back
@@ -197,8 +199,10 @@ class StdioConversation:
             session = Session("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
             session.underway = self.underway
             surface = await resolve(session.surface(self._server.edge, self._caller))
-            exchange = Exchange(self._caller, surface, revision, message.id, client=client, session=session)
-            result = encode(initialized(self._server, exchange))
+            exchange = Exchange(
+                self._server, self._caller, surface, revision, message.id, client=client, session=session
+            )
+            result = encode(initialized(exchange))
             if self._session is not None:
                 await self._session.aclose()
             self._session = session

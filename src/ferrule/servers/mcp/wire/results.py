@@ -113,12 +113,12 @@ def _says_otherwise(blocks: tuple[Block, ...], value: bytes, *, is_wrapped: bool
     return "empty" in blocks[0] or (is_wrapped and is_plain(blocks) and blocks[0]["text"].encode() == value)
 
 
-def told(
-    server: McpServer, exchange: Exchange, result: Result, prepared: Prepared | None, name: str = ""
-) -> dict[str, Any]:
+def told(exchange: Exchange, result: Result, prepared: Prepared | None, name: str = "") -> dict[str, Any]:
     """The same as an object, for whoever puts it into another one. Raises RpcError for what is an error of the protocol."""
     refuse_protocol_errors(exchange, result, name)
-    said: dict[str, Any] = msgspec.json.decode(call_result(server, exchange.revision, result, shape_of(prepared)))
+    said: dict[str, Any] = msgspec.json.decode(
+        call_result(exchange.server, exchange.revision, result, shape_of(prepared))
+    )
     return said
 
 
@@ -188,13 +188,11 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def text_result(
-    server: McpServer, exchange: Exchange, text: str, *, is_error: bool, meta: dict[str, Any] | None = None
-) -> bytes:
+def text_result(exchange: Exchange, text: str, *, is_error: bool, meta: dict[str, Any] | None = None) -> bytes:
     """A result that only says something."""
     blocks = [{"type": "text", "text": text}]
     rest = {"isError": True} if is_error else {}
-    return encode(server.completed(exchange, {"content": blocks, **rest, **({"_meta": meta} if meta else {})}))
+    return encode(exchange.server.completed(exchange, {"content": blocks, **rest, **({"_meta": meta} if meta else {})}))
 
 
 def _structured(shape: Shape, result: Result) -> Any:
@@ -255,7 +253,7 @@ def facts(error: ToolError) -> dict[str, Any]:
     return said
 
 
-def waiting_result(server: McpServer, exchange: Exchange, pending: Pending, lookup: str) -> bytes:
+def waiting_result(exchange: Exchange, pending: Pending, lookup: str) -> bytes:
     """A call that has not ended: what it waits for, where that is given, and how its result is found later."""
     call = pending.invocation_id
     where = {
@@ -268,4 +266,4 @@ def waiting_result(server: McpServer, exchange: Exchange, pending: Pending, look
         f" Its result can be had later: {lookup}"
     )
     meta = {INVOCATION: call, OWN + "state": pending.state}
-    return text_result(server, exchange, text, is_error=True, meta=meta)
+    return text_result(exchange, text, is_error=True, meta=meta)
