@@ -25,7 +25,7 @@ from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay,
 from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
@@ -133,7 +133,7 @@ class BatchRun:
         self._services = services
         self._calls = calls
         self._planned: list[Call] = []
-        self._lives: list[Live] = []
+        self._lives: list[LiveCall] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._done: list[asyncio.Future[Result | Pending]] = []
         self._news: deque[Update | None] = deque()

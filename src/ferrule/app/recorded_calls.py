@@ -26,7 +26,7 @@ from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.approval.check import expired, is_genuine, lapsed
 from ferrule.runtime.pipeline.call import Call, Park, Replay
 from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, stop_call
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.results.packing import answer_of
 from ferrule.runtime.pipeline.resumption import Past, past_of, revived, revived_to_end
 from ferrule.runtime.pipeline.rows import unknown_row
@@ -384,7 +384,7 @@ def _is_doubtful(place: Place) -> bool:
     return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
 
 
-async def _heard(live: Live, within: float) -> Cancellation:
+async def _heard(live: LiveCall, within: float) -> Cancellation:
     """What became of a request to a call of this process."""
     call = live.call
     is_supported = live.support.cancel if live.stage == "running" else True

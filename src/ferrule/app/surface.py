@@ -21,7 +21,7 @@ from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
 from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
 from ferrule.runtime.surface.render import Rendering, render
@@ -276,7 +276,7 @@ class SurfaceHandle:
             if live is not None and live.call.session.lane is self._session.lane and self._is_own(live):
                 live.give_up(Cancel("fallback", reason, self._request.principal))
 
-    def _is_own(self, live: Live) -> bool:
+    def _is_own(self, live: LiveCall) -> bool:
         """True for a call of this principal's: a lane may be everybody's."""
         of, own = live.call.session.surface.request, self._request
         return (of.principal, of.tenant) == (own.principal, own.tenant)

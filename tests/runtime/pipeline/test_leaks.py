@@ -21,7 +21,7 @@ from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.result import Pending
-from ferrule.runtime.pipeline.live import Live
+from ferrule.runtime.pipeline.live import LiveCall
 from tests.runtime.pipeline.overtime import overtime, under_way, until
 
 _CALLS = 20_000 if os.environ.get("FERRULE_SOAK") else 60
@@ -101,13 +101,13 @@ def test_a_call_leaves_nothing_behind(kind: str, tmp_path: Path) -> None:
             tracemalloc.start()
             await _many(kind, app, surface, 20)  # what is made once for every tracing
             others = {
-                id(each) for each in gc.get_objects() if type(each) is Live
+                id(each) for each in gc.get_objects() if type(each) is LiveCall
             }  # of calls that were cut off elsewhere
             before = await _memory(app)
             await _many(kind, app, surface, _CALLS)
             left = await _memory(app) - before
             tracemalloc.stop()
-            lives = {id(each) for each in gc.get_objects() if type(each) is Live}
+            lives = {id(each) for each in gc.get_objects() if type(each) is LiveCall}
             assert lives <= others, "calls in flight are still there"
             assert left < _NOISE + 15 * _CALLS, f"{left} bytes are left of {_CALLS} calls"
             assert {task.get_name() for task in asyncio.all_tasks() - {asyncio.current_task()}} <= {_PULSE}

@@ -18,7 +18,7 @@ from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.table import METHODS
-from ferrule.servers.mcp.server import Answered, Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService, RpcAnswer
 from ferrule.servers.mcp.wire.messages import MODERN, read_message
 
 WAIT_SECONDS = 30.0
@@ -79,7 +79,7 @@ class Heard:
 class Client:
     """One caller."""
 
-    def __init__(self, server: McpServer, caller: Caller, revision: str = MODERN, session: Any = None) -> None:
+    def __init__(self, server: McpService, caller: Caller, revision: str = MODERN, session: Any = None) -> None:
         self.server = server
         self.caller = caller
         self.revision = revision
@@ -117,7 +117,7 @@ class Client:
         asked = {"jsonrpc": "2.0", "id": exchange.request_id, "method": method, "params": params or {}}
         return (await asyncio.wait_for(self.answer(exchange, asked), WAIT_SECONDS)).text
 
-    async def answer(self, exchange: Exchange, asked: dict[str, Any]) -> Answered:
+    async def answer(self, exchange: Exchange, asked: dict[str, Any]) -> RpcAnswer:
         """The answer to a request, in a task as a transport has it."""
         return await resolve(self.server.answer(exchange, read_message(json.dumps(asked).encode())))
 
@@ -159,7 +159,7 @@ async def talking(
         door: Any = _Door()
         serve = ServeSettings(auth=False, limits=limits, mcp=McpSettings(**settings))
         edge = Edge(opened, serve, door, door)
-        server = McpServer(edge, METHODS)
+        server = McpService(edge, METHODS)
         caller = Caller(Identity("local", "loopback", frozenset({CALL})))
         try:
             yield Client(server, caller)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from ferrule.runtime.pipeline.call import Call
-    from ferrule.runtime.pipeline.live import Live
+    from ferrule.runtime.pipeline.live import LiveCall
     from ferrule.runtime.scheduler.scheduler import Lane, Place
 
 
@@ -120,8 +120,8 @@ class CallFlight(msgspec.Struct, gc=False):
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
     parent: Call | None = None
     """The call whose tool makes this one, while that runs."""
-    live: Live | None = None
-    """What can be told to stop, and says something (`live.py:Live`), while something can."""
+    live: LiveCall | None = None
+    """What can be told to stop, and says something (`live.py:LiveCall`), while something can."""
     batch: BatchMembership | None = None
     deadline: float | None = None
     """By the event loop's clock."""

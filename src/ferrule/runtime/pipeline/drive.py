@@ -36,7 +36,7 @@ from ferrule.runtime.pipeline.call import (
     Step,
     place_of,
 )
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.runtime.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.runtime.pipeline.phases.execute import execute
@@ -211,7 +211,7 @@ def _drop(waiting: Awaitable[Step]) -> None:
         waiting.close()
 
 
-def _take_up(call: Call, live: Live) -> Stop | None:
+def _take_up(call: Call, live: LiveCall) -> Stop | None:
     """Takes up a call that was in flight before it began: it may have been canceled meanwhile."""
     live.task = own_task()
     live.stage = "opening"
@@ -221,7 +221,7 @@ def _take_up(call: Call, live: Live) -> Stop | None:
     return stopped_by(call, live.cancel)
 
 
-async def _stop_meanwhile(call: Call, live: Live, cancel: Cancel, step: Step) -> Step:
+async def _stop_meanwhile(call: Call, live: LiveCall, cancel: Cancel, step: Step) -> Step:
     """Stops a call that somebody asked to stop while a phase was busy with what cannot be interrupted."""
     try:
         await asyncio.sleep(0)  # where the cancellation that came with it arrives

@@ -81,7 +81,7 @@ class Cancel(msgspec.Struct, frozen=True):
         return {name: value for name, value in said.items() if value}
 
 
-class Live:
+class LiveCall:
     """One call in flight. It is also the pipeline's end of the call's context (`contracts/executor.py:Wire`)."""
 
     stage: Stage = "planned"
@@ -409,7 +409,7 @@ class InFlight:
     """The calls in flight in this process that have something to wait for, or something to say."""
 
     def __init__(self) -> None:
-        self.calls: dict[str, Live] = {}
+        self.calls: dict[str, LiveCall] = {}
         self.is_closing = False
         self.pulse: Any = None
         """Looks after calls that take long; started with the first of them. See `pulse.py`."""
@@ -434,9 +434,9 @@ class InFlight:
         finally:
             task.cancel()
 
-    def add(self, call: Call, services: Services) -> Live:
+    def add(self, call: Call, services: Services) -> LiveCall:
         """Take a call in."""
-        live = call.flight.live = Live(call, services)
+        live = call.flight.live = LiveCall(call, services)
         if self.is_closing:
             live.cancel = Cancel("runtime_shutdown")
         self.calls[call.invocation_id] = live
@@ -444,7 +444,7 @@ class InFlight:
             self.pulse.wake()
         return live
 
-    def remove(self, live: Live) -> None:
+    def remove(self, live: LiveCall) -> None:
         """The call has ended, or waits in the ledger. Its news are written."""
         live.settle()
         self.calls.pop(live.call.invocation_id, None)
@@ -467,7 +467,7 @@ class InFlight:
         if not task.cancelled() and task.exception() is not None:
             _log.error("a call could not be carried on", exc_info=task.exception())
 
-    def on(self, lane: Any) -> Iterable[Live]:
+    def on(self, lane: Any) -> Iterable[LiveCall]:
         """The calls of one lane."""
         return [live for live in self.calls.values() if live.call.session.lane is lane]
 

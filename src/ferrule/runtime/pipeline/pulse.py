@@ -16,7 +16,7 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.journal import StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
 from ferrule.runtime.pipeline.call_parts import CallJudgement
-from ferrule.runtime.pipeline.live import Cancel, InFlight, Live
+from ferrule.runtime.pipeline.live import Cancel, InFlight, LiveCall
 from ferrule.runtime.pipeline.rows import surfaced_row
 from ferrule.runtime.pipeline.services import Services
 
@@ -82,7 +82,7 @@ class Pulse:
         except LedgerError as error:
             _log.warning("long calls could not be looked after: %s", error)
 
-    async def _look_after(self, live: Live) -> None:
+    async def _look_after(self, live: LiveCall) -> None:
         call, now = live.call, self._services.now()
         age = now - call.created_at
         if live.stage != "running" or call.state not in _RUNS or age < _FIRST_SECONDS * 1e6:
@@ -106,7 +106,7 @@ class Pulse:
         self._generation = generation
 
 
-async def surface_call(live: Live) -> None:
+async def surface_call(live: LiveCall) -> None:
     """Write, durably, that a call runs which would otherwise be recorded behind its answer, or that one waits for its turn.
     Nothing is written of one that takes the short way when its turn comes, nor of one with an idempotency key: that is taken
     by what runs, and not by what only waited. Raises LedgerError."""

@@ -19,7 +19,7 @@ from ferrule.model.client_requests import MISSING, find_flaw, list_undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
 from ferrule.runtime.pipeline.call import RUNNING, Call, Detached, Park
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.results.outcome import mapped
 from ferrule.runtime.pipeline.results.packing import packed_plain
 from ferrule.runtime.pipeline.results.streaming import store_stream
@@ -35,7 +35,7 @@ _log = logging.getLogger("ferrule.pipeline")
 
 
 async def supervised(
-    call: Call, services: Services, live: Live, running: Awaitable[Any], inner: Awaitable[Any] | None = None
+    call: Call, services: Services, live: LiveCall, running: Awaitable[Any], inner: Awaitable[Any] | None = None
 ) -> Stop | Park | Detached | None:
     """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
     if live.is_stopped_early:
@@ -47,7 +47,7 @@ async def supervised(
     return await _watched(call, services, live)
 
 
-def throw_away(call: Call, live: Live, *running: Awaitable[Any] | None) -> Stop:
+def throw_away(call: Call, live: LiveCall, *running: Awaitable[Any] | None) -> Stop:
     """Throws away the tool of a call that was told to stop before it began."""
     _closed(*running)
     return stopped_by(call, live.cancel or BY_ITSELF)
@@ -84,7 +84,7 @@ def _counted(call: Call) -> Callable[[int], None] | None:
 
 
 async def _watched(
-    call: Call, services: Services, live: Live, *, is_detached: bool = False
+    call: Call, services: Services, live: LiveCall, *, is_detached: bool = False
 ) -> Stop | Park | Detached | None:
     runner = live.require_runner()
     runner.add_done_callback(lambda _: live.wake())
@@ -110,7 +110,7 @@ async def _watched(
     return _outcome(call, services, live, runner)
 
 
-async def _let_go(call: Call, services: Services, live: Live) -> None:
+async def _let_go(call: Call, services: Services, live: LiveCall) -> None:
     """Whoever waited went away. A tool that stops when told is canceled; any other runs on, and its outcome is recorded."""
     runner = live.require_runner()
     await _told_to_stop(live, "user_interruption")
@@ -118,7 +118,7 @@ async def _let_go(call: Call, services: Services, live: Live) -> None:
         live.detached = _watched(call, services, live, is_detached=True)
 
 
-async def _told_to_stop(live: Live, reason: str) -> None:
+async def _told_to_stop(live: LiveCall, reason: str) -> None:
     runner = live.require_runner()
     if live.context is not None:
         live.context.abort(reason)
@@ -130,7 +130,7 @@ async def _told_to_stop(live: Live, reason: str) -> None:
     await uncancelled(asyncio.wait({runner}, timeout=grace))
 
 
-async def _timed_out(call: Call, services: Services, live: Live) -> Stop:
+async def _timed_out(call: Call, services: Services, live: LiveCall) -> Stop:
     await _told_to_stop(live, "timeout")
     runner = live.require_runner()
     what = "it was told to stop"
@@ -148,7 +148,7 @@ def stopped_by(call: Call, cancel: Cancel) -> Stop:
     return cancel.stop()
 
 
-def _outcome(call: Call, services: Services, live: Live, runner: asyncio.Future[Any]) -> Stop | Park | None:
+def _outcome(call: Call, services: Services, live: LiveCall, runner: asyncio.Future[Any]) -> Stop | Park | None:
     if live.given_up is not None:
         if not runner.cancelled():
             _later(call, services, live)
@@ -201,12 +201,12 @@ def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
     )
 
 
-def _later(call: Call, services: Services, live: Live) -> None:
+def _later(call: Call, services: Services, live: LiveCall) -> None:
     """Record what a tool gives that nobody waits for any more."""
     services.live.spawn(_recorded_late(live, live.require_runner()))
 
 
-async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:
+async def _recorded_late(live: LiveCall, runner: asyncio.Future[Any]) -> None:
     try:
         await asyncio.wait({runner})
     except asyncio.CancelledError:
@@ -222,7 +222,7 @@ async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:
         tell_late_output(live, runner.result())
 
 
-def tell_late_output(live: Live, given: Any) -> None:
+def tell_late_output(live: LiveCall, given: Any) -> None:
     """Record, without delivering it, what a tool gave too late. What is private or large is not kept in the ledger."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
     facts: dict[str, Any] = {"status": "succeeded"}

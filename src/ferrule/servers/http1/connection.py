@@ -35,7 +35,7 @@ _NEVER = float("inf")
 _log = logging.getLogger("ferrule.serve")
 
 
-class Host(Protocol):
+class ConnectionHost(Protocol):
     """The server, as its connections see it."""
 
     respond: Respond
@@ -58,7 +58,7 @@ class Host(Protocol):
 class Connection(asyncio.BufferedProtocol):
     """One client's connection. Its requests are answered one after the other."""
 
-    def __init__(self, server: Host) -> None:
+    def __init__(self, server: ConnectionHost) -> None:
         self._server = server
         self._buffer = server.buffer
         self._loop = server.loop

@@ -17,13 +17,13 @@ from urllib.parse import unquote_to_bytes
 import httptools
 
 from ferrule.servers.asgi import Header
-from ferrule.servers.http1.request import Http1Request, Line
+from ferrule.servers.http1.request import Http1Request, RequestConnection
 
 _HEADS_KEPT, _LONGEST_HEAD = 2, 2048
 """Few and short: reading a head again costs about 3 µs, so remembering pays only for the heads that a client repeats."""
 
 
-class Head(NamedTuple):
+class KnownHead(NamedTuple):
     """A head that was read before on the same connection, with a body of a known length."""
 
     method: str
@@ -34,7 +34,7 @@ class Head(NamedTuple):
     length: int
 
 
-def remember(heads: dict[bytes, Head], data: bytes, request: Http1Request | None) -> None:
+def remember(heads: dict[bytes, KnownHead], data: bytes, request: Http1Request | None) -> None:
     """Remember the head of a request that came whole, alone, and in the usual way."""
     end = data.find(b"\r\n\r\n") + 4
     if (
@@ -49,7 +49,9 @@ def remember(heads: dict[bytes, Head], data: bytes, request: Http1Request | None
     if len(heads) >= _HEADS_KEPT:
         del heads[next(iter(heads))]
     request.seen = {}
-    heads[data[:end]] = Head(request.method, request.path, request.query, request.headers, request.seen, request.size)
+    heads[data[:end]] = KnownHead(
+        request.method, request.path, request.query, request.headers, request.seen, request.size
+    )
 
 
 _TARGETS_KEPT = 128
@@ -95,7 +97,7 @@ class Unreadable(Exception):
         self.status = status
 
 
-class Owner(Line, Protocol):
+class Owner(RequestConnection, Protocol):
     """The connection, as its reader sees it."""
 
     @property
@@ -131,7 +133,7 @@ class Reader:
         """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
         self._is_between = True
         """True while the parser stands between two requests."""
-        self.heads: dict[bytes, Head] = {}
+        self.heads: dict[bytes, KnownHead] = {}
         """Those that were read before."""
         self.incoming: Http1Request | None = None
         """The request whose body is being read."""

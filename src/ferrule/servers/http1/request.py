@@ -11,7 +11,7 @@ from ferrule.servers.asgi import LONGEST_LENGTH, ClientGone, Header, Request, To
 _FEW_CHUNKS = 64
 
 
-class Line(Protocol):
+class RequestConnection(Protocol):
     """The connection, as its requests see it."""
 
     scope: dict[str, Any]
@@ -54,7 +54,7 @@ class Http1Request(Request):
 
     def __init__(
         self,
-        connection: Line,
+        connection: RequestConnection,
         method: str,
         path: str,
         query: bytes,

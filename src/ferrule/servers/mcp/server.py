@@ -78,7 +78,7 @@ class Exchange(msgspec.Struct, eq=False):
     The garbage collector has to see it: what is cancelled leads back to it through the frames of its exception.
     """
 
-    server: McpServer
+    server: McpService
     caller: Caller
     surface: SurfaceHandle
     revision: str
@@ -130,7 +130,7 @@ class Method(NamedTuple):
     """Whether the capability behind it is declared to this client; else the method does not exist (MCP-114). None: always."""
 
 
-class Answered(msgspec.Struct, frozen=True, gc=False):
+class RpcAnswer(msgspec.Struct, frozen=True, gc=False):
     """A response, and the HTTP status it has while nothing was sent before."""
 
     text: bytes
@@ -139,7 +139,7 @@ class Answered(msgspec.Struct, frozen=True, gc=False):
     """Seconds, for a caller who has to wait."""
 
 
-class McpServer:
+class McpService:
     """One workspace over MCP."""
 
     def __init__(self, edge: Edge, methods: dict[str, Method]) -> None:
@@ -164,7 +164,7 @@ class McpServer:
             return None
         return method if method.is_declared is None or method.is_declared(exchange) else None
 
-    def answer(self, exchange: Exchange, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
+    def answer(self, exchange: Exchange, message: Message) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
         """Answers one request, whatever goes wrong with it; returns something to await when its method has to wait."""
         try:
             method = self.method(message.method, exchange)
@@ -180,16 +180,16 @@ class McpServer:
         except Exception as error:
             return failure(exchange.request_id, message.method, error)
 
-    async def _wait_for(self, exchange: Exchange, method: str, work: Awaitable[RpcResult]) -> Answered:
+    async def _wait_for(self, exchange: Exchange, method: str, work: Awaitable[RpcResult]) -> RpcAnswer:
         try:
             return self._encode(exchange, await work)
         except Exception as error:
             return failure(exchange.request_id, method, error)
 
-    def _encode(self, exchange: Exchange, result: RpcResult) -> Answered:
+    def _encode(self, exchange: Exchange, result: RpcResult) -> RpcAnswer:
         if not isinstance(result, bytes):
             result = encode(self.completed(exchange, result))
-        return Answered(result_text(exchange.request_id, result))
+        return RpcAnswer(result_text(exchange.request_id, result))
 
     def completed(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
         """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
@@ -199,15 +199,15 @@ class McpServer:
         return {"resultType": "complete", **result, "_meta": meta}
 
 
-def failure(request_id: RequestId, method: str, error: Exception) -> Answered:
+def failure(request_id: RequestId, method: str, error: Exception) -> RpcAnswer:
     """The response to a request that could not be answered."""
     if isinstance(error, RpcError):
-        return Answered(error_text(request_id, error), error.status)
+        return RpcAnswer(error_text(request_id, error), error.status)
     if isinstance(error, Refused):
         code = TOO_MANY if error.status == 429 else INTERNAL_ERROR
-        return Answered(error_text(request_id, RpcError(code, error.reason)), error.status, error.retry_after)
+        return RpcAnswer(error_text(request_id, RpcError(code, error.reason)), error.status, error.retry_after)
     if isinstance(error, FerruleError):
         _log.warning("%s could not be answered: %s", method, error)
     else:  # a mistake of ours: the client learns that there was one, the log what it was
         _log.error("%s could not be answered", method, exc_info=error)
-    return Answered(error_text(request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))
+    return RpcAnswer(error_text(request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.progress import Progress
-from ferrule.servers.mcp.methods.progress import LEVELS, Teller, level_named
+from ferrule.servers.mcp.methods.progress import LEVELS, ProgressSender, level_named
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from tests.driven import driven
 
@@ -25,10 +25,10 @@ class Back:
         self.told.append(json.loads(text)["params"])
 
 
-def teller(token: str | None = "t", level: str | None = None) -> tuple[Teller, list[Any]]:
+def teller(token: str | None = "t", level: str | None = None) -> tuple[ProgressSender, list[Any]]:
     back = Back()
     exchange: Any = SimpleNamespace(meta=SimpleNamespace(progress_token=token), log_level=level, back=back)
-    tell = Teller(exchange)
+    tell = ProgressSender(exchange)
     tell.begin()
     return tell, back.told
 
@@ -118,7 +118,7 @@ async def test_log_messages_that_come_too_fast_are_counted_and_that_is_told() ->
 async def test_nothing_is_sent_before_the_way_back_is_known() -> None:
     back = Back()
     exchange: Any = SimpleNamespace(meta=SimpleNamespace(progress_token="t"), log_level=None, back=Back())
-    tell = Teller(exchange)
+    tell = ProgressSender(exchange)
     tell.hear(said(percent=1.0))
     await asyncio.sleep(0)
     exchange.back = back

@@ -13,7 +13,7 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.mcp.methods.changes import hub_of
-from ferrule.servers.mcp.server import Answered
+from ferrule.servers.mcp.server import RpcAnswer
 from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
 from ferrule.servers.mcp.transports.sessions import Underway
@@ -46,14 +46,14 @@ def endpoint(stand: Stand) -> SessionEndpoint:
 
 @driven
 async def test_a_request_whose_tool_cancels_its_own_task_is_answered_and_one_that_the_client_cancels_is_not() -> None:
-    async def cancel_itself() -> Answered:
+    async def cancel_itself() -> RpcAnswer:
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
         await asyncio.sleep(0)
         raise AssertionError("it was not cancelled")
 
-    async def wait() -> Answered:
+    async def wait() -> RpcAnswer:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 

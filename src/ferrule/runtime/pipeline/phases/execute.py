@@ -20,7 +20,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.runtime.pipeline.attempts import again, attempted
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, RUNNING, Call, Detached, Park
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.supervise import (
     failed_stop,
@@ -153,7 +153,7 @@ def _known_to_run(call: Call, run: Run, context: Context) -> Any:
 
 
 async def _in_place(
-    call: Call, services: Services, live: Live, running: Awaitable[Any]
+    call: Call, services: Services, live: LiveCall, running: Awaitable[Any]
 ) -> Stop | Park | Detached | None:
     """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
     if live.is_stopped_early:
@@ -187,7 +187,7 @@ async def _given(output: Output) -> Output:
     return output
 
 
-def _live(call: Call, services: Services, context: Context) -> Live:
+def _live(call: Call, services: Services, context: Context) -> LiveCall:
     live = call.flight.live
     if live is None:
         live = services.live.add(call, services)
@@ -195,7 +195,7 @@ def _live(call: Call, services: Services, context: Context) -> Live:
     live.stage = "running"
     live.support = call.prepared.support
     live.context = context if context is not NO_CONTEXT else None
-    taken_in: Live = live
+    taken_in: LiveCall = live
     return taken_in
 
 

@@ -18,7 +18,7 @@ from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
-from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import Row
 from ferrule.servers.api.calls.calls import CancelBody
@@ -123,7 +123,7 @@ class _Found(msgspec.Struct):
 
     place: Membership
     rows: Rows = ()
-    live: Live | None = None
+    live: LiveCall | None = None
     is_hidden: bool = False
     """True when the caller may not know of its tool."""
 
@@ -140,7 +140,7 @@ class _Found(msgspec.Struct):
         return self.rows[0].call if self.rows else _call(self.live).invocation_id
 
 
-def _call(live: Live | None) -> Any:
+def _call(live: LiveCall | None) -> Any:
     assert live is not None  # what has no rows is under way
     return live.call
 
@@ -215,7 +215,7 @@ def _live_batches(ask: Ask) -> list[str]:
     return sorted(found, reverse=True)
 
 
-def _lives(ask: Ask) -> Iterable[Live]:
+def _lives(ask: Ask) -> Iterable[LiveCall]:
     """Calls under way in this process that the caller may see."""
     for live in list(ask.edge.app.services.live.calls.values()):
         request = live.call.session.surface.request

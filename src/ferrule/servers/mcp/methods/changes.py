@@ -19,7 +19,7 @@ from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.mcp.methods.listing import TOOLS, lists_of, tools_of, write_tools
 from ferrule.servers.mcp.methods.prompts import PROMPTS, prompts_of
 from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, resources_of, templates_of
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 
 
 def fingerprints(exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
@@ -81,7 +81,7 @@ class Listener:
 class ChangeHub:
     """Everybody in this process who is told of changes."""
 
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: McpService) -> None:
         self._server = server
         self._listeners: dict[Listener, None] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -200,7 +200,7 @@ class ChangeHub:
                 await self._watching
 
 
-def hub_of(server: McpServer) -> ChangeHub:
+def hub_of(server: McpService) -> ChangeHub:
     """The hub of a server."""
     hub = server.kept.get("changes")
     if hub is None:

@@ -18,7 +18,7 @@ from ferrule.model.client_requests import list_undeclared
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import NO_STATE
 from ferrule.servers.mcp.methods.request_state import Seal, State
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.tasks.inputs import problem_with
 from ferrule.servers.mcp.tasks.tasks import knows_tasks, waited
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
@@ -32,7 +32,7 @@ _MOST_ROUNDS = 32
 _URL_MODES = ("2025-11-25",)
 
 
-def seal_of(server: McpServer) -> Seal:
+def seal_of(server: McpService) -> Seal:
     """What seals the states of a workspace."""
     seal = server.kept.get("seal")
     if seal is None:

@@ -16,7 +16,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry
 from ferrule.servers.mcp.methods.views import lists_all, of
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD
 
 _DESCRIPTION = (
@@ -45,7 +45,7 @@ class Misdirected(Exception):
     """`call_tool` was called in a way that means no tool. The message is for the model (MCP-151)."""
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call means."""
 
     name: str
@@ -69,7 +69,7 @@ def call_tool_shown(name: str, revision: str) -> dict[str, Any]:
     return shown
 
 
-async def target_of(exchange: Exchange, name: str, arguments: bytes = b"{}") -> Target | None:
+async def target_of(exchange: Exchange, name: str, arguments: bytes = b"{}") -> CallTarget | None:
     """The tool that a call means and its arguments; None for a name that leads to nothing the caller may know of.
 
     A deferred tool whose schema the caller was shown is loaded on the way. One that was not stays as it is: calling it gives
@@ -90,7 +90,7 @@ async def target_of(exchange: Exchange, name: str, arguments: bytes = b"{}") -> 
     if entry.standing == "deferred":
         await _load(exchange, handle, entry)
         entry = handle.surface.find(meant) or entry
-    return Target(meant, arguments, entry, name if is_wrapped else "")
+    return CallTarget(meant, arguments, entry, name if is_wrapped else "")
 
 
 def _unwrapped(arguments: bytes) -> tuple[str, bytes]:
@@ -113,7 +113,7 @@ async def _load(exchange: Exchange, handle: SurfaceHandle, entry: SurfaceEntry) 
         handle.select([tool_id], search_id)
 
 
-async def _found_elsewhere(server: McpServer, handle: SurfaceHandle, tool_id: str) -> str:
+async def _found_elsewhere(server: McpService, handle: SurfaceHandle, tool_id: str) -> str:
     """The search of the same caller that loaded a tool, in any process of the workspace; empty when there was none of late."""
     request = handle.request
     for facts in await _loads(server):
@@ -127,7 +127,7 @@ async def _found_elsewhere(server: McpServer, handle: SurfaceHandle, tool_id: st
     return ""
 
 
-async def _loads(server: McpServer) -> list[dict[str, Any]]:
+async def _loads(server: McpService) -> list[dict[str, Any]]:
     """The newest rows of the ledger that say what a search loaded. They are looked at twice a second at most."""
     now = server.app.services.wall()
     looked_at, known = server.kept.get("loads", (0, []))

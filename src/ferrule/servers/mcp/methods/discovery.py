@@ -13,7 +13,7 @@ from ferrule.definitions.content.guidance import guidance_lines, within
 from ferrule.model.tool import Tool
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.views import AgentPrompt, View, agent_prompts
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.messages import SUPPORTED, TASKS
 
 MOST_INSTRUCTIONS = 12_000
@@ -65,7 +65,7 @@ def has_completions(exchange: Exchange) -> bool:
     return has_prompts(exchange) or bool(views.of(exchange, exchange.server.settings).templates)
 
 
-def prompts_of_agents(server: McpServer, view: View) -> dict[str, AgentPrompt]:
+def prompts_of_agents(server: McpService, view: View) -> dict[str, AgentPrompt]:
     """What the files of agents say that the caller may call as."""
     if view.agent_prompts is None:
         view.agent_prompts = agent_prompts(server.app.catalog, view.surface.request.agent)

@@ -22,7 +22,7 @@ from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.deferred import call_tool_shown
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, lookup_shown
 from ferrule.servers.mcp.methods.views import View, lists_all
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.cursors import Cursors, Position, mark
 from ferrule.servers.mcp.wire.messages import encode
 from ferrule.servers.mcp.wire.params import params_of
@@ -72,7 +72,7 @@ TOOLS = Kind("tools/list", "tools")
 class Lists:
     """The lists of one process, kept as bytes. What was not asked for longest goes first."""
 
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: McpService) -> None:
         self._server = server
         self._cursors = Cursors(server.app.services.sealing)
         self._kept: OrderedDict[tuple[Any, ...], Listing] = OrderedDict()
@@ -152,7 +152,7 @@ class Lists:
         return encode({kind.member: []})[:-2] + members + b"]" + (b"," if rest else b"") + tail
 
 
-def lists_of(server: McpServer) -> Lists:
+def lists_of(server: McpService) -> Lists:
     """The lists that a server keeps."""
     lists = server.kept.get("lists")
     if lists is None:
@@ -172,7 +172,7 @@ def _list_page(exchange: Exchange, params: bytes) -> bytes:
     return lists_of(exchange.server).page(exchange, TOOLS, key, items, params)
 
 
-async def _list_after(writing: Awaitable[None], server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+async def _list_after(writing: Awaitable[None], server: McpService, exchange: Exchange, params: bytes) -> bytes:
     await writing
     return _list_page(exchange, params)
 
@@ -243,7 +243,7 @@ def _items(exchange: Exchange, view: View) -> list[Item]:
     return found
 
 
-def _search_text(server: McpServer, view: View) -> str:
+def _search_text(server: McpService, view: View) -> str:
     rendering = render(view.surface, server.app.surface_settings)
     return next(
         (one.description for one in rendering.tools if one.tool_id == SEARCH_TOOL.tool_id), described(SEARCH_TOOL)

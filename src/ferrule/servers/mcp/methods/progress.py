@@ -46,7 +46,7 @@ class _Allowance:
         return True
 
 
-class Teller:
+class ProgressSender:
     """Tells the client of one call what the call says, in order, without making the call wait."""
 
     def __init__(self, exchange: Exchange) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.servers.mcp.methods.discovery import capabilities_of, instructions_of
 from ferrule.servers.mcp.methods.progress import level_named
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.messages import (
     SESSIONED,
     SUPPORTED,
@@ -89,7 +89,7 @@ def initialized(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _info(server: McpServer, revision: str) -> dict[str, Any]:
+def _info(server: McpService, revision: str) -> dict[str, Any]:
     """Who answers, as far as the revision has words for it."""
     info = server.info
     known = {"name", "version"}

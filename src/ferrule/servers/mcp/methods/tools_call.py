@@ -21,8 +21,8 @@ from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.schema.mirrored_headers import MirroredParameter, find_mirrored
 from ferrule.servers.edge import Leave
 from ferrule.servers.mcp.methods import client_input
-from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirected, target_of
-from ferrule.servers.mcp.methods.progress import Teller
+from ferrule.servers.mcp.methods.deferred import CallTarget, Misdirected, misdirected, target_of
+from ferrule.servers.mcp.methods.progress import ProgressSender
 from ferrule.servers.mcp.methods.request_state import salient
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, how_to_look_up, look_up
 from ferrule.servers.mcp.server import Exchange, RpcResult
@@ -113,7 +113,7 @@ async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes
     return await resolve(_enter(ToolCall(exchange, asked, callee, target.arguments)))
 
 
-def _describe_callee(target: Target, prepared: Prepared) -> Callee:
+def _describe_callee(target: CallTarget, prepared: Prepared) -> Callee:
     entry = prepared.require_entry()
     try:
         headers = find_mirrored(msgspec.json.decode(entry.tool.input_schema))
@@ -151,7 +151,7 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
                 return _retry(call, leave)
             given = asked.responses()  # without a state it is a first call (MCP-227)
         if meta.progress_token is not None or exchange.log_level is not None:
-            teller = Teller(exchange)
+            teller = ProgressSender(exchange)
         started: Result | CallUnderWay
         if (
             callee.takes_options
@@ -174,7 +174,7 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
     return _finish(call, started, teller, given, use, leave)
 
 
-def _start_with_options(call: ToolCall, use: TaskUse, teller: Teller | None) -> Result | CallUnderWay:
+def _start_with_options(call: ToolCall, use: TaskUse, teller: ProgressSender | None) -> Result | CallUnderWay:
     """Starts a call that says more than its arguments. One that may become a task is awaited in a task of its own."""
     exchange, callee, meta = call.exchange, call.callee, call.exchange.meta
     start, hear = exchange.surface.start, None if teller is None else teller.hear
@@ -190,7 +190,7 @@ def _start_with_options(call: ToolCall, use: TaskUse, teller: Teller | None) -> 
 async def _finish(
     call: ToolCall,
     started: Result | CallUnderWay,
-    teller: Teller | None,
+    teller: ProgressSender | None,
     given: dict[str, Any],
     use: TaskUse,
     leave: Leave,
@@ -213,7 +213,7 @@ async def _finish(
         leave()
 
 
-async def _follow(started: Result | CallUnderWay, teller: Teller | None) -> Result | Pending:
+async def _follow(started: Result | CallUnderWay, teller: ProgressSender | None) -> Result | Pending:
     """Waits for a call, telling its client meanwhile what it says."""
     if teller is None:
         return started if isinstance(started, Result) else await started

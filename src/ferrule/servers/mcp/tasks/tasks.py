@@ -22,7 +22,7 @@ from ferrule.model.timestamps import iso
 from ferrule.model.tool import TaskUse
 from ferrule.runtime.pipeline.pulse import surface_call
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, MISSING_CAPABILITY, TASKS, Params, RpcError
 
 _LABEL = b"ferrule mcp task 1"
@@ -157,7 +157,7 @@ class Held:
         raise RpcError(INVALID_REQUEST, "this client cannot be asked here")
 
 
-async def _is_kept(server: McpServer, call: str, going: asyncio.Task[Any]) -> bool:
+async def _is_kept(server: McpService, call: str, going: asyncio.Task[Any]) -> bool:
     """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first."""
     live = server.app.services.live
     while not going.done():
@@ -173,7 +173,7 @@ async def _is_kept(server: McpServer, call: str, going: asyncio.Task[Any]) -> bo
     return True
 
 
-def _has_room(server: McpServer, caller: Caller, going: asyncio.Task[Any]) -> bool:
+def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> bool:
     """True while few enough tasks of a principal run; the calls of one that has too many are waited for, in line (MCP-290)."""
     running: Counter[tuple[str, str]] = server.kept.setdefault("tasks that run", Counter())
     who = (caller.tenant, caller.identity.principal)
@@ -200,6 +200,6 @@ def handle(exchange: Exchange, call: str) -> dict[str, Any]:
             "ttlMs": ref.ttl_ms, "pollIntervalMs": POLL_RUNNING_MS}  # fmt: skip
 
 
-def secret_of(server: McpServer) -> bytes:
+def secret_of(server: McpService) -> bytes:
     """The key that ids of tasks are sealed with."""
     return server.app.services.sealing.secret

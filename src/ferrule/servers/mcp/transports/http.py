@@ -13,11 +13,11 @@ from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.session_methods import sessionless
 from ferrule.servers.mcp.methods.table import METHODS
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import McpService
 from ferrule.servers.mcp.transports.modern import answer_modern
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
 from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
-from ferrule.servers.mcp.wire.headers import VERSION, Head, doubled, mismatch
+from ferrule.servers.mcp.wire.headers import VERSION, McpHead, doubled, mismatch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -56,7 +56,7 @@ class McpEndpoint:
     scope: str | None = CALL
 
     def __init__(self, edge: Edge) -> None:
-        self.server = McpServer(edge, METHODS)
+        self.server = McpService(edge, METHODS)
         self.sessions = SessionEndpoint(self.server) if edge.settings.mcp.sessions else None
 
     def refuse_method(self, request: Request) -> Answer | None:
@@ -89,12 +89,12 @@ class McpEndpoint:
         return self._wait_for_body(request, caller, head, body)
 
     async def _wait_for_body(
-        self, request: Request, caller: Caller, head: Head, body: Awaitable[bytes]
+        self, request: Request, caller: Caller, head: McpHead, body: Awaitable[bytes]
     ) -> Answer | Stream:
         return await resolve(self._respond_to_post(request, caller, head, await body))
 
     def _respond_to_post(
-        self, request: Request, caller: Caller, head: Head, body: bytes
+        self, request: Request, caller: Caller, head: McpHead, body: bytes
     ) -> Answer | Awaitable[Answer | Stream]:
         """Decides the era of a message, and hands it over (MCP-2)."""
         if head.twice is not None:
@@ -128,17 +128,17 @@ class McpEndpoint:
         return self.sessions.open_stream(request, caller)
 
 
-def _head_of(request: Request) -> Head:
+def _head_of(request: Request) -> McpHead:
     seen = request.seen
     if seen is not None and "mcp" in seen:
-        known: Head = seen["mcp"]
+        known: McpHead = seen["mcp"]
         return known
     headers = dict(request.headers)
     version = headers.get(VERSION)
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = doubled(request.headers) if len(headers) != len(request.headers) else None
     accepted = accepted_by(headers.get(b"accept"))
-    head = Head(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
+    head = McpHead(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
     if seen is not None:
         seen["mcp"] = head
     return head

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ferrule.servers.asgi import JSON, Answer, Request, Send
-from ferrule.servers.mcp.server import Answered, McpServer
+from ferrule.servers.mcp.server import McpService, RpcAnswer
 from ferrule.servers.mcp.wire.answer_forms import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, event
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RpcError
 
@@ -18,7 +18,7 @@ _QUIET_SECONDS = 0.02
 """So long, and at most twice as long, nobody looks whether the client is still there: most requests are answered by then."""
 
 
-def encode_answered(answered: Answered, accepted: Accepted) -> Answer:
+def encode_answered(answered: RpcAnswer, accepted: Accepted) -> Answer:
     """Encodes an answer before which nothing was told."""
     if not accepted.json and answered.status == 200:
         return Answer(200, event(answered.text), HEADERS)
@@ -67,7 +67,7 @@ class HttpBack(msgspec.Struct, eq=False):
                 await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
             await send({"type": "http.response.body", "body": text, "more_body": True})
 
-    def end(self, answered: Answered) -> Answer:
+    def end(self, answered: RpcAnswer) -> Answer:
         """Encodes the answer, or what is left of it."""
         return _Rest(200, event(answered.text)) if self.is_begun else encode_answered(answered, self.accepted)
 
@@ -143,7 +143,7 @@ class Patience:
             asyncio.get_running_loop().call_later(_QUIET_SECONDS, self._tick)
 
 
-def patience_of(server: McpServer) -> Patience:
+def patience_of(server: McpService) -> Patience:
     """The requests of a server that were not answered yet."""
     patience = server.kept.get("patience")
     if patience is None:

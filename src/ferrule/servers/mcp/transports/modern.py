@@ -19,10 +19,10 @@ from ferrule.infra.tasks import resolve
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.progress import level_named
-from ferrule.servers.mcp.server import SILENT, Answered, Exchange, McpServer
+from ferrule.servers.mcp.server import SILENT, Exchange, McpService, RpcAnswer
 from ferrule.servers.mcp.transports.http_back import HttpBack, encode_answered, patience_of
 from ferrule.servers.mcp.wire.answer_forms import Accepted
-from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, Head, agree_on, plain_text_of
+from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, McpHead, agree_on, plain_text_of
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -67,7 +67,7 @@ class ModernRequest(msgspec.Struct, gc=False):
         return None
 
     def make_exchange(
-        self, server: McpServer, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
+        self, server: McpService, caller: Caller, surface: SurfaceHandle, headers: Mapping[bytes, bytes] | None = None
     ) -> Exchange:
         """Makes the exchange of it. Raises RpcError for a log level that is none (MCP-184)."""
         meta, params = self.meta, self.params
@@ -119,7 +119,7 @@ def check_request(message: Message, params: RequestParams | RoutedParams | None)
     return asked
 
 
-def _check_headers(server: McpServer, head: Head, asked: ModernRequest) -> None:
+def _check_headers(server: McpService, head: McpHead, asked: ModernRequest) -> None:
     """Raises RpcError for a request that is not what its headers say, or cannot be served, in the order of MCP-55."""
     message, params, version = asked.message, asked.params, asked.meta.version
     said = (version, message.method, params.name, params.uri, params.task_id)
@@ -137,7 +137,7 @@ def _check_headers(server: McpServer, head: Head, asked: ModernRequest) -> None:
 
 
 def answer_modern(
-    server: McpServer, request: Request, caller: Caller, body: bytes, head: Head
+    server: McpService, request: Request, caller: Caller, body: bytes, head: McpHead
 ) -> Answer | Awaitable[Answer]:
     """Answers one POST by the rules of 2026-07-28; returns something to await when it has to wait."""
     message: Message | None = None
@@ -161,10 +161,10 @@ def answer_modern(
 
 
 async def _answer_on(
-    server: McpServer,
+    server: McpService,
     request: Request,
     caller: Caller,
-    head: Head,
+    head: McpHead,
     asked: ModernRequest,
     surface: Awaitable[SurfaceHandle],
 ) -> Answer:
@@ -180,16 +180,16 @@ async def _answer_on(
 
 
 def _answer(
-    server: McpServer, request: Request, accepted: Accepted, message: Message, exchange: Exchange
+    server: McpService, request: Request, accepted: Accepted, message: Message, exchange: Exchange
 ) -> Answer | Awaitable[Answer]:
     answered = server.answer(exchange, message)
-    if isinstance(answered, Answered):
+    if isinstance(answered, RpcAnswer):
         return encode_answered(answered, accepted)
     return _wait_for(server, request, accepted, exchange, answered)
 
 
 async def _wait_for(
-    server: McpServer, request: Request, accepted: Accepted, exchange: Exchange, work: Awaitable[Answered]
+    server: McpService, request: Request, accepted: Accepted, exchange: Exchange, work: Awaitable[RpcAnswer]
 ) -> Answer:
     """Waits for the answer, while somebody watches over it."""
     task = asyncio.current_task()

@@ -17,7 +17,7 @@ from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.server import Answered, Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService, RpcAnswer
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_post import Post, encode_whole
 from ferrule.servers.mcp.transports.session_store import HttpSession, SessionStore
@@ -46,7 +46,7 @@ _COMES_BACK_SECONDS = 10.0
 class SessionEndpoint:
     """The revisions with sessions, at the path they share with the one without."""
 
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: McpService) -> None:
         self.server = server
         app = server.app
         settings = server.edge.settings
@@ -143,7 +143,7 @@ class SessionEndpoint:
             for message, exchange in zip(messages, exchanges, strict=True):
                 context = copy_context()  # one request of a batch leaves nothing in the context of the next
                 answer = context.run(self.server.answer, exchange, message)
-                if isinstance(answer, Answered):
+                if isinstance(answer, RpcAnswer):
                     texts.append(answer.text)
                     continue
                 post = post or Post(session, self.server.edge.settings, accepted, texts, is_batch=is_batch)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import JSON, Answer
-from ferrule.servers.mcp.server import Answered
+from ferrule.servers.mcp.server import RpcAnswer
 from ferrule.servers.mcp.transports.session_store import HttpSession
 from ferrule.servers.mcp.transports.streams import EventStream
 from ferrule.servers.mcp.wire import answer_forms
@@ -57,7 +57,7 @@ class Post:
         """Responses, while there is no stream."""
         self.stream: EventStream | None = None
 
-    def start(self, request_id: RequestId, work: Coroutine[Any, Any, Answered], context: Context) -> None:
+    def start(self, request_id: RequestId, work: Coroutine[Any, Any, RpcAnswer], context: Context) -> None:
         """Answers a request that has to wait, in a task that survives the connection (MCP-85)."""
         self._open += 1
         self._session.underway.start(request_id, work, context, self._finish)

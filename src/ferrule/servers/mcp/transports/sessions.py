@@ -17,7 +17,7 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import go_on, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.server import Answered, Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService, RpcAnswer
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -56,8 +56,8 @@ class Underway:
         return request_id in self._answering
 
     def start(
-        self, request_id: RequestId, work: Coroutine[Any, Any, Answered], context: Context, finish: Finish
-    ) -> asyncio.Task[Answered]:
+        self, request_id: RequestId, work: Coroutine[Any, Any, RpcAnswer], context: Context, finish: Finish
+    ) -> asyncio.Task[RpcAnswer]:
         """Carries on with a request that has to wait for something. `finish` gets the text of the response, empty for one that
         its client does not want any more."""
         task = go_on(work, context)
@@ -65,7 +65,7 @@ class Underway:
         task.add_done_callback(partial(self._end, request_id, finish))
         return task
 
-    def _end(self, request_id: RequestId, finish: Finish, task: asyncio.Task[Answered]) -> None:
+    def _end(self, request_id: RequestId, finish: Finish, task: asyncio.Task[RpcAnswer]) -> None:
         self._answering.pop(request_id, None)
         if task in self._dropped:
             self._dropped.discard(task)
@@ -194,7 +194,7 @@ class Session:
         return handle
 
     def open_exchange(
-        self, server: McpServer, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
+        self, server: McpService, caller: Caller, message: Message, params: RequestParams | RoutedParams | None
     ) -> Exchange | Awaitable[Exchange]:
         """Returns the exchange of one of its requests; something to await when its surface has to be made. Raises Refused."""
         said = None if params is None else params.meta
@@ -207,7 +207,7 @@ class Session:
 
     async def _wait_for_exchange(
         self,
-        server: McpServer,
+        server: McpService,
         caller: Caller,
         surface: Awaitable[SurfaceHandle],
         request_id: RequestId,
@@ -218,7 +218,7 @@ class Session:
 
     def _make_exchange(
         self,
-        server: McpServer,
+        server: McpService,
         caller: Caller,
         surface: SurfaceHandle,
         request_id: RequestId,

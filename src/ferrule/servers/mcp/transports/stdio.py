@@ -18,7 +18,7 @@ from ferrule.infra.tasks import eager_tasks, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
-from ferrule.servers.mcp.server import Answered, Back, Exchange, McpServer, failure
+from ferrule.servers.mcp.server import Back, Exchange, McpService, RpcAnswer, failure
 from ferrule.servers.mcp.transports.modern import ModernRequest, check_request, names_version
 from ferrule.servers.mcp.transports.pipe import Lines, Pipe
 from ferrule.servers.mcp.transports.sessions import Finish, Session, Underway, cancelled_id
@@ -44,7 +44,7 @@ class StdioConversation:
 
     is_pipe = True
 
-    def __init__(self, server: McpServer, caller: Caller, pipe: Pipe, new_run: Callable[[], str]) -> None:
+    def __init__(self, server: McpService, caller: Caller, pipe: Pipe, new_run: Callable[[], str]) -> None:
         self._server = server
         self._caller = caller
         self._pipe = pipe
@@ -57,7 +57,7 @@ class StdioConversation:
         self.underway = Underway()
         """Of both eras: they share the pipe."""
         self._session: Session | None = None
-        self._handshake: asyncio.Task[Answered] | None = None
+        self._handshake: asyncio.Task[RpcAnswer] | None = None
         """Answers `initialize`."""
         self._told_only = _ToldOnly(self)
         self._lines = Lines(self._take, self._find_obstacle)
@@ -138,7 +138,7 @@ class StdioConversation:
         """Answers a request in a context of its own: now, or in a task when it has to wait."""
         context = copy_context()
         answered = self._tasks.begin(context, self._answer, message)
-        if isinstance(answered, Answered):
+        if isinstance(answered, RpcAnswer):
             finish(answered.text)
         elif message.method == "initialize":  # the one request that cannot be cancelled (MCP-94)
             self._handshake = self._loop.create_task(answered, context=context)
@@ -146,12 +146,12 @@ class StdioConversation:
         else:
             self.underway.start(message.id, answered, context, finish)
 
-    def _end_handshake(self, task: asyncio.Task[Answered]) -> None:
+    def _end_handshake(self, task: asyncio.Task[RpcAnswer]) -> None:
         self._handshake = None
         if not task.cancelled():
             self._send(task.result().text)
 
-    def _answer(self, message: Message) -> Answered | Coroutine[Any, Any, Answered]:
+    def _answer(self, message: Message) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
         """Answers a request by the rules that it goes by (MCP-10), whatever goes wrong with it."""
         try:
             params = read_params(message)
@@ -165,7 +165,7 @@ class StdioConversation:
                 opened = self._session.open_exchange(self._server, self._caller, message, params)
                 return self._run(message, opened, self)
             if message.method == "ping":
-                return Answered(result_text(message.id, b"{}"))
+                return RpcAnswer(result_text(message.id, b"{}"))
             raise RpcError(INVALID_REQUEST, "initialize comes first, or _meta that says which revision it is")
         except Exception as error:
             return failure(message.id, message.method, error)
@@ -181,19 +181,19 @@ class StdioConversation:
 
     def _run(
         self, message: Message, opened: Exchange | Awaitable[Exchange], back: Back
-    ) -> Answered | Coroutine[Any, Any, Answered]:
+    ) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
         if not isinstance(opened, Exchange):
             return self._open_and_run(message, opened, back)
         opened.back = back
         return self._server.answer(opened, message)
 
-    async def _open_and_run(self, message: Message, opened: Awaitable[Exchange], back: Back) -> Answered:
+    async def _open_and_run(self, message: Message, opened: Awaitable[Exchange], back: Back) -> RpcAnswer:
         try:
             return await resolve(self._run(message, await opened, back))
         except Exception as error:
             return failure(message.id, message.method, error)
 
-    async def _initialize(self, message: Message) -> Answered:
+    async def _initialize(self, message: Message) -> RpcAnswer:
         try:
             revision, client = agreed(message)
             session = Session("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
@@ -206,7 +206,7 @@ class StdioConversation:
             if self._session is not None:
                 await self._session.aclose()
             self._session = session
-            return Answered(result_text(message.id, result))
+            return RpcAnswer(result_text(message.id, result))
         except Exception as error:
             return failure(message.id, message.method, error)
 

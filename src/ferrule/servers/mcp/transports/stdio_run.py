@@ -29,7 +29,7 @@ from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.table import METHODS
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import McpService
 from ferrule.servers.mcp.transports.pipe import Pipe
 from ferrule.servers.mcp.transports.stdio import StdioConversation
 from ferrule.servers.reloading import Reloading
@@ -91,7 +91,7 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
         access = Access(root)
         caller = _caller(access, settings)
         edge = Edge(app, settings, NoGate(), FairTurnstile(settings.limits))
-        conversation = StdioConversation(McpServer(edge, METHODS), caller, pipe, lambda: app.new_id("run"))
+        conversation = StdioConversation(McpService(edge, METHODS), caller, pipe, lambda: app.new_id("run"))
         reloading = Reloading(app)
         with _told_to_stop(pipe.ended):
             begun()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ferrule.runtime.pipeline.live import Cancel, InFlight, Live
+from ferrule.runtime.pipeline.live import Cancel, InFlight, LiveCall
 
 if TYPE_CHECKING:
-    from ferrule.servers.mcp.server import McpServer
+    from ferrule.servers.mcp.server import McpService
 
 _TOO_LONG = "it takes longer than a request may"
 _LONGEST_TICK = 1.0
@@ -55,14 +55,14 @@ class TimeLimits:
             self._loop.call_later(self._tick_seconds, self._tick)
 
 
-def _leave(live: Live) -> None:
+def _leave(live: LiveCall) -> None:
     if live.stage == "running" and live.runner is None:
         live.ask_to_stop(Cancel("timeout", _TOO_LONG))
     else:
         live.background("", _TOO_LONG)
 
 
-def limits_of(server: McpServer) -> TimeLimits:
+def limits_of(server: McpService) -> TimeLimits:
     """Those of a server."""
     found: TimeLimits | None = server.kept.get("time limits")
     if found is None:

@@ -37,7 +37,7 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
 _SAFE_INTEGER = 2**53 - 1
 
 
-class Head(msgspec.Struct, gc=False):
+class McpHead(msgspec.Struct, gc=False):
     """What the headers of a request say about its message. Requests with the very same headers may share one."""
 
     headers: dict[bytes, bytes]

@@ -15,7 +15,7 @@ from ferrule.model.client_requests import MISSING
 from ferrule.model.failure import Recoverability, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.prepared import Prepared
-from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.blocks import OLDEST, STORED, Block, is_plain, projected
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
@@ -75,7 +75,7 @@ def shape_of(prepared: Prepared | None) -> Shape:
     return shape
 
 
-def call_result(server: McpServer, revision: str, result: Result, shape: Shape) -> bytes:
+def call_result(server: McpService, revision: str, result: Result, shape: Shape) -> bytes:
     """The result of a call that ended, as JSON."""
     if result.error is not None:
         return _failed(server, revision, result, result.error)
@@ -158,7 +158,7 @@ def lacking(missing: list[str]) -> RpcError:
 
 
 def written(
-    server: McpServer,
+    server: McpService,
     revision: str,
     content: bytes,
     rest: bytes,
@@ -208,14 +208,14 @@ def _structured(shape: Shape, result: Result) -> Any:
     return None if not is_stored and fits(None) else msgspec.UNSET
 
 
-def _unstructured(server: McpServer, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
+def _unstructured(server: McpService, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
     """A tool did its work, and its output cannot be told as its schema wants: clients would refuse it as a success."""
     why = _STORED if result.native_output_ref is not None else _MISFIT
     told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *projected(blocks, revision)]
     return written(server, revision, encode(told), b',"isError":true', result.invocation_id)
 
 
-def _failed(server: McpServer, revision: str, result: Result, error: ToolError) -> bytes:
+def _failed(server: McpService, revision: str, result: Result, error: ToolError) -> bytes:
     """What failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
     blocks = result.content if result.model_facing_content is None else result.model_facing_content
     shown = projected(blocks, revision)
