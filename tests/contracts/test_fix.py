@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.contracts.fix import Edit, LineRange, Manuscript
-from ferrule.definitions.compiler.locate import places_of
+from ferrule.definitions.compiler.locate import find_places
 from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Node, Source
 from ferrule.model.value import Path
@@ -33,7 +33,7 @@ items:
 def manuscript(text: str = TEXT, file: str = "a.yaml") -> Manuscript:
     """The manuscript of a file with one document."""
     (document,) = read(Source(file, text.encode()))
-    return Manuscript(text, document.value, places_of(document), is_json=file.endswith(".json"))
+    return Manuscript(text, document.value, find_places(document), is_json=file.endswith(".json"))
 
 
 def node(written: Manuscript, *path: str | int) -> Node:
@@ -126,7 +126,7 @@ def test_lines_are_taken_with_their_end_also_at_the_end_of_the_file() -> None:
 )
 def test_no_blank_line_is_left_doubled_or_last(text: str, lines: LineRange, left: str) -> None:
     # The places play no part here, so those of any document do.
-    written = Manuscript(text, {}, places_of(read(Source("a.yaml", b"a: 1"))[0]))
+    written = Manuscript(text, {}, find_places(read(Source("a.yaml", b"a: 1"))[0]))
     assert applied(text, written.remove_lines(lines)) == left
 
 

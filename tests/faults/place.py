@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from ferrule.app.app import App
 from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
-from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.journal import StoredEntry
 from tests import ROOT
@@ -119,7 +119,7 @@ class Place:
 
     def verify(self) -> Verdict:
         """What the audit says of the ledger."""
-        return verify_ledger(self.ledger, trusted_keys(self.root / LEDGER_PUBLIC))
+        return verify_ledger(self.ledger, read_trusted_keys(self.root / LEDGER_PUBLIC))
 
     def start(self, work: str, name: str = "-", before: Sequence[str] = ()) -> Worker:
         """A process at work (`worker.py`), perhaps run by another command."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import ferrule
 from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
-from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.model.journal import StoredEntry
 from tests.faults.place import SOAK, played, rows_by_call
 from tests.servers.plain_client import Broken, PlainClient
@@ -140,7 +140,7 @@ def test_a_killed_server_loses_nothing_that_was_told(tmp_path: Path) -> None:
     assert not server.complaints()
     calls = played(_read(folder))
     _check(folder, told, calls)
-    verdict = verify_ledger(folder / ".ferrule" / "ledger.db", trusted_keys(folder / LEDGER_PUBLIC))
+    verdict = verify_ledger(folder / ".ferrule" / "ledger.db", read_trusted_keys(folder / LEDGER_PUBLIC))
     assert not verdict.findings
 
 

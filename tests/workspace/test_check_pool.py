@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 
 from ferrule.definitions.compiler.cache import digest_of
-from ferrule.definitions.compiler.pool import Task
+from ferrule.definitions.compiler.pool import FileTask
 from ferrule.workspace.check_pool import Checked, check_tasks, decode
 from ferrule.workspace.workspace import Workspace
 
 
 def checked(folder: Path, name: str) -> Checked:
-    task = Task(str(folder / name), name, True, True)
+    task = FileTask(str(folder / name), name, True, True)
     (found,) = check_tasks([task], Workspace.open(folder).rule_settings())
     return found
 

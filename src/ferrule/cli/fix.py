@@ -18,8 +18,8 @@ from ferrule.contracts.fix import Fixers
 from ferrule.contracts.registry import Registry
 from ferrule.definitions.compiler.check import check_file, merge
 from ferrule.definitions.compiler.discover import load
-from ferrule.definitions.compiler.filter import Filter
-from ferrule.definitions.compiler.fix import Mended, mend_text
+from ferrule.definitions.compiler.filter import DiagnosticFilter
+from ferrule.definitions.compiler.fix import FixedText, fix_text
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.errors import WorkspaceError
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     file: str
     """As shown to people; also where it is, seen from here."""
     original: bytes
-    mended: Mended
+    mended: FixedText
 
 
 def fixers() -> dict[str, Fixers]:
@@ -82,7 +82,7 @@ def _plans(workspace: Workspace, request: Request, report: Report) -> Iterator[P
         dialect = judge.report_of(source).dialect
         if dialect is None or dialect not in _fixers.names():
             continue
-        mended = mend_text(source, dialects.get(dialect), _fixers.get(dialect), judge.diagnostics_of)
+        mended = fix_text(source, dialects.get(dialect), _fixers.get(dialect), judge.diagnostics_of)
         if mended is not None:
             yield Plan(file, source.data, mended)
 
@@ -99,13 +99,13 @@ def _judge(workspace: Workspace, request: Request) -> Judge:
     wishes = workspace.settings.check
     select = (*wishes.select, *request.options["select"])
     ignore = (*wishes.ignore, *request.options["ignore"])
-    chosen = Filter.of(select, ignore, wishes.suppress, rule_pages)
+    chosen = DiagnosticFilter.build(select, ignore, wishes.suppress, rule_pages)
 
     def report_of(source: Source) -> FileReport:
         return check_file(source, parts(), settings)
 
     def diagnostics_of(source: Source) -> list[Diagnostic]:
-        return chosen.of_file(source.file, merge(report_of(source), [], chosen.active))
+        return chosen.filter_file(source.file, merge(report_of(source), [], chosen.is_active))
 
     return Judge(report_of, diagnostics_of)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ferrule.cli.shelf import Entry
 from ferrule.cli.show.gen_report import GenNote
 from ferrule.definitions.compiler.discover import load
-from ferrule.definitions.compiler.locate import line_of, places_of
+from ferrule.definitions.compiler.locate import find_line, find_places
 from ferrule.definitions.compiler.read import read
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.document import Document, Places
@@ -42,7 +42,7 @@ class _Lines:
             return entry.file
         document, places = opened
         path = _path(entry, note, document)
-        return f"{entry.file}:{line_of(document, places, path) if path else 1}"
+        return f"{entry.file}:{find_line(document, places, path) if path else 1}"
 
     def _opened(self, entry: Entry) -> tuple[Document, Places] | None:
         key = (entry.outline.file, entry.outline.document)
@@ -54,7 +54,7 @@ class _Lines:
         documents = read(load(str(self._workspace.root / file), file))
         if number >= len(documents):
             return None
-        return documents[number], places_of(documents[number])
+        return documents[number], find_places(documents[number])
 
 
 def _path(entry: Entry, note: Looser, document: Document) -> Path:

@@ -13,9 +13,9 @@ import msgspec
 
 from ferrule.contracts.rule import RuleSettings
 from ferrule.definitions.compiler.cache import Stat, digest_of, stat_from
-from ferrule.definitions.compiler.check import Request, check_files
+from ferrule.definitions.compiler.check import FileToCheck, check_files
 from ferrule.definitions.compiler.discover import load_with_facts
-from ferrule.definitions.compiler.pool import Job, Task, taken
+from ferrule.definitions.compiler.pool import FileTask, Job, take_batches
 from ferrule.model.diagnostic import FileReport
 from ferrule.workspace.parts import parts
 
@@ -36,10 +36,12 @@ def decode(data: bytes) -> list[tuple[int, Checked]]:
     return _answers.decode(data)
 
 
-def check_tasks(tasks: Sequence[Task], settings: RuleSettings) -> list[Checked]:
+def check_tasks(tasks: Sequence[FileTask], settings: RuleSettings) -> list[Checked]:
     """Check some files. A file's state is taken before its content, so a change in between is noticed next time."""
     loaded = [load_with_facts(task.path, task.name) for task in tasks]
-    requests = [Request(source, task.named, task.is_wanted) for task, (source, _) in zip(tasks, loaded, strict=True)]
+    requests = [
+        FileToCheck(source, task.named, task.is_wanted) for task, (source, _) in zip(tasks, loaded, strict=True)
+    ]
     reports = check_files(requests, parts(), settings)
     return [
         Checked(report, None if facts is None else stat_from(facts), digest_of(source.data))
@@ -53,7 +55,7 @@ def main() -> None:
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
     settings = msgspec.msgpack.decode(job.settings, type=RuleSettings)
     answers: list[tuple[int, Checked]] = []
-    for numbers in taken(job.tickets, job.batch, len(job.tasks)):
+    for numbers in take_batches(job.tickets, job.batch, len(job.tasks)):
         answers += zip(numbers, check_tasks(job.tasks[numbers.start : numbers.stop], settings), strict=True)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answers))
 

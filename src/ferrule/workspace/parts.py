@@ -7,7 +7,7 @@ from functools import cache
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.registry import Registry
 from ferrule.contracts.rule import CompatRule, LibraryRule, RuleInfo, RuleSet
-from ferrule.definitions.compiler.check import Parts
+from ferrule.definitions.compiler.check import CheckParts
 from ferrule.definitions.dialects.builtin import DIALECTS
 from ferrule.definitions.rules.builtin import COMPAT_RULES, LIBRARY_RULES, PAGES, RULE_SETS
 
@@ -23,9 +23,9 @@ _pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
 
 
 @cache
-def parts() -> Parts:
+def parts() -> CheckParts:
     """The built-in dialects and rules."""
-    return Parts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
+    return CheckParts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
 
 
 def page_of(rule: str) -> str:

@@ -17,12 +17,12 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.definitions.compiler import release as records
-from ferrule.definitions.compiler.build import Contents, contents_of
-from ferrule.definitions.compiler.compare import compare, snapshot_of_catalog
+from ferrule.definitions.compiler.build import CatalogContents, collect_contents
+from ferrule.definitions.compiler.compare import compare, snapshot_catalog
 from ferrule.definitions.compiler.discover import load
-from ferrule.definitions.compiler.filter import Filter
-from ferrule.definitions.compiler.gather import Piece, gather
-from ferrule.definitions.compiler.judge import Places, judge
+from ferrule.definitions.compiler.filter import DiagnosticFilter
+from ferrule.definitions.compiler.gather import SourcePiece, gather
+from ferrule.definitions.compiler.judge import ComparedFiles, judge
 from ferrule.definitions.compiler.release import Release
 from ferrule.definitions.compiler.seal import (
     KEY_FILE,
@@ -30,8 +30,8 @@ from ferrule.definitions.compiler.seal import (
     load_key,
     make_key,
     public_half,
+    read_trusted_keys,
     trust,
-    trusted_keys,
 )
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
 from ferrule.infra.atomic_files import write_whole
@@ -55,7 +55,7 @@ class Built(NamedTuple):
 
     path: Path
     digest: str
-    contents: Contents
+    contents: CatalogContents
     report: Report
     """The check before it: no errors, perhaps warnings."""
     new_key: Path | None
@@ -103,7 +103,7 @@ def build(
     seen = stamps_in(workspace)
     contents, pieces, report = _compiled(workspace, now, progress)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
-    data = contents.sealed(key)
+    data = contents.seal(key)
     path = Path(output) if output is not None else workspace.root / CATALOG_FILE
     write_whole(path, data)
     if output is None:
@@ -115,7 +115,7 @@ def build(
 def catalog_in_memory(workspace: Workspace) -> Catalog:
     """What a workspace compiles to, sealed with a key of the moment and written nowhere. Raises BuildRefused."""
     key = Ed25519PrivateKey.generate()
-    return Catalog.from_bytes(_compiled(workspace, None, None)[0].sealed(key), [public_half(key)])
+    return Catalog.from_bytes(_compiled(workspace, None, None)[0].seal(key), [public_half(key)])
 
 
 def publish(
@@ -136,11 +136,11 @@ def publish(
     _refuse_roleless(pieces, report, workspace)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     folder = workspace.root / records.FOLDER
-    history = records.releases(folder, trusted_keys(workspace.root / PUBLIC_FILE))
+    history = records.read_releases(folder, read_trusted_keys(workspace.root / PUBLIC_FILE))
     difference = diff(workspace, now=now, progress=progress) if history else None
     if difference is not None and difference.report.has_errors:
         raise BuildRefused("the change from the last release has errors; nothing was published", difference.report)
-    data = contents.sealed(key)
+    data = contents.seal(key)
     catalog = Catalog.from_bytes(data, [public_half(key)])
     path = workspace.root / CATALOG_FILE
     last = history[-1] if history else None
@@ -154,7 +154,7 @@ def publish(
             approved_by=approved_by,
             message=message,
             tools={tool.tool_id: tool.version or "" for tool in contents.tools},
-            previous=records.digest_of_record(folder, last) if last is not None else None,
+            previous=records.hash_record(folder, last) if last is not None else None,
         )
         last = records.record(folder, draft, data, key)
     write_whole(path, data)
@@ -179,7 +179,7 @@ def diff(
         _side(workspace, str(workspace.root) if candidate is None else candidate, progress) as new,
     ):
         comparison = compare(old.snapshot, new.snapshot)
-        places = Places(old.source_of, new.source_of, old.shown, new.shown)
+        places = ComparedFiles(old.source_of, new.source_of, old.shown, new.shown)
         judged = judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places)
         diagnostics = _wanted(workspace, judged)
         texts = {
@@ -194,18 +194,18 @@ def diff(
 def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics that ferrule.toml does not silence."""
     check = workspace.settings.check
-    chosen = Filter.of(check.select, check.ignore, check.suppress, rule_pages)
+    chosen = DiagnosticFilter.build(check.select, check.ignore, check.suppress, rule_pages)
     kept = []
     for diagnostic in diagnostics:
         file = os.path.relpath(os.path.abspath(diagnostic.file), workspace.root).replace(os.sep, "/")
-        kept += chosen.of_file(file, [diagnostic])
+        kept += chosen.filter_file(file, [diagnostic])
     return tuple(kept)
 
 
 def last_release(workspace: Workspace) -> Side:
     """The workspace as it was released last. Raises WorkspaceError when it never was."""
-    folder, keys = workspace.root / records.FOLDER, trusted_keys(workspace.root / PUBLIC_FILE)
-    history = records.releases(folder, keys)
+    folder, keys = workspace.root / records.FOLDER, read_trusted_keys(workspace.root / PUBLIC_FILE)
+    history = records.read_releases(folder, keys)
     if not history:
         raise WorkspaceError(
             "nothing is published yet, so there is nothing to compare with;"
@@ -229,7 +229,7 @@ def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) ->
     for release in reversed(history[:-1]):
         gone = release.tools.keys() - known
         if gone:
-            snapshot = snapshot_of_catalog(_released(folder, release, keys))
+            snapshot = snapshot_catalog(_released(folder, release, keys))
             parts += [part for part in snapshot.parts if part.outline.tool_id in gone]
         known |= gone
     return tuple(parts)
@@ -257,7 +257,9 @@ def _side(workspace: Workspace, name: str, progress: Progress | None) -> Side:
     return side_of_revision(workspace, name, progress)
 
 
-def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) -> tuple[Contents, list[Piece], Report]:
+def _compiled(
+    workspace: Workspace, now: str | None, progress: Progress | None
+) -> tuple[CatalogContents, list[SourcePiece], Report]:
     """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
     tasks = workspace.select().everything
     sources = [load(task.path, task.name) for task in tasks]
@@ -271,7 +273,7 @@ def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) 
     if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
         raise WorkspaceError("files changed while they were being checked; run the command again")
     pieces = list(gather(counted(sources, progress), parts().dialects, workspace.namespace))
-    return contents_of(pieces), pieces, report
+    return collect_contents(pieces), pieces, report
 
 
 def _refuse_secrets(workspace: Workspace, now: str | None) -> None:
@@ -286,7 +288,7 @@ def _refuse_secrets(workspace: Workspace, now: str | None) -> None:
         raise BuildRefused("secret values never go into a catalog, whatever is suppressed; nothing was built", report)
 
 
-def _refuse_roleless(pieces: list[Piece], report: Report, workspace: Workspace) -> None:
+def _refuse_roleless(pieces: list[SourcePiece], report: Report, workspace: Workspace) -> None:
     """An agent without a role is a warning when checked and an error when published (AML-93)."""
     roleless = {
         show_path(os.path.join(workspace.root, piece.file))

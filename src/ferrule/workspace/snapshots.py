@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import TypeVar
 
 from ferrule.contracts.registry import late
-from ferrule.definitions.compiler.compare import snapshot_of_catalog, snapshot_of_pieces
-from ferrule.definitions.compiler.discover import Walk, load
+from ferrule.definitions.compiler.compare import snapshot_catalog, snapshot_pieces
+from ferrule.definitions.compiler.discover import FolderWalk, load
 from ferrule.definitions.compiler.gather import gather
-from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.definitions.compiler.seal import PUBLIC_FILE, read_trusted_keys
 from ferrule.errors import WorkspaceError
 from ferrule.model.catalog import MAGIC, Catalog
 from ferrule.model.change import ComparedTool, Snapshot
@@ -80,7 +80,7 @@ class Side:
 
 def side_of_catalog(catalog: Catalog, name: str, keep: ExitStack | None = None) -> Side:
     """A sealed catalog."""
-    return Side(name, snapshot_of_catalog(catalog), lambda file: None, lambda file: file, keep)
+    return Side(name, snapshot_catalog(catalog), lambda file: None, lambda file: file, keep)
 
 
 def side_of_path(
@@ -95,10 +95,10 @@ def side_of_path(
     absolute = os.path.abspath(path)
     if not is_definitions(absolute):
         folders = {workspace.root, Workspace.open(absolute).root}
-        keys = [key for folder in sorted(folders) for key in trusted_keys(folder / PUBLIC_FILE)]
+        keys = [key for folder in sorted(folders) for key in read_trusted_keys(folder / PUBLIC_FILE)]
         return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute), keep)
     is_full = os.path.isdir(absolute)
-    files = list(Walk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
+    files = list(FolderWalk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
     broken: set[tuple[str, str]] = set()
     sources = (load(file, file) for file in counted(files, progress))
     unread: set[str] = set()
@@ -106,7 +106,7 @@ def side_of_path(
     if not is_full and not pieces:
         raise WorkspaceError(f"{name or show_path(absolute)} holds no definition that can be read; see 'ferrule check'")
     folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
-    snapshot = snapshot_of_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
+    snapshot = snapshot_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
     return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep, unread)
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.definitions.compiler.check import detect
+from ferrule.definitions.compiler.check import detect_dialect
 from ferrule.definitions.compiler.discover import load
-from ferrule.definitions.compiler.pool import Task
+from ferrule.definitions.compiler.pool import FileTask
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.definitions.compiler.seal import PUBLIC_FILE, read_trusted_keys
 from ferrule.errors import CatalogError, WorkspaceError
 from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import LOCK_FILE
@@ -34,7 +34,7 @@ def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalo
     file = Path(path) if path is not None else workspace.root / CATALOG_FILE
     if not file.exists():
         raise CatalogError(f"there is no catalog {show_path(str(file))}; make one with 'ferrule build'")
-    return Catalog.load(file, trusted_keys(workspace.root / PUBLIC_FILE))
+    return Catalog.load(file, read_trusted_keys(workspace.root / PUBLIC_FILE))
 
 
 FILES_FILE = ".ferrule/catalog.files"
@@ -98,9 +98,9 @@ def is_stale(workspace: Workspace) -> bool:
     return False
 
 
-def _is_definition(task: Task) -> bool:
+def _is_definition(task: FileTask) -> bool:
     dialects = parts().dialects
-    return any(detect(document, dialects) is not None for document in read(load(task.path, task.name)))
+    return any(detect_dialect(document, dialects) is not None for document in read(load(task.path, task.name)))
 
 
 def _kept(workspace: Workspace) -> _BuiltFrom | None:

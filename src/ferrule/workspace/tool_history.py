@@ -11,9 +11,9 @@ import msgspec
 
 from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.compiler import release as records
-from ferrule.definitions.compiler.compare import compare, snapshot_of_tools
+from ferrule.definitions.compiler.compare import compare, snapshot_tools
 from ferrule.definitions.compiler.release import Release
-from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.definitions.compiler.seal import PUBLIC_FILE, read_trusted_keys
 from ferrule.errors import FerruleError
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import ToolChange
@@ -71,8 +71,8 @@ def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
     now = catalog.versions(tool_id)
     steps: list[ToolStep] = list(_between_versions(now))
     try:
-        folder, keys = root / records.FOLDER, trusted_keys(root / PUBLIC_FILE)
-        history = records.releases(folder, keys) if folder.is_dir() else []
+        folder, keys = root / records.FOLDER, read_trusted_keys(root / PUBLIC_FILE)
+        history = records.read_releases(folder, keys) if folder.is_dir() else []
         steps += _released(folder, history, keys, now, tool_id)
         return ToolHistory(tuple(steps), len(history))
     except (FerruleError, OSError) as error:
@@ -119,7 +119,7 @@ def _between_versions(versions: Sequence[CatalogEntry]) -> Iterator[ToolStep]:
 def _steps(
     old: Sequence[CatalogEntry], new: Sequence[CatalogEntry], to: str, release: Release | None
 ) -> Iterator[ToolStep]:
-    before, after = (snapshot_of_tools((one.tool, one.digest) for one in side) for side in (old, new))
+    before, after = (snapshot_tools((one.tool, one.digest) for one in side) for side in (old, new))
     for change in compare(before, after).changes:
         if change.word != "unchanged":
             yield _step(change, to, release)

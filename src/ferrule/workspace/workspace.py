@@ -24,13 +24,13 @@ from msgspec.structs import replace
 from ferrule.contracts.registry import late
 from ferrule.contracts.rule import RuleSettings
 from ferrule.definitions.compiler import pool
-from ferrule.definitions.compiler.cache import Cache, cache_folder, own_key, stat_of
+from ferrule.definitions.compiler.cache import CheckCache, find_cache_folder, load_cache_key, read_stat
 from ferrule.definitions.compiler.check import check_library, merge
-from ferrule.definitions.compiler.discover import Walk, load
-from ferrule.definitions.compiler.filter import Filter
+from ferrule.definitions.compiler.discover import FolderWalk, load
+from ferrule.definitions.compiler.filter import DiagnosticFilter
 from ferrule.definitions.compiler.gather import gather
-from ferrule.definitions.compiler.pool import Task
-from ferrule.definitions.compiler.suppress import suppressions
+from ferrule.definitions.compiler.pool import FileTask
+from ferrule.definitions.compiler.suppress import find_suppressions
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Report, Severity, summarise
 from ferrule.model.outline import Library
@@ -72,7 +72,7 @@ class CompiledFile(NamedTuple):
 class Selection(NamedTuple):
     """The files of one check."""
 
-    everything: tuple[Task, ...]
+    everything: tuple[FileTask, ...]
     """All that references may resolve to."""
     wanted: frozenset[str]
     """Names of those that are reported on."""
@@ -155,7 +155,7 @@ class Workspace:
         progress: Progress | None,
     ) -> Report:
         started = time.perf_counter()
-        chosen = Filter.of(
+        chosen = DiagnosticFilter.build(
             (*self.settings.check.select, *select),
             (*self.settings.check.ignore, *ignore),
             self.settings.check.suppress,
@@ -165,14 +165,16 @@ class Workspace:
         reports = self.reports(selection, settings, use_cache=use_cache, jobs=jobs, progress=progress)
         library = self.library(reports, is_closed=selection.is_closed)
         shared = self._shared(library, settings)
-        diagnostics = [problem for problem in selection.problems if chosen.active(problem.rule)]
+        diagnostics = [problem for problem in selection.problems if chosen.is_active(problem.rule)]
         kept = [report for report in reports if report.file in selection.wanted]
         kept += self._policy_reports(paths, library)
         for report in kept:
             if report.diagnostics or report.suppressions or report.file in shared:
-                diagnostics += chosen.of_file(report.file, merge(report, shared.get(report.file, []), chosen.active))
+                diagnostics += chosen.filter_file(
+                    report.file, merge(report, shared.get(report.file, []), chosen.is_active)
+                )
         if not paths or any(os.path.abspath(path) == str(self.root) for path in paths):
-            diagnostics += chosen.unused(self.root / FILE_NAME, FILE_NAME)
+            diagnostics += chosen.report_unused(self.root / FILE_NAME, FILE_NAME)
         shown = sorted((self._shown(diagnostic) for diagnostic in diagnostics), key=lambda diagnostic: diagnostic.order)
         files = sum(report.dialect is not None or bool(report.diagnostics) for report in kept)
         tools = sum(report.tools for report in kept)
@@ -214,7 +216,9 @@ class Workspace:
         """What every file gives on its own, from the cache where it is certainly unchanged."""
         tasks = selection.everything
         cache = self._cache(settings) if use_cache and _is_much(tasks, _CACHED_FROM, _CACHED_FROM_BYTES) else None
-        known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
+        known = (
+            {task.name: cache.find_report(task.name, task.path, named=task.named) for task in tasks} if cache else {}
+        )
         left = [task for task in tasks if known.get(task.name) is None]
         if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
             left = [task if task.name in selection.wanted else replace(task, is_wanted=False) for task in left]
@@ -227,7 +231,7 @@ class Workspace:
         return [known.get(task.name) or fresh[task.name].report for task in tasks]
 
     def _check_all(
-        self, tasks: list[Task], settings: RuleSettings, jobs: int, progress: Progress | None
+        self, tasks: list[FileTask], settings: RuleSettings, jobs: int, progress: Progress | None
     ) -> list[Checked]:
         if min(jobs, len(tasks)) < 2 or not _is_much(tasks, _SHARED_FROM, _SHARED_FROM_BYTES):
             checked: list[Checked] = []
@@ -266,7 +270,7 @@ class Workspace:
             absolute = os.path.abspath(path)
             if os.path.isdir(absolute):
                 is_closed = True
-                walk = Walk(absolute, self.settings.check.exclude)
+                walk = FolderWalk(absolute, self.settings.check.exclude)
                 for found in walk:
                     chosen.setdefault(found, False)
                 problems.update(walk.problems)
@@ -278,10 +282,10 @@ class Workspace:
                 raise WorkspaceError(f"there is no file or folder {str(path)!r}")
         everything = dict(chosen)
         if is_closed and not any(os.path.abspath(path) == str(self.root) for path in paths or (self.root,)):
-            for found in Walk(str(self.root), self.settings.check.exclude):
+            for found in FolderWalk(str(self.root), self.settings.check.exclude):
                 everything.setdefault(found, False)
         prefix = self._prefix()
-        tasks = tuple(Task(path, _name(path, prefix), named) for path, named in everything.items())
+        tasks = tuple(FileTask(path, _name(path, prefix), named) for path, named in everything.items())
         wanted = frozenset(task.name for task in tasks if task.path in chosen)
         unfollowed = tuple(
             Diagnostic(UNFOLLOWED, Severity.WARNING, "", _name(path, prefix), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
@@ -306,7 +310,7 @@ class Workspace:
     def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
         text = load(str(path), name).data.decode("utf-8", errors="replace")
         paged = tuple(replace(diagnostic, url=page_of(diagnostic.rule)) for diagnostic in found)
-        return FileReport(name, "policy", diagnostics=paged, suppressions=suppressions(text))
+        return FileReport(name, "policy", diagnostics=paged, suppressions=find_suppressions(text))
 
     def _policy_files(self) -> dict[str, Path]:
         """The files of the workspace's policy, by name; looked for without loading the engine where there are none."""
@@ -321,13 +325,13 @@ class Workspace:
             shared.setdefault(diagnostic.file, []).append(diagnostic)
         return shared
 
-    def _cache(self, settings: RuleSettings) -> Cache | None:
-        folder = cache_folder(dict(os.environ))
-        key = own_key(folder)
+    def _cache(self, settings: RuleSettings) -> CheckCache | None:
+        folder = find_cache_folder(dict(os.environ))
+        key = load_cache_key(folder)
         if key is None:
             return None
         place = hashlib.sha256(str(self.root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        return Cache(folder / f"{place}.check", key, _fingerprint(settings))
+        return CheckCache(folder / f"{place}.check", key, _fingerprint(settings))
 
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
@@ -390,11 +394,11 @@ def _folders(root: Path) -> frozenset[str]:
         return frozenset(entry.name for entry in listing if os.path.isdir(entry.path))
 
 
-def _is_much(tasks: Sequence[Task], count: int, size: int) -> bool:
+def _is_much(tasks: Sequence[FileTask], count: int, size: int) -> bool:
     """True for at least so many files, or so many bytes of them."""
     if len(tasks) >= count:
         return True
-    sizes = (stat.size for task in tasks if (stat := stat_of(task.path)) is not None)
+    sizes = (stat.size for task in tasks if (stat := read_stat(task.path)) is not None)
     return sum(sizes) >= size
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import BuildRefused, CatalogError, SealError, WorkspaceError
 from ferrule.model.catalog import Catalog
 from ferrule.model.diagnostic import Report
@@ -155,7 +155,7 @@ def test_a_key_is_made_once_and_its_public_half_is_trusted(tmp_path: Path) -> No
     workspace = Workspace.open(write(tmp_path, shop()))
     first, second = build(workspace, now=NOW), build(workspace, now=NOW)
     assert first.new_key == tmp_path / ".ferrule/keys/workspace.key" and second.new_key is None
-    assert len(trusted_keys(tmp_path / "ferrule.pub")) == 1
+    assert len(read_trusted_keys(tmp_path / "ferrule.pub")) == 1
 
 
 def test_a_catalog_of_a_stranger_is_refused(tmp_path: Path) -> None:

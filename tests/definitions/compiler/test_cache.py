@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.definitions.compiler.cache import Cache, digest_of, own_key, stat_of
+from ferrule.definitions.compiler.cache import CheckCache, digest_of, load_cache_key, read_stat
 from ferrule.model.diagnostic import FileReport
 
 KEY = b"k" * 32
@@ -22,13 +22,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def remember(cache_file: Path, file: Path, *, key: bytes = KEY, fingerprint: str = "one") -> None:
-    cache = Cache(cache_file, key, fingerprint)
-    cache.add("a", stat_of(str(file)), digest_of(file.read_bytes()), REPORT, named=False)
+    cache = CheckCache(cache_file, key, fingerprint)
+    cache.add("a", read_stat(str(file)), digest_of(file.read_bytes()), REPORT, named=False)
     cache.save()
 
 
 def recall(cache_file: Path, file: Path, *, key: bytes = KEY, fingerprint: str = "one") -> FileReport | None:
-    return Cache(cache_file, key, fingerprint).find("a", str(file), named=False)
+    return CheckCache(cache_file, key, fingerprint).find_report("a", str(file), named=False)
 
 
 def test_an_unchanged_file_is_remembered(tmp_path: Path, file: Path) -> None:
@@ -73,16 +73,16 @@ def test_a_cache_with_any_damaged_byte_is_ignored(tmp_path: Path, file: Path) ->
 
 def test_an_entry_for_a_named_file_is_another_entry(tmp_path: Path, file: Path) -> None:
     remember(tmp_path / "cache", file)
-    assert Cache(tmp_path / "cache", KEY, "one").find("a", str(file), named=True) is None
+    assert CheckCache(tmp_path / "cache", KEY, "one").find_report("a", str(file), named=True) is None
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, file: Path) -> None:
     (tmp_path / "blocked").write_text("a file where a folder should be")
     remember(tmp_path / "blocked" / "cache", file)
-    assert own_key(tmp_path / "blocked") is None
+    assert load_cache_key(tmp_path / "blocked") is None
 
 
 def test_the_key_is_made_once_and_is_private(tmp_path: Path) -> None:
-    key = own_key(tmp_path / "new")
-    assert key is not None and own_key(tmp_path / "new") == key
+    key = load_cache_key(tmp_path / "new")
+    assert key is not None and load_cache_key(tmp_path / "new") == key
     assert (tmp_path / "new" / "key").stat().st_mode & 0o077 == 0

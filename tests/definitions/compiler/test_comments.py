@@ -11,7 +11,7 @@ from ferrule.model.document import Syntax
 def is_comment(text: str, syntax: Syntax = "yaml") -> bool:
     """Whether what `@` marks in a text begins a comment."""
     offset = text.index("@")
-    return Comments(text.replace("@", ""), syntax).has("<!--" if text[offset + 1] == "<" else "#", offset)
+    return Comments(text.replace("@", ""), syntax).has_comment("<!--" if text[offset + 1] == "<" else "#", offset)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.definitions.compiler.discover import MAX_BYTES, Walk, load
+from ferrule.definitions.compiler.discover import MAX_BYTES, FolderWalk, load
 from ferrule.workspace.workspace import Workspace
 
 
 def names(root: Path, *exclude: str) -> list[str]:
-    return [os.path.relpath(path, root) for path in Walk(str(root), exclude)]
+    return [os.path.relpath(path, root) for path in FolderWalk(str(root), exclude)]
 
 
 def write(root: Path, *files: str) -> None:
@@ -44,7 +44,7 @@ def test_excluded_files_are_skipped(tmp_path: Path) -> None:
 def test_a_folder_behind_two_links_is_walked_once(tmp_path: Path) -> None:
     write(tmp_path, "real/a.md")
     (tmp_path / "link").symlink_to("real")
-    walk = Walk(str(tmp_path))
+    walk = FolderWalk(str(tmp_path))
     assert len(list(walk)) == 1
     assert walk.problems == {}
 
@@ -103,6 +103,6 @@ def test_a_link_to_half_the_disk_is_not_followed(tmp_path: Path, target: str) ->
     (root / "tools").mkdir(parents=True)
     (tmp_path / "work" / "other.md").write_text("not ours")
     (root / "tools" / "away").symlink_to(target if target.startswith("/") else f"../{target}")
-    walk = Walk(str(root))
+    walk = FolderWalk(str(root))
     assert list(walk) == []
     assert list(walk.problems) == [str(root / "tools" / "away")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.fix import Edit, Fix, Fixers
 from ferrule.contracts.rule import RuleSettings
 from ferrule.definitions.compiler.check import check_file, merge
-from ferrule.definitions.compiler.fix import mend_text
+from ferrule.definitions.compiler.fix import fix_text
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.rules.aml.fixes import FIXERS
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -79,7 +79,7 @@ def judged(source: Source) -> list[Diagnostic]:
 
 def mended(text: str | bytes) -> str:
     data = text if isinstance(text, bytes) else text.encode()
-    result = mend_text(Source("tools/tool-one.tool.md", data), AML, FIXERS, judged)
+    result = fix_text(Source("tools/tool-one.tool.md", data), AML, FIXERS, judged)
     return data.decode() if result is None else result.data.decode()
 
 
@@ -317,7 +317,7 @@ def test_a_fix_that_does_more_than_it_promises_is_refused() -> None:
 
     source = Source("tools/tool-one.tool.md", TOOL.replace("status: active", "status: gone").encode())
     fixers = Fixers((greedy,), frozenset({"AML-11"}))  # type: ignore[arg-type]
-    assert mend_text(source, AML, fixers, judged) is None
+    assert fix_text(source, AML, fixers, judged) is None
 
 
 WRONG = {
@@ -350,7 +350,7 @@ def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) 
     for right, wrong in mixture.items():
         text = text.replace(right, wrong, 1)
     source = Source("tools/tool-one.tool.md", text.encode())
-    result = mend_text(source, AML, FIXERS, judged)
+    result = fix_text(source, AML, FIXERS, judged)
     if result is None:
         return
     after = Source(source.file, result.data)
@@ -358,7 +358,7 @@ def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) 
     assert read(after)[0].body == read(source)[0].body
     for comment in ("# low comment", "# what the model fills in"):
         assert result.after.count(comment) == text.count(comment)
-    assert mend_text(after, AML, FIXERS, judged) is None, "everything that can be mended is mended the first time"
+    assert fix_text(after, AML, FIXERS, judged) is None, "everything that can be mended is mended the first time"
 
 
 def _errors(source: Source) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.definitions.compiler.locate import locate, places_of
+from ferrule.definitions.compiler.locate import find_places, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Source
@@ -20,7 +20,7 @@ def test_every_value_that_was_read_has_a_place(text: str) -> None:
     lines = text.count("\n") + 2
     for document in read(Source("a.yaml", text.encode("utf-8", "surrogatepass"))):
         if document.is_parsed:
-            places_of(document)
+            find_places(document)
             findings = [Finding("X-1", path, "") for path in _paths(document.value)]
             for located in locate(document, findings):
                 assert 1 <= located.span.line <= lines

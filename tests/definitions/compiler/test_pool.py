@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ferrule.definitions.compiler import pool
-from ferrule.definitions.compiler.pool import Task
+from ferrule.definitions.compiler.pool import FileTask
 from ferrule.workspace.workspace import Workspace
 
-TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))
+TASKS = tuple(FileTask(f"/p/{n}", f"{n}", False) for n in range(1000))
 
 
 def run(module: str, jobs: int = 3) -> list[str]:

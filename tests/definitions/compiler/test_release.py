@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.definitions.compiler.release import Release, digest_of_record, record, releases
+from ferrule.definitions.compiler.release import Release, hash_record, read_releases, record
 from ferrule.definitions.compiler.seal import public_half
 from ferrule.errors import CatalogError, SealError, WorkspaceError
 from ferrule.workspace.releases import publish
@@ -60,9 +60,9 @@ def test_a_release_is_read_as_it_was_recorded(tmp_path: Path) -> None:
     given = Release(number=1, digest="ab", released_at=AT, released_by="ada", tools={"a": "1.0.0"})
     sealed = record(tmp_path, given, b"catalog", KEY)
     following = record(
-        tmp_path, msgspec.structs.replace(given, number=2, previous=digest_of_record(tmp_path, sealed)), b"catalog", KEY
+        tmp_path, msgspec.structs.replace(given, number=2, previous=hash_record(tmp_path, sealed)), b"catalog", KEY
     )
-    assert releases(tmp_path, [public_half(KEY)]) == [sealed, following]
+    assert read_releases(tmp_path, [public_half(KEY)]) == [sealed, following]
     assert (tmp_path / "ab.ferrule").read_bytes() == b"catalog"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0001.json", "0002.json", "ab.ferrule"]
 
@@ -72,13 +72,13 @@ def test_of_two_who_release_at_once_the_second_has_to_try_again(tmp_path: Path) 
     record(tmp_path, given, b"", KEY)
     with pytest.raises(WorkspaceError, match="publish again"):
         record(tmp_path, msgspec.structs.replace(given, released_by="eve"), b"", KEY)
-    assert [each.released_by for each in releases(tmp_path, [public_half(KEY)])] == ["ada"]
+    assert [each.released_by for each in read_releases(tmp_path, [public_half(KEY)])] == ["ada"]
 
 
 def test_a_record_of_a_stranger_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
     record(tmp_path, Release(number=1, digest="ab", released_at=AT, released_by="eve"), b"", KEY)
     with pytest.raises(SealError, match="does not trust"):
-        releases(tmp_path, [bytes(32)])
+        read_releases(tmp_path, [bytes(32)])
     (tmp_path / "0001.json").write_text("{")
     with pytest.raises(CatalogError, match="is no release record"):
-        releases(tmp_path, [public_half(KEY)])
+        read_releases(tmp_path, [public_half(KEY)])

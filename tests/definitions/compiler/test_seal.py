@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from ferrule.definitions.compiler.seal import load_key, make_key, public_half, trust, trusted_keys
+from ferrule.definitions.compiler.seal import load_key, make_key, public_half, read_trusted_keys, trust
 from ferrule.errors import SealError, WorkspaceError
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -30,13 +30,13 @@ def test_a_new_key_is_private_ignored_by_git_and_never_overwritten(tmp_path: Pat
 
 def test_several_keys_may_be_trusted_and_a_broken_line_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "ferrule.pub"
-    assert trusted_keys(file) == ()
+    assert read_trusted_keys(file) == ()
     first, second = bytes(32), bytes([1] * 32)
     assert trust(file, first) and trust(file, second) and not trust(file, first)
-    assert trusted_keys(file) == (first, second)
+    assert read_trusted_keys(file) == (first, second)
     file.write_text(file.read_text() + "ed25519 short\n")
     with pytest.raises(SealError, match="line 4"):
-        trusted_keys(file)
+        read_trusted_keys(file)
 
 
 def test_a_file_that_is_no_key_is_named_but_not_shown(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_full_disk_leaves_the_trusted_keys_and_no_half_key(tmp_path: Path, mon
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(WorkspaceError, match="No space left"):
         trust(listed, bytes(32))
-    assert trusted_keys(listed) == TRUSTED
+    assert read_trusted_keys(listed) == TRUSTED
     with pytest.raises(OSError, match="No space left"):
         make_key(tmp_path / "workspace.key")
     assert [path.name for path in tmp_path.iterdir()] == ["ferrule.pub"]
@@ -67,7 +67,7 @@ def test_a_list_of_keys_that_is_no_text_is_refused(tmp_path: Path) -> None:
     listed = tmp_path / "ferrule.pub"
     listed.write_bytes(b"\xff\xfe")
     with pytest.raises(SealError, match="not UTF-8"):
-        trusted_keys(listed)
+        read_trusted_keys(listed)
 
 
 def test_a_key_is_written_as_the_library_would_and_read_in_any_form(tmp_path: Path) -> None:

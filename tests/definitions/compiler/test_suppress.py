@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.compiler.suppress import apply, suppressions
+from ferrule.definitions.compiler.suppress import apply, find_suppressions
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Syntax
 
@@ -27,7 +27,7 @@ def diagnostic(rule: str, line: int) -> Diagnostic:
     ],
 )
 def test_comments_are_understood(text: str, rules: tuple[str, ...], covers: tuple[int, ...], reason: str) -> None:
-    (found,) = suppressions(text)
+    (found,) = find_suppressions(text)
     assert (found.rules, found.covers, found.reason) == (rules, covers, reason)
 
 
@@ -40,7 +40,7 @@ def test_comments_are_understood(text: str, rules: tuple[str, ...], covers: tupl
     ],
 )
 def test_comments_of_front_matter_and_of_the_body_are_understood(text: str, covers: tuple[int, ...]) -> None:
-    (found,) = suppressions(text, "front_matter")
+    (found,) = find_suppressions(text, "front_matter")
     assert (found.rules, found.covers, found.reason) == (("AML-1",), covers, "why")
 
 
@@ -55,23 +55,23 @@ def test_comments_of_front_matter_and_of_the_body_are_understood(text: str, cove
     ],
 )
 def test_what_only_looks_like_a_comment_is_none(text: str, syntax: Syntax) -> None:
-    assert suppressions(text, syntax) == ()
+    assert find_suppressions(text, syntax) == ()
 
 
 def test_prose_about_suppressions_is_no_suppression() -> None:
-    assert suppressions("Write ferrule: ignore[AML-1] in a comment.\nurl: x#ferrule: ignore[AML-1]\n") == ()
+    assert find_suppressions("Write ferrule: ignore[AML-1] in a comment.\nurl: x#ferrule: ignore[AML-1]\n") == ()
 
 
 def test_a_used_comment_silences_its_line_only() -> None:
-    comments = suppressions("a: 1  # ferrule: ignore[AML-1] why\n")
+    comments = find_suppressions("a: 1  # ferrule: ignore[AML-1] why\n")
     assert apply("f", [diagnostic("AML-1", 1), diagnostic("AML-1", 2)], comments) == [diagnostic("AML-1", 2)]
 
 
 def test_an_unused_or_unexplained_comment_is_reported() -> None:
-    comments = suppressions("a: 1  # ferrule: ignore[AML-1]\n")
+    comments = find_suppressions("a: 1  # ferrule: ignore[AML-1]\n")
     assert [found.rule for found in apply("f", [], comments)] == ["FER-4", "FER-3"]
 
 
 def test_a_comment_about_a_rule_that_was_not_run_is_not_called_unused() -> None:
-    comments = suppressions("a: 1  # ferrule: ignore[AML-1] why\n")
-    assert apply("f", [], comments, active=lambda rule: False) == []
+    comments = find_suppressions("a: 1  # ferrule: ignore[AML-1] why\n")
+    assert apply("f", [], comments, is_active=lambda rule: False) == []

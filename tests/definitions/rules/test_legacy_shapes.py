@@ -15,7 +15,7 @@ from ferrule.contracts.fix import Fixers
 from ferrule.contracts.registry import Registry
 from ferrule.contracts.rule import RuleSettings
 from ferrule.definitions.compiler.check import check_file, merge
-from ferrule.definitions.compiler.fix import mend_text
+from ferrule.definitions.compiler.fix import fix_text
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -37,7 +37,7 @@ def rules_of(name: str, text: str, *, compat: bool = False) -> list[tuple[str, s
 
 
 def mended(name: str, text: str, dialect: str, *, compat: bool = False) -> str:
-    result = mend_text(
+    result = fix_text(
         Source(name, text.encode()),
         dialects.get(dialect),
         _fixers.get(dialect),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.contracts.ledger import SourceDamaged
-from ferrule.definitions.compiler.seal import load_key, public_half, trusted_keys
+from ferrule.definitions.compiler.seal import load_key, public_half, read_trusted_keys
 from ferrule.errors import LedgerError
 from ferrule.ledger.stores.sqlite.connection import Keys
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
@@ -58,7 +58,7 @@ def public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ..
     """
     if named is not None:
         return _named(named)
-    keys = trusted_keys(paths.public)
+    keys = read_trusted_keys(paths.public)
     if not keys and paths.key.is_file():
         keys = (public_half(load_key(paths.key)),)
     if not keys:
@@ -71,7 +71,7 @@ def _named(file: str) -> tuple[bytes, ...]:
         raise LedgerError(
             f"there is no key file {file!r}; --key takes a file with a line 'ed25519 …', such as ledger.pub"
         )
-    keys = trusted_keys(file)
+    keys = read_trusted_keys(file)
     if not keys:
         raise LedgerError(f"{file} holds no public key")
     return keys
@@ -79,7 +79,7 @@ def _named(file: str) -> tuple[bytes, ...]:
 
 def signing_keys(paths: LedgerPaths) -> Keys:
     """What is needed to write to the ledger. Raises SealError when the private key is not there."""
-    older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in trusted_keys(paths.public))
+    older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in read_trusted_keys(paths.public))
     return Keys(load_key(paths.key), older)
 
 

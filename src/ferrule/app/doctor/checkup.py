@@ -22,9 +22,9 @@ from ferrule.app.assembly import Overrides, assemble, open_store, run_app
 from ferrule.app.doctor.doctor import Doctor, Examined, Told
 from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
 from ferrule.contracts.surface import CatalogEntry, CatalogView
-from ferrule.definitions.compiler.build import Contents, contents_of
+from ferrule.definitions.compiler.build import CatalogContents, collect_contents
 from ferrule.definitions.compiler.discover import load
-from ferrule.definitions.compiler.gather import Piece, gather
+from ferrule.definitions.compiler.gather import SourcePiece, gather
 from ferrule.definitions.compiler.seal import public_half
 from ferrule.errors import FerruleError, WorkspaceError
 from ferrule.infra.clock import Clock
@@ -160,22 +160,22 @@ def _definitions(workspace: Workspace) -> _Definitions:
     return _Definitions(catalog, tools, [*others, *problem])
 
 
-def _catalog(pieces: list[Piece]) -> tuple[CatalogView, list[Examined]]:
+def _catalog(pieces: list[SourcePiece]) -> tuple[CatalogView, list[Examined]]:
     contents, problem = _contents(pieces)
     if not contents.tools:
         return EmptyCatalog(), problem
     key = Ed25519PrivateKey.generate()
-    return SealedCatalog(Catalog.from_bytes(contents.sealed(key), [public_half(key)])), problem
+    return SealedCatalog(Catalog.from_bytes(contents.seal(key), [public_half(key)])), problem
 
 
-def _contents(pieces: list[Piece]) -> tuple[Contents, list[Examined]]:
+def _contents(pieces: list[SourcePiece]) -> tuple[CatalogContents, list[Examined]]:
     """What the sound files hold. An agent may name a tool of a file that is not sound: then only tools count."""
     try:
-        return contents_of(pieces), []
+        return collect_contents(pieces), []
     except (FerruleError, LookupError):
         only = [piece for piece in pieces if piece.compiled is not None and piece.compiled.tools]
         told = "agents and roles could not be joined with their tools, because other files have errors"
-        return contents_of(only), [line("definitions", "warned", told)]
+        return collect_contents(only), [line("definitions", "warned", told)]
 
 
 def _first(found: list[Diagnostic]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.compiler.locate import diagnostic_of, locate
+from ferrule.definitions.compiler.locate import build_diagnostic, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.extension import MAPPINGS, ORIGIN, carried, decoded
 from ferrule.definitions.dialects.aml import compiled_tool
@@ -158,5 +158,5 @@ def _broken(documents: list[Document], source: str) -> tuple[Diagnostic, ...]:
 
 
 def _located(document: Document, findings: list[Finding]) -> tuple[Diagnostic, ...]:
-    made = [diagnostic_of(each, document.source.file, None) for each in locate(document, findings)]
+    made = [build_diagnostic(each, document.source.file, None) for each in locate(document, findings)]
     return tuple(sorted(made, key=lambda each: each.order))

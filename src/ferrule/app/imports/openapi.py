@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.compiler.locate import diagnostic_of, locate
+from ferrule.definitions.compiler.locate import build_diagnostic, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.yaml_text import Memo
 from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of
@@ -96,7 +96,7 @@ class Imports:
         if self._document is None:
             return []
         file = self._document.source.file
-        made = [diagnostic_of(each, file, None) for each in locate(self._document, self.findings)]
+        made = [build_diagnostic(each, file, None) for each in locate(self._document, self.findings)]
         return sorted(made, key=lambda each: each.order)
 
 

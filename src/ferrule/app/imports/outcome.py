@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.app.imports.merging import BODY, Conflict
 from ferrule.app.imports.planning import WRITTEN, FilePlan, Plan
-from ferrule.definitions.compiler.compare import compare, snapshot_of_pieces
+from ferrule.definitions.compiler.compare import compare, snapshot_pieces
 from ferrule.definitions.compiler.gather import gather
 from ferrule.model.change import Snapshot, ToolChange
 from ferrule.model.diagnostic import Diagnostic
@@ -54,7 +54,7 @@ def upstream_changes(before: Mapping[str, str], after: Mapping[str, str], namesp
 
 def _snapshot(files: Mapping[str, str], wanted: Iterable[str], namespace: str) -> Snapshot:
     sources = (Source(file, files[file].encode()) for file in sorted(wanted) if file in files)
-    return snapshot_of_pieces(gather(sources, parts().dialects, namespace))
+    return snapshot_pieces(gather(sources, parts().dialects, namespace))
 
 
 def _effect(change: ToolChange) -> Effect:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ferrule.contracts.fix import Manuscript
-from ferrule.definitions.compiler.locate import places_of
+from ferrule.definitions.compiler.locate import find_places
 from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Document, Node, Places, Source
 from ferrule.model.value import Path
@@ -32,7 +32,7 @@ class Sheet:
     @cached_property
     def places(self) -> Places:
         """Where everything is written."""
-        return places_of(self._document)
+        return find_places(self._document)
 
     @cached_property
     def manuscript(self) -> Manuscript:

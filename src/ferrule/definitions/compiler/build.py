@@ -1,7 +1,9 @@
-"""Builds a sealed catalog of compiled definitions: links records, joins agents with their tools and roles, packs everything.
+"""Builds a sealed catalog from compiled definitions: links records, joins agents with their tools and roles, packs
+everything.
 
-It also writes the instructions of an agent: when to use each tool, when not, and what it does to the world (AML-76). Called
-only when there are no errors. Nothing here depends on the machine, the day or the order of files.
+It also writes the instructions of an agent: when to use each tool, when not, and what it does to the world (AML-76).
+Its callers call it only when there are no errors. Nothing here depends on the machine, the day or the order of
+files.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.definitions.compiler.gather import Piece
+from ferrule.definitions.compiler.gather import SourcePiece
 from ferrule.definitions.compiler.pack import canonical, digest_of, pack
 from ferrule.definitions.content.linkage import linked
 from ferrule.errors import BuildRefused
@@ -28,48 +30,51 @@ _GUIDANCE = (
 )
 
 
-def instructions(tools: Iterable[Tool]) -> str:
-    """The instruction context of an agent with these tools, as Markdown; empty without tools."""
-    return "\n\n".join(_about(tool) for tool in tools)
+def write_instructions(tools: Iterable[Tool]) -> str:
+    """Writes the instructions of an agent with these tools, as Markdown; empty without tools."""
+    return "\n\n".join(_describe_tool(tool) for tool in tools)
 
 
-def _about(tool: Tool) -> str:
+def _describe_tool(tool: Tool) -> str:
     payload = msgspec.json.decode(tool.payload)
     guidance = payload.get("use_guidance") if isinstance(payload, dict) else None
     lines = [f"## {tool.name}", "", " ".join(tool.description.split())]
     for key, heading in _GUIDANCE:
-        texts = _texts(guidance.get(key)) if isinstance(guidance, dict) else []
+        texts = _clean_texts(guidance.get(key)) if isinstance(guidance, dict) else []
         if texts:
             lines += ["", f"{heading}:", *(f"- {text}" for text in texts)]
     return "\n".join(lines)
 
 
-def _texts(written: Any) -> list[str]:
-    listed = written if isinstance(written, list) else [written]
-    return [" ".join(text.split()) for text in listed if isinstance(text, str) and text.strip()]
+def _clean_texts(written: Any) -> list[str]:
+
+    texts = written if isinstance(written, list) else [written]
+    return [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
 
 
 _GRANTS = ("tools", "knowledge_bases", "collections")
 
 
-class Contents(NamedTuple):
-    """What a catalog is made of."""
+class CatalogContents(NamedTuple):
+    """The tools, records and documentation that go into a catalog."""
 
     tools: tuple[Tool, ...]
     records: tuple[Record, ...]
     documentation: Mapping[str, Mapping[str, str]]
 
     def count(self, kind: str) -> int:
-        """How many records of a kind there are."""
+        """Counts the records of a kind."""
         return sum(record.kind == kind for record in self.records)
 
-    def sealed(self, key: Ed25519PrivateKey) -> bytes:
-        """The catalog's bytes."""
+    def seal(self, key: Ed25519PrivateKey) -> bytes:
+        """Returns the bytes of the sealed catalog."""
         return pack(self.tools, self.records, self.documentation, key)
 
 
-def contents_of(pieces: Iterable[Piece]) -> Contents:
-    """The tools and records of definitions that have no errors. Raises BuildRefused for what cannot be sealed."""
+def collect_contents(pieces: Iterable[SourcePiece]) -> CatalogContents:
+    """Collects the tools and records of definitions that have no errors. Raises BuildRefused if one could not be
+    compiled."""
+    # Sorted, so that the catalog has the same bytes whatever order the files were found in.
     pieces = sorted(pieces, key=lambda piece: (piece.file, piece.definition.path))
     tools: list[Tool] = []
     records: list[Record] = []
@@ -84,13 +89,13 @@ def contents_of(pieces: Iterable[Piece]) -> Contents:
                 documentation[documentation_key(tool)] = texts
     joined = linked(tools, records)
     agents = _Agents(pieces, joined, records)
-    return Contents(joined, tuple(agents.join(record) for record in records), documentation)
+    return CatalogContents(joined, tuple(agents.join(record) for record in records), documentation)
 
 
 class _Agents:
     """Joins agents with the tools they may call and the role that bounds them (AML-86)."""
 
-    def __init__(self, pieces: Iterable[Piece], tools: Iterable[Tool], records: Iterable[Record]) -> None:
+    def __init__(self, pieces: Iterable[SourcePiece], tools: Iterable[Tool], records: Iterable[Record]) -> None:
         outlines = [outline for piece in pieces for outline in piece.outlines]
         self.agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline)}
         self.roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline)}
@@ -99,17 +104,17 @@ class _Agents:
         self.role_records = {record.record_id: record for record in records if record.kind == "role"}
 
     def join(self, record: Record) -> Record:
-        """An agent's record with its compiled payload; other records as they are."""
+        """Returns an agent's record with its compiled payload, and any other record unchanged."""
         agent = self.agents.get(record.record_id) if record.kind == "agent" else None
         if agent is None:
             return record
-        return msgspec.structs.replace(record, payload=raw(self._payload(agent, record)))
+        return msgspec.structs.replace(record, payload=raw(self._build_payload(agent, record)))
 
-    def _payload(self, agent: AgentOutline, record: Record) -> dict[str, Any]:
+    def _build_payload(self, agent: AgentOutline, record: Record) -> dict[str, Any]:
         named = agent.value.get("role")
         role = self.roles.get(named) if isinstance(named, str) else None
         allowed = effective_tools(agent, role, self.library.aml_tool)
-        used = [self._pinned(effective.tool_id) for effective in allowed]
+        used = [self._find_tool(effective.tool_id) for effective in allowed]
         compiled = msgspec.json.decode(record.payload)
         return {
             "definition": agent.value,
@@ -126,16 +131,16 @@ class _Agents:
                 }
                 for effective, tool in zip(allowed, used, strict=True)
             ],
-            "role": self._role(role),
-            "instructions": instructions(used),
+            "role": self._build_role(role),
+            "instructions": write_instructions(used),
         }
 
-    def _pinned(self, tool_id: str) -> Tool:
+    def _find_tool(self, tool_id: str) -> Tool:
         outline = self.library.aml_tool(tool_id)
         assert outline is not None  # effective_tools gives only tools the library has
         return self.tools[tool_id, outline.version]
 
-    def _role(self, role: RoleOutline | None) -> dict[str, Any] | None:
+    def _build_role(self, role: RoleOutline | None) -> dict[str, Any] | None:
         if role is None or role.iam_id is None:
             return None
         return {

@@ -1,8 +1,8 @@
-"""Remembers what unchanged files gave. A cache only ever saves time: anything doubtful about it is ignored.
+"""Remembers the reports of unchanged files. A cache only ever saves time: anything doubtful about it is ignored.
 
-The file is sealed with a key of the user's own, so an entry made by somebody else (checked in, copied, forged) or damaged
-on disk does not open. An entry counts when the content's hash is the same; the hash is taken again unless size, times and
-inode are those of a moment safely before the cache was written.
+The file is sealed with a key of the user's own, so an entry that came from elsewhere (checked in, copied, forged) or
+was damaged on disk does not open. An entry counts when the content's hash is the same; the hash is taken again
+unless size, times and inode are those of a moment safely before the cache was written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTLED_NS = 2_000_000_000
 
 
 class Stat(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What the file system says of a file, as far as it changes when the file does."""
+    """The facts about a file that change whenever its content does."""
 
     size: int
     modified_ns: int
@@ -33,27 +33,27 @@ class Stat(msgspec.Struct, frozen=True, array_like=True, gc=False):
     inode: int
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """What one file gave, and how to know it is still that file."""
+class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
+    """The report of one file, with the facts that show whether the file is still the same."""
 
     stat: Stat
     digest: bytes
     named: bool
-    """Checked as a file asked for by name, which may give other findings."""
+    """True when the file was requested by name, which may lead to other findings."""
     report: FileReport
 
 
 class _Content(msgspec.Struct, array_like=True):
     fingerprint: str
     written_ns: int
-    entries: dict[str, Entry]
+    entries: dict[str, CacheEntry]
 
 
 _decoder = msgspec.msgpack.Decoder(_Content)
 
 
-def stat_of(path: str) -> Stat | None:
-    """The file's present state, or None when it cannot be told."""
+def read_stat(path: str) -> Stat | None:
+    """Reads the file's present state; None when it cannot be read."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -62,31 +62,31 @@ def stat_of(path: str) -> Stat | None:
 
 
 def stat_from(facts: os.stat_result) -> Stat:
-    """A file's state from what the system said of it."""
+    """Picks a file's state from the result of a system call."""
     return Stat(facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
 
 
 def digest_of(data: bytes) -> bytes:
-    """The content's hash."""
+    """Returns the hash of a content."""
     return hashlib.blake2b(data, digest_size=20).digest()
 
 
-class Cache:
-    """The entries of one workspace. Look up, add, and `save` at the end."""
+class CheckCache:
+    """The cached reports of one workspace. Look up, add, and `save` at the end."""
 
     def __init__(self, file: Path | None, key: bytes, fingerprint: str) -> None:
         self._file = file
         self._key = key
         self._fingerprint = fingerprint
-        self._fresh: dict[str, Entry] = {}
-        self._old: dict[str, Entry] = {}
+        self._fresh: dict[str, CacheEntry] = {}
+        self._old: dict[str, CacheEntry] = {}
         self._written_ns = 0
         content = self._read()
         if content is not None and content.fingerprint == fingerprint:
             self._old, self._written_ns = content.entries, content.written_ns
 
-    def find(self, name: str, path: str, *, named: bool) -> FileReport | None:
-        """What the file gave last time, if it is certainly the same file."""
+    def find_report(self, name: str, path: str, *, named: bool) -> FileReport | None:
+        """Returns the cached report when the file has certainly not changed."""
         entry = self._old.get(name)
         if entry is None or entry.named != named:
             return None
@@ -103,6 +103,7 @@ class Cache:
             and facts.st_ino == known.inode
             and max(known.modified_ns, known.changed_ns) <= self._written_ns - _SETTLED_NS
         )
+        # A checkout or a copy gives new times to the same content, so the hash has the last word.
         if not is_untouched:
             if not _has_digest(path, entry.digest):
                 return None
@@ -111,12 +112,12 @@ class Cache:
         return entry.report
 
     def add(self, name: str, stat: Stat | None, digest: bytes, report: FileReport, *, named: bool) -> None:
-        """Remember what a file gave."""
+        """Remembers the report of a file."""
         if stat is not None:
-            self._fresh[name] = Entry(stat, digest, named, report)
+            self._fresh[name] = CacheEntry(stat, digest, named, report)
 
     def save(self) -> None:
-        """Write the entries of this run, if they differ from what is there. A full or read-only disk is no error."""
+        """Writes the entries of this run if they differ from those on disk. A full or read-only disk is no error."""
         if self._file is None or (self._fresh.keys() == self._old.keys() and self._is_unchanged()):
             return
         content = _Content(self._fingerprint, time.time_ns(), self._fresh)
@@ -124,6 +125,7 @@ class Cache:
             data = msgspec.msgpack.encode(content)
         except (OverflowError, ValueError):  # an outline holds a number or text that cannot be stored
             return
+        # Renamed into place, so that two checks at once never leave half a file.
         draft = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -134,6 +136,7 @@ class Cache:
                 draft.unlink()
 
     def _is_unchanged(self) -> bool:
+        # `find_report` puts the very same object into both tables, so identity is enough.
         return all(self._old[name] is entry for name, entry in self._fresh.items())
 
     def _read(self) -> _Content | None:
@@ -160,16 +163,16 @@ def _has_digest(path: str, digest: bytes) -> bool:
         return False
 
 
-def cache_folder(environment: dict[str, str]) -> Path:
-    """Where caches live: FERRULE_CACHE_DIR, else the user's cache folder."""
+def find_cache_folder(environment: dict[str, str]) -> Path:
+    """Returns the folder for caches: FERRULE_CACHE_DIR, else the user's cache folder."""
     if chosen := environment.get("FERRULE_CACHE_DIR"):
         return Path(chosen)
     base = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", "/nonexistent"), ".cache")
     return Path(base) / "ferrule"
 
 
-def own_key(folder: Path) -> bytes | None:
-    """This user's cache key, made on first use. None when it can be neither read nor made."""
+def load_cache_key(folder: Path) -> bytes | None:
+    """Reads this user's cache key, making it on first use. Returns None when it can be neither read nor made."""
     file = folder / "key"
     try:
         key = file.read_bytes()

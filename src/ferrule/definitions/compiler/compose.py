@@ -1,4 +1,5 @@
-"""YAML text to values and places, from libyaml's events. Nothing here recurses, and every bound is checked while reading.
+"""Composes values and places of YAML text from libyaml's events. Nothing here recurses, and every bound is checked
+while reading.
 
 Duplicate keys keep the first value; merge keys are honoured; a mapping key is its text; aliases share one value, so
 their total expanded size is bounded; an alias inside its own anchor is cut and reported.
@@ -13,7 +14,14 @@ from typing import Any, NamedTuple
 import yaml
 from yaml._yaml import CParser
 
-from ferrule.definitions.compiler.scalars import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable, UnusableNumber, plain
+from ferrule.definitions.compiler.scalars import (
+    FIRST_COUNTS,
+    MAX_DEPTH,
+    Composed,
+    Unparsable,
+    UnusableNumber,
+    parse_plain,
+)
 from ferrule.model.document import Issue, Node, Places, Span
 from ferrule.model.value import JsonValue
 
@@ -34,7 +42,7 @@ _HINTS = (
     ("expected ':'", "write every field as `key: value`, and indent text that runs on"),
     ("block", "begin this line in the same column as the fields beside it"),
 )
-"""What to try, by words of the parser's complaint; the first that fits."""
+"""The hint for each kind of parser complaint; the first whose words occur in it."""
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{word}" for word in ("str", "int", "float", "bool", "null"))
 
 
@@ -63,27 +71,27 @@ class _Anchored(NamedTuple):
 
 
 def compose_all(text: str, first_line: int = 1) -> list[Composed]:
-    """Every document of a YAML stream. Raises Unparsable for text that is not usable YAML."""
+    """Composes every document of a YAML stream. Raises Unparsable for text that is not usable YAML."""
     try:
-        return _Composer(text, first_line).stream()
+        return _Composer(text, first_line).compose_stream()
     except yaml.reader.ReaderError as error:
-        line, column = _line_of(text, error.position)
+        line, column = _find_line(text, error.position)
         message = f"the character U+{error.character:04X} is not allowed in YAML"
         raise Unparsable(message, line + first_line - 1, column, "remove it, or write it as an escape") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         if mark and _ODD_BREAK.search(text):
-            line, column = _line_of(text, mark.index)
+            line, column = _find_line(text, mark.index)
         raise Unparsable(
             _explain(error, text, line - 1), line + first_line - 1, column, _advise(error, text, line - 1)
         ) from None
     except UnicodeEncodeError as error:
-        line, column = _line_of(text, error.start)
+        line, column = _find_line(text, error.start)
         raise Unparsable("half of a surrogate pair is not a character", line + first_line - 1, column) from None
 
 
-def _line_of(text: str, position: int) -> tuple[int, int]:
+def _find_line(text: str, position: int) -> tuple[int, int]:
     before = text[:position]
     return before.count("\n") + 1, position - before.rfind("\n")
 
@@ -101,8 +109,8 @@ def _explain(error: yaml.MarkedYAMLError, text: str, line_index: int) -> str:
 def _advise(error: yaml.MarkedYAMLError, text: str, line_index: int) -> str | None:
     if _has_tab(text, line_index):
         return "indent with spaces"
-    said = f"{error.problem} {error.context}"
-    return next((hint for words, hint in _HINTS if words in said), None)
+    complaint = f"{error.problem} {error.context}"
+    return next((hint for words, hint in _HINTS if words in complaint), None)
 
 
 def _has_tab(text: str, line_index: int) -> bool:
@@ -116,37 +124,37 @@ class _Composer:
         self.parser: Any = CParser(text)
         self.offset = first_line
         self.lines = text.split("\n")
-        self.starts = _line_starts(text) if _ODD_BREAK.search(text) else None
+        self.starts = _find_line_starts(text) if _ODD_BREAK.search(text) else None
         self.stack: list[_Frame] = []
         self.issues: list[Issue] = []
         self.anchors: dict[str, _Anchored] = {}
         self.nodes = 0
         self.root: tuple[Any, Node] | None = None
 
-    def stream(self) -> list[Composed]:
+    def compose_stream(self) -> list[Composed]:
         documents: list[Composed] = []
         start = self.offset
         next_event = self.parser.get_event
         handlers = {
-            yaml.ScalarEvent: self.scalar,
+            yaml.ScalarEvent: self.add_scalar,
             yaml.MappingStartEvent: self.open_mapping,
             yaml.SequenceStartEvent: self.open_sequence,
             yaml.MappingEndEvent: self.close,
             yaml.SequenceEndEvent: self.close,
-            yaml.AliasEvent: self.alias,
+            yaml.AliasEvent: self.add_alias,
         }
         while (event := next_event()) is not None:
             handler = handlers.get(event.__class__)
             if handler is not None:
                 handler(event)
             elif event.__class__ is yaml.DocumentStartEvent:
-                start = self.span(event).line
+                start = self.make_span(event).line
                 self.root, self.issues, self.anchors = None, [], {}
             elif event.__class__ is yaml.DocumentEndEvent:
-                documents.append(self.document(start))
+                documents.append(self.finish_document(start))
         return documents
 
-    def document(self, start: int) -> Composed:
+    def finish_document(self, start: int) -> Composed:
         if self.root is None:
             empty = Span(start, 1, start, 1)
             self.root = (None, Node(empty, empty, ()))
@@ -155,17 +163,17 @@ class _Composer:
 
     # -- events
 
-    def scalar(self, event: Any) -> None:
-        span = self.span(event)
+    def add_scalar(self, event: Any) -> None:
+        span = self.make_span(event)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.is_mapping and frame.key is None:
             self.take_key(frame, event, span)
             return
         try:
-            value = _typed(event)
+            value = _parse_scalar(event)
         except UnusableNumber as error:
             raise Unparsable(str(error), span.line, span.column, "quote it if it is meant as text") from None
-        self.add(value, self.node(span), event.anchor, 1)
+        self.add(value, self.make_node(span), event.anchor, 1)
 
     def open_mapping(self, event: Any) -> None:
         self.open(event, {}, is_mapping=True)
@@ -174,18 +182,19 @@ class _Composer:
         self.open(event, [], is_mapping=False)
 
     def open(self, event: Any, value: Any, *, is_mapping: bool) -> None:
-        span = self.span(event)
+        span = self.make_span(event)
         self.refuse_key(span)
         if len(self.stack) >= MAX_DEPTH:
             raise Unparsable(
                 f"nested more than {MAX_DEPTH} levels deep", span.line, span.column, "flatten the definition"
             )
-        self.stack.append(_Frame(value, self.node(span), is_mapping, event.anchor))
+        self.stack.append(_Frame(value, self.make_node(span), is_mapping, event.anchor))
 
     def close(self, event: Any) -> None:
         frame = self.stack.pop()
-        end = self.span(event)
+        end = self.make_span(event)
         frame.node.span = frame.node.span._replace(end_line=end.end_line, end_column=end.end_column)
+        # Merged last: a key of the mapping itself wins over a merged one, wherever it is written.
         for value, node in frame.merges:
             for key, member in value.items():
                 if key not in frame.value:
@@ -194,8 +203,8 @@ class _Composer:
                         frame.node.children[key] = child
         self.add(frame.value, frame.node, frame.anchor, frame.size)
 
-    def alias(self, event: Any) -> None:
-        span = self.span(event)
+    def add_alias(self, event: Any) -> None:
+        span = self.make_span(event)
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.is_mapping and frame.key is None:
             anchored = self.anchors.get(event.anchor)
@@ -203,8 +212,9 @@ class _Composer:
                 raise Unparsable("a mapping key must be plain text", span.line, span.column)
             self.take_key(frame, None, span, str(anchored.value))
             return
+        # A value that contains itself could be neither walked nor written as JSON.
         if any(open_frame.anchor == event.anchor for open_frame in self.stack):
-            node = self.node(span)
+            node = self.make_node(span)
             self.issues.append(
                 Issue(
                     "recursion",
@@ -219,7 +229,8 @@ class _Composer:
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
             raise Unparsable(f"the alias *{event.anchor} has no anchor before it", span.line, span.column)
-        node = self.node(span)
+        node = self.make_node(span)
+        # Findings below the alias have their place where the anchor is written.
         node.target = anchored.node.target or anchored.node
         node.children = node.target.children
         self.add(anchored.value, node, None, anchored.size)
@@ -261,29 +272,29 @@ class _Composer:
         key, span = frame.key, frame.key_span
         frame.key = None
         assert key is not None and span is not None
-        if frame.is_merge and (merged := _mergeable(value, node)) is not None:
+        if frame.is_merge and (merged := _list_merged(value, node)) is not None:
             frame.merges.extend(merged)
         elif key in frame.value:
             path = (*frame.node.written, key)
             while self.issues and (self.issues[-1].line, self.issues[-1].column) > span[:2]:
-                self.issues.pop()  # found inside what is left out now
+                self.issues.pop()  # it is inside the value that is left out now
             message = f"the key {key!r} is written twice"
             self.issues.append(Issue("duplicate_key", message, span.line, span.column, path, FIRST_COUNTS))
         else:
             frame.value[key] = value
             frame.node.children[key] = node
 
-    def node(self, span: Span) -> Node:
+    def make_node(self, span: Span) -> Node:
         if not self.stack:
             return Node(span, Span(self.offset, 1, self.offset, 1), ())
         frame = self.stack[-1]
         if frame.is_mapping:
             assert frame.key is not None and frame.key_span is not None
             return Node(span, frame.key_span, (*frame.node.written, frame.key))
-        return Node(span, self.dash(span), (*frame.node.written, len(frame.value)))
+        return Node(span, self.find_dash(span), (*frame.node.written, len(frame.value)))
 
-    def dash(self, span: Span) -> Span:
-        """The `-` of a block list item, or the item itself in a flow list."""
+    def find_dash(self, span: Span) -> Span:
+        """Finds the `-` of a block list item; returns the item's own span in a flow list."""
         for line in range(span.line, 0, -1):
             text = self.lines[line - self.offset] if line >= self.offset else ""
             before = text[: span.column - 1] if line == span.line else text
@@ -294,23 +305,23 @@ class _Composer:
                 break
         return span
 
-    def span(self, event: Any) -> Span:
+    def make_span(self, event: Any) -> Span:
         start, end = event.start_mark, event.end_mark
         if self.starts is not None:
-            return Span(*self.physical(start.index), *self.physical(end.index))
+            return Span(*self.find_line(start.index), *self.find_line(end.index))
         return Span(start.line + self.offset, start.column + 1, end.line + self.offset, end.column + 1)
 
-    def physical(self, index: int) -> tuple[int, int]:
+    def find_line(self, index: int) -> tuple[int, int]:
         assert self.starts is not None
         line = bisect_right(self.starts, index)
         return line - 1 + self.offset, index - self.starts[line - 1] + 1
 
 
-def _line_starts(text: str) -> list[int]:
+def _find_line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def _mergeable(value: Any, node: Node) -> list[tuple[Any, Node]] | None:
+def _list_merged(value: Any, node: Node) -> list[tuple[Any, Node]] | None:
     if isinstance(value, dict):
         return [(value, node)]
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
@@ -318,15 +329,15 @@ def _mergeable(value: Any, node: Node) -> list[tuple[Any, Node]] | None:
     return None
 
 
-def _typed(event: Any) -> JsonValue:
+def _parse_scalar(event: Any) -> JsonValue:
     tag, text = event.tag, event.value
     if tag is None or tag == "!":
-        return plain(text) if event.implicit[0] and not event.style else str(text)
+        return parse_plain(text) if event.implicit[0] and not event.style else str(text)
     if tag == _STR:
         return str(text)
     if tag in (_INT, _FLOAT, _BOOL, _NULL):
-        value = plain(text)
+        value = parse_plain(text)
         if tag == _FLOAT and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         return value
-    return str(text) if event.style else plain(text)
+    return str(text) if event.style else parse_plain(text)

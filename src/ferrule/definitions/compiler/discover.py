@@ -1,4 +1,5 @@
-"""Finds definition files. Never walks a folder twice, never reads what is too large to be a definition."""
+"""Finds definition files. It never walks a folder twice, and never reads a file that is too large to be a
+definition."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "dist", "build", "target"})
 
 
-class Walk:
+class FolderWalk:
     """One walk over a folder: iterate for the paths that may hold definitions, then look at `problems`."""
 
     def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
@@ -27,17 +28,17 @@ class Walk:
         """Links and folders that could not be followed, and why."""
 
     def __iter__(self) -> Iterator[str]:
-        """Paths in a stable order. Hidden folders and build output are skipped; a file is given once, however many links
-        lead to it."""
+        """Yields paths in a stable order. Skips hidden folders and build output; yields a file once, however many
+        links lead to it."""
         seen: set[tuple[int, int]] = set()
         files: list[str] = []
         links: list[str] = []
         pending = [self.root]
         while pending:
             folder = pending.pop()
-            why_not = self._why_not(folder)
-            if why_not:
-                self.problems[folder] = why_not
+            reason = self._why_skipped(folder)
+            if reason:
+                self.problems[folder] = reason
                 continue
             try:
                 identity = os.stat(folder)
@@ -52,28 +53,30 @@ class Walk:
                 continue
             seen.add((identity.st_dev, identity.st_ino))
             folders: list[str] = []
-            for entry in self._files(entries, folders):
+            for entry in self._pick_files(entries, folders):
                 if entry.is_symlink():
                     links.append(entry.path)
                 else:
                     files.append(entry.path)
                     yield entry.path
             pending.extend(reversed(folders))
+        # Links come last: a file that is also reached directly keeps its own name.
         if links:
-            yield from _others(links, files)
+            yield from _skip_known_links(links, files)
 
-    def _why_not(self, folder: str) -> str:
-        """Why a folder behind a link is not looked into; empty for any other. Nobody keeps definitions in all of a disk."""
+    def _why_skipped(self, folder: str) -> str:
+        """Returns why a folder behind a link is skipped; empty when it is not."""
         if folder == self.root or not os.path.islink(folder):
             return ""
         target = os.path.join(os.path.realpath(folder), "")
         if os.path.join(os.path.realpath(self.root), "").startswith(target):
             return "the link leads back to a folder around it, so it was not followed"
+        # A link to the root of a disk or to /proc would make one check read everything.
         if target.startswith(_SYSTEM_FOLDERS):
             return "the link leads to the system's own folders, so it was not followed"
         return ""
 
-    def _files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[os.DirEntry[str]]:
+    def _pick_files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[os.DirEntry[str]]:
         for entry in entries:
             if entry.name.startswith(".") or (self.exclude and self._is_excluded(entry.path)):
                 continue
@@ -100,18 +103,18 @@ class Walk:
         return any(fnmatch(relative, pattern) for pattern in self.exclude)
 
 
-def _others(links: list[str], files: list[str]) -> Iterator[str]:
-    """The links that lead to none of these files, nor where an earlier link leads."""
-    known = {_identity(file) for file in files}
+def _skip_known_links(links: list[str], files: list[str]) -> Iterator[str]:
+    """Yields the links that lead to none of these files, nor to the target of an earlier link."""
+    known = {_identify_file(file) for file in files}
     for link in links:
-        target = _identity(link)
-        if target is None or target not in known:  # one that leads nowhere is reported when it is read
+        target = _identify_file(link)
+        if target is None or target not in known:  # a broken link is reported when it is read
             known.add(target)
             yield link
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    """What tells the file behind a path from all others; None when there is none."""
+def _identify_file(path: str) -> tuple[int, int] | None:
+    """Returns the device and inode of the file behind a path; None when there is no such file."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -126,7 +129,7 @@ def _leads_back(link: str) -> bool:
     return around == target or around.startswith(target.rstrip(os.sep) + os.sep)
 
 
-class Loaded(NamedTuple):
+class LoadedFile(NamedTuple):
     """A file's bytes, and its state just before they were read."""
 
     source: Source
@@ -134,33 +137,34 @@ class Loaded(NamedTuple):
 
 
 def load(path: str, shown: str) -> Source:
-    """One file's bytes, or why they could not be had."""
+    """Reads one file; a source without bytes says why it could not be read."""
     return load_with_facts(path, shown).source
 
 
-def load_with_facts(path: str, shown: str) -> Loaded:
-    """The same with the file's state, for caches. Plain system calls: this is done for every file of a workspace."""
+def load_with_facts(path: str, shown: str) -> LoadedFile:
+    """Reads one file with its state, for caches. Plain system calls: this is done for every file of a workspace."""
     try:
+        # Without O_NONBLOCK, opening a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        return Loaded(Source(shown, b"", f"the file cannot be read: {_reason(path, error)}"), None)
+        return LoadedFile(Source(shown, b"", f"the file cannot be read: {_explain_error(path, error)}"), None)
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            return Loaded(Source(shown, b"", "not a regular file"), facts)
+            return LoadedFile(Source(shown, b"", "not a regular file"), facts)
         if facts.st_size > MAX_BYTES:
             problem = f"the file is too large to be a definition ({facts.st_size >> 20} MB)"
-            return Loaded(Source(shown, b"", problem, f"the limit is {MAX_BYTES >> 20} MB"), facts)
-        return Loaded(Source(shown, _read_all(descriptor, facts.st_size)), facts)
+            return LoadedFile(Source(shown, b"", problem, f"the limit is {MAX_BYTES >> 20} MB"), facts)
+        return LoadedFile(Source(shown, _read_all(descriptor, facts.st_size)), facts)
     except OSError as error:
-        return Loaded(Source(shown, b"", f"the file cannot be read: {_reason(path, error)}"), None)
+        return LoadedFile(Source(shown, b"", f"the file cannot be read: {_explain_error(path, error)}"), None)
     finally:
         os.close(descriptor)
 
 
 def _read_all(descriptor: int, size: int) -> bytes:
     data = os.read(descriptor, size + 1)
-    while len(data) < size:  # a signal or a network file system may give less than was asked for
+    while len(data) < size:  # a signal or a network file system may return less than requested
         more = os.read(descriptor, size + 1 - len(data))
         if not more:
             break
@@ -168,7 +172,7 @@ def _read_all(descriptor: int, size: int) -> bytes:
     return data
 
 
-def _reason(path: str, error: OSError) -> str:
+def _explain_error(path: str, error: OSError) -> str:
     if os.path.islink(path):
         return "it is a link that leads nowhere or in a circle"
     return error.strerror or str(error)

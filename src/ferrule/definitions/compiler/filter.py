@@ -1,4 +1,5 @@
-"""Which diagnostics are shown: the rules selected, less those ignored, less what the settings file silences with a reason."""
+"""Chooses which diagnostics are shown: those of the selected rules, less the ignored ones, less those the settings
+file suppresses."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ferrule.model.hints import nearest
 _TABLE = re.compile(r"\s*(?:\[\[\s*check\s*\.\s*suppress\s*\]\]|suppress\s*=)")
 
 
-class Silenced(Protocol):
+class SuppressTable(Protocol):
     """One `[[check.suppress]]` table of the settings file."""
 
     @property
@@ -29,24 +30,24 @@ class Silenced(Protocol):
     def path(self) -> str: ...
 
 
-class Filter:
-    """Decides for every diagnostic, and remembers which settings were of use."""
+class DiagnosticFilter:
+    """Decides which diagnostics are shown, and remembers which settings were of use."""
 
-    def __init__(self, select: tuple[str, ...], ignore: tuple[str, ...], silenced: tuple[Silenced, ...]) -> None:
+    def __init__(self, select: tuple[str, ...], ignore: tuple[str, ...], silenced: tuple[SuppressTable, ...]) -> None:
         self._select = select
         self._ignore = ignore
         self._silenced = silenced
         self._used: set[int] = set()
 
     @classmethod
-    def of(
+    def build(
         cls,
         select: Sequence[str],
         ignore: Sequence[str],
-        silenced: Sequence[Silenced],
+        silenced: Sequence[SuppressTable],
         pages: Callable[[], Iterable[RuleInfo]],
-    ) -> Filter:
-        """A filter whose words all name something. Raises SettingsError for a word no rule answers to."""
+    ) -> DiagnosticFilter:
+        """Builds a filter. Raises SettingsError for a word that names no rule."""
         words = [*select, *ignore, *(item.rule for item in silenced)]
         if words:
             codes = [page.code for page in pages()]
@@ -56,29 +57,30 @@ class Filter:
                     raise SettingsError(f"there is no rule {word!r}" + (f"; {hint}" if hint else ""))
         return cls(tuple(select), tuple(ignore), tuple(silenced))
 
-    def active(self, rule: str) -> bool:
-        """True when findings of this rule are wanted at all."""
+    def is_active(self, rule: str) -> bool:
+        """True when findings of this rule are shown at all."""
+        # Selecting comes first, so that `ignore` can take a rule out of a selected group.
         if self._select and not any(_covers(word, rule) for word in self._select):
             return False
         return not any(_covers(word, rule) for word in self._ignore)
 
-    def of_file(self, file: str, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """The diagnostics of one file that are shown."""
-        return [found for found in diagnostics if self.active(found.rule) and not self._is_silenced(file, found)]
+    def filter_file(self, file: str, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Returns the diagnostics of one file that are shown."""
+        return [found for found in diagnostics if self.is_active(found.rule) and not self._is_silenced(file, found)]
 
-    def unused(self, settings_file: Path, shown: str) -> list[Diagnostic]:
-        """Complaints about silencing that silences nothing or gives no reason. Meaningful after a check of everything."""
+    def report_unused(self, settings_file: Path, shown: str) -> list[Diagnostic]:
+        """Reports suppressions that suppress nothing or give no reason. Meaningful only after a check of every file."""
         complaints = []
-        lines = _table_lines(settings_file) if self._silenced else []
+        lines = _find_table_lines(settings_file) if self._silenced else []
         for index, item in enumerate(self._silenced):
             line = lines[index] if index < len(lines) else 1
-            if index not in self._used and item.rule.upper() not in ELSEWHERE and self.active(item.rule):
+            if index not in self._used and item.rule.upper() not in ELSEWHERE and self.is_active(item.rule):
                 message = f"nothing in {item.path!r} breaks {item.rule}, so its suppression has no use"
-                complaints.append(_complaint(UNUSED, shown, line, message, "remove the table"))
+                complaints.append(_make_complaint(UNUSED, shown, line, message, "remove the table"))
             if not item.reason.strip():
                 message = f"the suppression of {item.rule} gives no reason"
-                complaints.append(_complaint(UNEXPLAINED, shown, line, message, "fill in `reason`"))
-        return [complaint for complaint in complaints if self.active(complaint.rule)]
+                complaints.append(_make_complaint(UNEXPLAINED, shown, line, message, "fill in `reason`"))
+        return [complaint for complaint in complaints if self.is_active(complaint.rule)]
 
     def _is_silenced(self, file: str, found: Diagnostic) -> bool:
         hit = False
@@ -94,7 +96,7 @@ def _covers(word: str, code: str) -> bool:
     return code == word or code.startswith(word + "-")
 
 
-def _table_lines(file: Path) -> list[int]:
+def _find_table_lines(file: Path) -> list[int]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -102,5 +104,5 @@ def _table_lines(file: Path) -> list[int]:
     return [number for number, line in enumerate(text.split("\n"), 1) if _TABLE.match(line)]
 
 
-def _complaint(rule: str, file: str, line: int, message: str, hint: str) -> Diagnostic:
+def _make_complaint(rule: str, file: str, line: int, message: str, hint: str) -> Diagnostic:
     return Diagnostic(rule, Severity.WARNING, "", file.replace(os.sep, "/"), line, 1, line, 2, message, hint)

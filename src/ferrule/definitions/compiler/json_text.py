@@ -1,4 +1,4 @@
-"""JSON text to values, with our own scanner for places. The scanner runs only when somebody asks where something is."""
+"""Reads JSON text to values, and scans it for places only when somebody asks where something is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HINTS = (
 _INFINITY = float("inf")
 
 
-class _Refused(Exception):
+class _RefusedNumber(Exception):
     """A number that cannot be used."""
 
     def __init__(self, word: str, message: str) -> None:
@@ -37,7 +37,7 @@ class _Refused(Exception):
 
 
 class _Members:
-    """Makes objects of their members, and notices a name that occurs twice; the scanner will say where."""
+    """Makes objects from their members, and notices a name that occurs twice; the scanner finds where."""
 
     def __init__(self) -> None:
         self.has_repeated = False
@@ -50,23 +50,27 @@ class _Members:
 
 
 def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
-    """The value of a JSON text and what the reader noticed. Raises Unparsable."""
+    """Returns the value of a JSON text and the issues of the reader. Raises Unparsable."""
     members = _Members()
     try:
         value = json.loads(
-            text, object_pairs_hook=members, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float
+            text,
+            object_pairs_hook=members,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_integer,
+            parse_float=_parse_float,
         )
-    except _Refused as refused:
-        line, column = _position(text, _offset(text, refused.word))
+    except _RefusedNumber as refused:
+        line, column = _find_position(text, _find_offset(text, refused.word))
         raise Unparsable(str(refused), line, column, "write a number that fits, or a string") from None
     except json.JSONDecodeError as error:
         refuse_deep(text[: error.pos])  # how deep the reader itself goes differs between interpreters
-        error = _as_everywhere(text, error)
-        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno, _advice(text, error)) from None
+        error = _unify_error(text, error)
+        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno, _advise(text, error)) from None
     except RecursionError:
         refuse_deep(text)
         raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
-    if _deeper_than(value, MAX_DEPTH) or members.has_repeated:
+    if _is_deeper_than(value, MAX_DEPTH) or members.has_repeated:
         refuse_deep(text)
     if "\\u" in text:
         refuse_half_characters(text)
@@ -77,24 +81,25 @@ def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
 
 
 def _refuse_constant(word: str) -> None:
-    raise _Refused(word, f"{word} is not JSON")
+    raise _RefusedNumber(word, f"{word} is not JSON")
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise _Refused(digits, f"a number of {len(digits)} digits cannot be used")
+        raise _RefusedNumber(digits, f"a number of {len(digits)} digits cannot be used")
     return int(digits)
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     value = float(text)
     if value in (_INFINITY, -_INFINITY):
-        raise _Refused(text, f"{text[:40]} is too large for a number")
+        raise _RefusedNumber(text, f"{text[:40]} is too large for a number")
     return value
 
 
-def _as_everywhere(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
-    """The error as every supported Python reports it: from 3.13 on, a trailing comma has words and a place of its own."""
+def _unify_error(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """Returns the error as every supported Python reports it: from 3.13 on, a trailing comma has words and a place
+    of its own."""
     if not error.msg.startswith("Illegal trailing comma"):
         return error
     blank = _AFTER_COMMA.match(text, error.pos + 1)
@@ -105,7 +110,7 @@ def _as_everywhere(text: str, error: json.JSONDecodeError) -> json.JSONDecodeErr
     )
 
 
-def _advice(text: str, error: json.JSONDecodeError) -> str | None:
+def _advise(text: str, error: json.JSONDecodeError) -> str | None:
     at = error.pos
     if text.startswith(("//", "/*", "#"), at):
         return "JSON has no comments; remove it"
@@ -116,11 +121,12 @@ def _advice(text: str, error: json.JSONDecodeError) -> str | None:
     return next((hint for words, hint in _HINTS if error.msg.startswith(words)), None)
 
 
-def _offset(text: str, word: str) -> int:
+def _find_offset(text: str, word: str) -> int:
     return next((token.start() for token in _TOKEN.finditer(text) if token[0] == word), 0)
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
+def _is_deeper_than(value: Any, limit: int) -> bool:
+    # Level by level, not by recursion: the value may be as deep as the reader's own stack allows.
     level = [value]
     for _ in range(limit + 1):
         level = (
@@ -139,28 +145,28 @@ def _deeper_than(value: Any, limit: int) -> bool:
 
 
 def refuse_deep(text: str) -> None:
-    """Raise Unparsable where the nesting passes the limit, if it does."""
+    """Raises Unparsable where the nesting passes the limit, if it does."""
     depth = 0
     for match in _BRACKETS.finditer(text):
         token = match[0]
         if token in "{[":
             depth += 1
             if depth > MAX_DEPTH:
-                line, column = _position(text, match.start())
+                line, column = _find_position(text, match.start())
                 raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", line, column, "flatten the definition")
         elif token in "}]":
             depth -= 1
 
 
 def refuse_half_characters(text: str) -> None:
-    """Raise Unparsable at an escape that writes half of a surrogate pair: no other format can carry it."""
+    """Raises Unparsable at an escape that writes half of a surrogate pair: no other format can carry it."""
     match = _HALF_CHARACTER.search(text)
     if match is not None:
-        line, column = _position(text, match.start("half"))
+        line, column = _find_position(text, match.start("half"))
         raise Unparsable(f"{match['half']} is half of a surrogate pair, not a character", line, column)
 
 
-def _position(text: str, offset: int) -> tuple[int, int]:
+def _find_position(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
@@ -172,8 +178,8 @@ class _Scan:
         self.starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
         self.issues: list[Issue] = []
 
-    def span(self, token: re.Match[str]) -> Span:
-        """Where a token stands."""
+    def make_span(self, token: re.Match[str]) -> Span:
+        """Returns the place of a token."""
         start, end = token.span()
         line = bisect_right(self.starts, start)
         column = start - self.starts[line - 1] + 1
@@ -181,66 +187,68 @@ class _Scan:
 
 
 def compose(text: str) -> Composed:
-    """Values and places of a JSON text that `json.loads` accepts, at most MAX_DEPTH deep."""
+    """Returns values and places of a JSON text that `json.loads` accepts, at most MAX_DEPTH deep."""
     scan = _Scan(text)
-    value, node = _value(scan, scan.next(), Span(1, 1, 1, 1), ())
+    value, node = _compose_value(scan, scan.next(), Span(1, 1, 1, 1), ())
     return Composed(value, Places(node), tuple(scan.issues), 1)
 
 
-def _value(scan: _Scan, token: re.Match[str], opener: Span | None, path: tuple[str | int, ...]) -> tuple[Any, Node]:
-    span = scan.span(token)
+def _compose_value(
+    scan: _Scan, token: re.Match[str], opener: Span | None, path: tuple[str | int, ...]
+) -> tuple[Any, Node]:
+    span = scan.make_span(token)
     node = Node(span, opener or span, path)
     text = token[0]
     if text == "{":
-        return _object(scan, node), node
+        return _compose_object(scan, node), node
     if text == "[":
-        return _array(scan, node), node
-    return _scalar(text), node
+        return _compose_array(scan, node), node
+    return _parse_scalar(text), node
 
 
-def _scalar(text: str) -> Any:
+def _parse_scalar(text: str) -> Any:
     if text[0] == '"' and "\\" not in text:
         return text[1:-1]
     return json.loads(text)
 
 
-def _object(scan: _Scan, node: Node) -> dict[str, Any]:
+def _compose_object(scan: _Scan, node: Node) -> dict[str, Any]:
     members: dict[str, Any] = {}
     token = scan.next()
     while (text := token[0]) != "}":
         if text == ",":
             token = scan.next()
             text = token[0]
-        key, key_span = _scalar(text), scan.span(token)
+        key, key_span = _parse_scalar(text), scan.make_span(token)
         scan.next()  # the colon
         path = (*node.written, key)
         known = len(scan.issues)
-        value, child = _value(scan, scan.next(), key_span, path)
+        value, child = _compose_value(scan, scan.next(), key_span, path)
         if key in members:
-            del scan.issues[known:]  # found inside what is left out now
+            del scan.issues[known:]  # they are inside the value that is left out now
             message = f"the member {key!r} is written twice"
             scan.issues.append(Issue("duplicate_key", message, key_span.line, key_span.column, path, FIRST_COUNTS))
         else:
             members[key] = value
             node.children[key] = child
         token = scan.next()
-    _end(node, scan.span(token))
+    _extend_span(node, scan.make_span(token))
     return members
 
 
-def _array(scan: _Scan, node: Node) -> list[Any]:
+def _compose_array(scan: _Scan, node: Node) -> list[Any]:
     items: list[Any] = []
     token = scan.next()
     while token[0] != "]":
         if token[0] == ",":
             token = scan.next()
-        value, child = _value(scan, token, None, (*node.written, len(items)))
+        value, child = _compose_value(scan, token, None, (*node.written, len(items)))
         node.children[len(items)] = child
         items.append(value)
         token = scan.next()
-    _end(node, scan.span(token))
+    _extend_span(node, scan.make_span(token))
     return items
 
 
-def _end(node: Node, last: Span) -> None:
+def _extend_span(node: Node, last: Span) -> None:
     node.span = node.span._replace(end_line=last.end_line, end_column=last.end_column)

@@ -1,4 +1,5 @@
-"""A comparison judged: the compatibility rules, the re-check of everybody who uses a changed tool, and the places of it all."""
+"""Judges a comparison: runs the compatibility rules, checks every user of a changed tool again, and gives the
+findings their places."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import msgspec
 
 from ferrule.contracts.rule import CompatFinding, CompatRule, RuleSettings
 from ferrule.definitions.compiler import suppress
-from ferrule.definitions.compiler.check import Parts
-from ferrule.definitions.compiler.locate import diagnostic_of, locate
+from ferrule.definitions.compiler.check import CheckParts
+from ferrule.definitions.compiler.locate import build_diagnostic, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.model.change import Comparison, Snapshot
 from ferrule.model.diagnostic import Diagnostic, Finding
@@ -23,8 +24,8 @@ _UNRESOLVED = frozenset({"AML-91", "AML-95"})
 SourceOf = Callable[[str], Source | None]
 
 
-class Places(NamedTuple):
-    """Where the files of both sides are found and how they are shown."""
+class ComparedFiles(NamedTuple):
+    """How to find and show the files of both sides."""
 
     published: SourceOf
     candidate: SourceOf
@@ -33,41 +34,43 @@ class Places(NamedTuple):
 
 
 def judge(
-    comparison: Comparison, rules: Iterable[CompatRule], parts: Parts, settings: RuleSettings, places: Places
+    comparison: Comparison, rules: Iterable[CompatRule], parts: CheckParts, settings: RuleSettings, files: ComparedFiles
 ) -> list[Diagnostic]:
-    """Every diagnostic about the change from one snapshot to the other."""
+    """Returns every diagnostic about the change from one snapshot to the other."""
     findings = [finding for rule in rules for finding in rule.check(comparison)]
-    findings += recheck(comparison, parts, settings, _vanished(comparison))
-    diagnostics = [found for item in _distinct(findings) for found in _placed(item, comparison, parts, places)]
+    findings += recheck(comparison, parts, settings, _find_vanished_tools(comparison))
+    diagnostics = [
+        found for item in _drop_repeats(findings) for found in _place_finding(item, comparison, parts, files)
+    ]
     return sorted(diagnostics, key=lambda diagnostic: diagnostic.order)
 
 
 def recheck(
-    comparison: Comparison, parts: Parts, settings: RuleSettings, vanished: set[str]
+    comparison: Comparison, parts: CheckParts, settings: RuleSettings, vanished: set[str]
 ) -> Iterator[CompatFinding]:
-    """What is newly wrong with published agents and roles once the candidate's tools replace the published ones.
+    """Yields what is newly wrong with published agents and roles once the candidate's tools replace the published ones.
 
-    An agent or role that the candidate changes itself is looked at as it will be.
+    An agent or role that the candidate changes itself is checked as it will be.
     """
     published, candidate = comparison.published, comparison.candidate
     if not published.agents and not published.roles:
         return
     new = _Users(published, candidate)
     before = {
-        _key(item)
-        for item in _findings(_tools(published), _Users(published, None).outlines, parts, settings, published)
+        _finding_key(item)
+        for item in _run_rules(_collect_tools(published), _Users(published, None).outlines, parts, settings, published)
     }
-    tools = _replaced(published, candidate) if candidate.is_full else _overlaid(published, candidate)
-    for outline, finding in _findings(tools, new.outlines, parts, settings, published):
-        if _key((outline, finding)) in before:
+    tools = _replace_tools(published, candidate) if candidate.is_full else _overlay_tools(published, candidate)
+    for outline, finding in _run_rules(tools, new.outlines, parts, settings, published):
+        if _finding_key((outline, finding)) in before:
             continue
-        if finding.rule in _UNRESOLVED and _named(outline, finding) in vanished:
+        if finding.rule in _UNRESOLVED and _find_reference(outline, finding) in vanished:
             continue
         yield CompatFinding(outline, finding, on_published=id(outline) not in new.from_candidate)
 
 
-def _vanished(comparison: Comparison) -> set[str]:
-    """Tools that are gone although published agents name them: AML-81 alone tells of those."""
+def _find_vanished_tools(comparison: Comparison) -> set[str]:
+    """Returns the tools that are gone although published agents name them: only AML-81 reports those."""
     named = {
         entry.ref
         for agent in comparison.published.agents.values()
@@ -76,8 +79,8 @@ def _vanished(comparison: Comparison) -> set[str]:
     return {change.part.outline.tool_id for change in comparison.changes if change.new is None} & named
 
 
-def _named(outline: AgentOutline | RoleOutline, finding: Finding) -> object:
-    """The reference a finding is about."""
+def _find_reference(outline: AgentOutline | RoleOutline, finding: Finding) -> object:
+    """Returns the reference a finding is about."""
     value = dig(outline.value, finding.path)
     return value.get("ref") if isinstance(value, dict) else value if isinstance(value, str) else None
 
@@ -99,15 +102,15 @@ class _Users:
                     self.outlines.append(outline)
 
 
-def _tools(snapshot: Snapshot) -> list[Outline]:
+def _collect_tools(snapshot: Snapshot) -> list[Outline]:
     stems = [BrokenOutline("", kind, stem) for kind, stem in sorted(snapshot.broken)]
-    kept: list[Outline] = [o for o in snapshot.outlines if not isinstance(o, AgentOutline | RoleOutline)]
-    return kept + list(stems)
+    outlines: list[Outline] = [o for o in snapshot.outlines if not isinstance(o, AgentOutline | RoleOutline)]
+    return outlines + list(stems)
 
 
-def _replaced(published: Snapshot, candidate: Snapshot) -> list[Outline]:
-    """The candidate's tools, with whatever else agents and roles may name and the candidate does not bring along."""
-    new = _tools(candidate)
+def _replace_tools(published: Snapshot, candidate: Snapshot) -> list[Outline]:
+    """Returns the candidate's tools, with the published records that the candidate does not bring along."""
+    new = _collect_tools(candidate)
     named = {(o.kind, o.record_id) for o in new if isinstance(o, RecordOutline)}
     kept: list[Outline] = [
         o for o in published.outlines if isinstance(o, RecordOutline) and (o.kind, o.record_id) not in named
@@ -116,15 +119,15 @@ def _replaced(published: Snapshot, candidate: Snapshot) -> list[Outline]:
     return new + kept
 
 
-def _overlaid(published: Snapshot, candidate: Snapshot) -> list[Outline]:
-    """The published tools with those of a few files put over them."""
-    new = _tools(candidate)
+def _overlay_tools(published: Snapshot, candidate: Snapshot) -> list[Outline]:
+    """Returns the published tools with those of a few files put over them."""
+    new = _collect_tools(candidate)
     ids = {o.tool_id for o in new if isinstance(o, ToolOutline)}
-    return new + [o for o in _tools(published) if not (isinstance(o, ToolOutline) and o.tool_id in ids)]
+    return new + [o for o in _collect_tools(published) if not (isinstance(o, ToolOutline) and o.tool_id in ids)]
 
 
-def _findings(
-    tools: list[Outline], users: list[Outline], parts: Parts, settings: RuleSettings, snapshot: Snapshot
+def _run_rules(
+    tools: list[Outline], users: list[Outline], parts: CheckParts, settings: RuleSettings, snapshot: Snapshot
 ) -> Iterator[tuple[AgentOutline | RoleOutline, Finding]]:
     library = Library((*tools, *users), is_closed=True, folders=snapshot.folders)
     for rule in parts.library_rules():
@@ -133,14 +136,14 @@ def _findings(
                 yield outline, finding
 
 
-def _key(item: tuple[AgentOutline | RoleOutline, Finding]) -> tuple[str, str | None, str, object]:
-    """What makes two findings the same although their files have other names."""
+def _finding_key(item: tuple[AgentOutline | RoleOutline, Finding]) -> tuple[str, str | None, str, object]:
+    """Returns a key that is equal for the same finding in files of other names."""
     outline, finding = item
     name = outline.agent_id if isinstance(outline, AgentOutline) else outline.iam_id
     return (type(outline).__name__, name, finding.rule, (finding.path, finding.severity))
 
 
-def _distinct(findings: list[CompatFinding]) -> Iterator[CompatFinding]:
+def _drop_repeats(findings: list[CompatFinding]) -> Iterator[CompatFinding]:
     seen = set()
     for item in findings:
         key = (
@@ -155,16 +158,16 @@ def _distinct(findings: list[CompatFinding]) -> Iterator[CompatFinding]:
             yield item
 
 
-def _placed(item: CompatFinding, comparison: Comparison, parts: Parts, places: Places) -> Iterator[Diagnostic]:
+def _place_finding(
+    item: CompatFinding, comparison: Comparison, parts: CheckParts, files: ComparedFiles
+) -> Iterator[Diagnostic]:
     outline, finding, on_published = item
-    source = (places.published if on_published else places.candidate)(outline.file)
-    shown = (places.shown_published if on_published else places.shown_candidate)(outline.file)
-    if (
-        source is None and on_published
-    ):  # a catalog has no files; the candidate's file of the same id is what people edit
-        twin = _twin(outline, comparison.candidate)
+    source = (files.published if on_published else files.candidate)(outline.file)
+    shown = (files.shown_published if on_published else files.shown_candidate)(outline.file)
+    if source is None and on_published:  # a catalog has no files; people edit the candidate's file of the same id
+        twin = _find_twin(outline, comparison.candidate)
         if twin is not None:
-            source, shown = places.candidate(twin.file), places.shown_candidate(twin.file)
+            source, shown = files.candidate(twin.file), files.shown_candidate(twin.file)
     url = parts.page_of(finding.rule)
     if source is None:
         place = Diagnostic(
@@ -187,12 +190,14 @@ def _placed(item: CompatFinding, comparison: Comparison, parts: Parts, places: P
     if base:
         finding = msgspec.structs.replace(finding, path=base + finding.path)
     if index < len(documents):
-        placed = [diagnostic_of(found, shown, url) for found in locate(documents[index], [finding])]
+        placed = [build_diagnostic(found, shown, url) for found in locate(documents[index], [finding])]
         text = source.data.decode("utf-8", "replace") if suppress.MARKER in source.data else ""
-        yield from suppress.remaining(text, documents[index].syntax, placed)
+        yield from suppress.drop_silenced(text, documents[index].syntax, placed)
 
 
-def _twin(outline: ToolOutline | AgentOutline | RoleOutline, candidate: Snapshot) -> AgentOutline | RoleOutline | None:
+def _find_twin(
+    outline: ToolOutline | AgentOutline | RoleOutline, candidate: Snapshot
+) -> AgentOutline | RoleOutline | None:
     match outline:
         case AgentOutline(agent_id=str(name)):
             return candidate.agents.get(name)

@@ -1,4 +1,5 @@
-"""Paths to places. The only module that turns a finding into a line number; conventions are those of the digests' section 0.
+"""Turns the paths of findings into places. The only module that knows lines; its conventions are those of section 0 of
+the digests.
 
 - a wrong value: the line of the key that holds it; a list item: the line where its text begins
 - an unknown key: that key
@@ -26,8 +27,8 @@ class Located(NamedTuple):
     span: Span
 
 
-def places_of(document: Document) -> Places:
-    """The places of a document that was parsed."""
+def find_places(document: Document) -> Places:
+    """Returns the places of a document that was parsed."""
     if document.syntax == "json":
         return json_text.compose(document.text).places
     first_line = document.first_line if document.syntax == "front_matter" else 1
@@ -36,7 +37,7 @@ def places_of(document: Document) -> Places:
 
 
 def locate(document: Document, findings: Iterable[Finding]) -> list[Located]:
-    """Findings (with paths from the document's root) at their places."""
+    """Returns findings (with paths from the document's root) with their places."""
     places: Places | None = None
     located: list[Located] = []
     for finding in findings:
@@ -45,8 +46,9 @@ def locate(document: Document, findings: Iterable[Finding]) -> list[Located]:
             span = Span(finding.line, column, finding.line, column)
             located.append(Located(finding, finding.path, finding.path, span))
             continue
+        # Reading a text for places is slow, so files whose findings bring a line never need it.
         if places is None:
-            places = places_of(document)
+            places = find_places(document)
         span, written = _place(document, places, finding)
         located.append(Located(finding, finding.path, written, span))
     return located
@@ -64,13 +66,13 @@ def _place(document: Document, places: Places, finding: Finding) -> tuple[Span, 
     return node.opener, written
 
 
-def line_of(document: Document, places: Places, path: Path) -> int:
-    """The line at which something is said, or would have to be."""
+def find_line(document: Document, places: Places, path: Path) -> int:
+    """Returns the line where a value is written, or where it would have to be."""
     return _place(document, places, Finding("", path, ""))[0].line
 
 
-def diagnostic_of(located: Located, file: str, url: str | None) -> Diagnostic:
-    """The located finding in its public shape."""
+def build_diagnostic(located: Located, file: str, url: str | None) -> Diagnostic:
+    """Builds the public form of a located finding."""
     finding, span = located.finding, located.span
     return Diagnostic(
         rule=finding.rule,
@@ -87,15 +89,16 @@ def diagnostic_of(located: Located, file: str, url: str | None) -> Diagnostic:
     )
 
 
-def settle(located: Iterable[Located]) -> list[Located]:
-    """One defect, one diagnostic: of several findings on one key or value the worst, and among equals the first, is kept."""
+def keep_worst(located: Iterable[Located]) -> list[Located]:
+    """Keeps one diagnostic per defect: of several findings on one key or value the worst, and among equals the
+    first."""
     best: dict[Path, Located] = {}
-    whole: list[Located] = []
+    about_file: list[Located] = []
     for item in located:
-        if not item.written or item.finding.is_repeat:  # about the file as a whole, or about a key's second occurrence
-            whole.append(item)
+        if not item.written or item.finding.is_repeat:  # about the file itself, or about a key's second occurrence
+            about_file.append(item)
             continue
         known = best.get(item.written)
         if known is None or item.finding.severity.rank < known.finding.severity.rank:
             best[item.written] = item
-    return whole + list(best.values())
+    return about_file + list(best.values())

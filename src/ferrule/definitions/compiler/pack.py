@@ -1,4 +1,5 @@
-"""Payloads to the bytes of a catalog. Equal payloads give equal bytes on any machine: all is sorted, nothing is dated.
+"""Packs payloads into the bytes of a catalog. Equal payloads give equal bytes on any machine: everything is sorted,
+nothing is dated.
 
 `model/catalog.py` reads what this writes.
 """
@@ -31,17 +32,18 @@ def pack(
     documentation: Mapping[str, Mapping[str, str]],
     key: Ed25519PrivateKey,
 ) -> bytes:
-    """A sealed catalog. Raises BuildRefused when two tools or two records claim one name."""
+    """Packs and seals a catalog. Raises BuildRefused when two tools or two records claim one name."""
     ordered = sorted(tools, key=_tool_order)
     others = sorted(records, key=lambda record: (record.kind, record.record_id, *_newest_first(record.version)))
     payloads = [canonical(item) for item in (*ordered, *others)]
-    keys = _tool_keys(ordered) + _record_keys(others, first=len(ordered))
-    return seal(_region(len(ordered), payloads, sorted(keys)), _documentation(documentation), key)
+    keys = _index_tools(ordered) + _index_records(others, first=len(ordered))
+    return seal(_pack_region(len(ordered), payloads, sorted(keys)), _encode_documentation(documentation), key)
 
 
 def seal(region: bytes, documentation: bytes, key: Ed25519PrivateKey) -> bytes:
-    """The whole file: header with both signatures, payloads, documentation."""
+    """Puts the file together: header with both signatures, payloads, documentation."""
     digest = hashlib.sha256(region).digest()
+    # Two signatures, so that documentation can be left unread without leaving the payloads unproven.
     texts = layout.DOCUMENTATION_PREFIX + digest + hashlib.sha256(documentation).digest()
     header = layout.HEADER.pack(
         layout.MAGIC,
@@ -54,7 +56,7 @@ def seal(region: bytes, documentation: bytes, key: Ed25519PrivateKey) -> bytes:
     return header + region + documentation
 
 
-def _region(tool_count: int, payloads: list[bytes], keys: list[tuple[bytes, int]]) -> bytes:
+def _pack_region(tool_count: int, payloads: list[bytes], keys: list[tuple[bytes, int]]) -> bytes:
     text = b"".join(key for key, _ in keys)
     parts = [layout.COUNTS.pack(tool_count, len(payloads), len(keys), len(text))]
     offset = 0
@@ -68,8 +70,9 @@ def _region(tool_count: int, payloads: list[bytes], keys: list[tuple[bytes, int]
     return b"".join((*parts, text, *payloads))
 
 
-def _tool_keys(tools: list[Tool]) -> list[tuple[bytes, int]]:
-    """Index keys end in a rank, so that the first under a prefix is the one a caller without a version means."""
+def _index_tools(tools: list[Tool]) -> list[tuple[bytes, int]]:
+    """Returns the index keys of tools. They end in a rank, so that a caller without a version gets the first under a
+    prefix."""
     keys: list[tuple[bytes, int]] = []
     seen: dict[tuple[str, str, str | None], str] = {}
     by_preference = sorted(range(len(tools)), key=lambda number: _preference(tools[number]))
@@ -92,7 +95,7 @@ def _tool_keys(tools: list[Tool]) -> list[tuple[bytes, int]]:
     return keys
 
 
-def _record_keys(records: list[Record], first: int) -> list[tuple[bytes, int]]:
+def _index_records(records: list[Record], first: int) -> list[tuple[bytes, int]]:
     keys: dict[bytes, int] = {}
     for number, record in enumerate(records, start=first):
         rank = (number - first).to_bytes(4, "big")
@@ -108,12 +111,12 @@ def _tool_order(tool: Tool) -> tuple[Any, ...]:
 
 
 def _preference(tool: Tool) -> tuple[Any, ...]:
-    """Available tools first, then newest first; namespace and id make the order total."""
+    """Orders available tools first, then newest first; namespace and id make the order total."""
     return (tool.lifecycle != "available", *_newest_first(tool.version), tool.namespace, tool.tool_id, tool.name)
 
 
 class _Descending:
-    """Turns an order around."""
+    """A sort key that turns an order around."""
 
     __slots__ = ("value",)
 
@@ -134,5 +137,5 @@ def _newest_first(version: str | None) -> tuple[_Descending, str]:
     return _Descending(parse_version(version) or _LOWEST), version or ""
 
 
-def _documentation(documentation: Mapping[str, Mapping[str, str]]) -> bytes:
+def _encode_documentation(documentation: Mapping[str, Mapping[str, str]]) -> bytes:
     return msgspec.json.encode({key: dict(texts) for key, texts in documentation.items() if texts}, order="sorted")

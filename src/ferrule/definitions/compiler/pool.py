@@ -1,4 +1,4 @@
-"""Shares files out between processes. Whichever process is free takes the next batch, so no core waits for another."""
+"""Shares files out between processes. A process that is free takes the next batch, so no core waits for another."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import Any
 import msgspec
 
 NUMBER = struct.Struct("<H")
-"""A batch number as it stands in the pipe."""
+"""A batch number as it is written into the pipe."""
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True):
-    """One file to work on."""
+class FileTask(msgspec.Struct, frozen=True, array_like=True):
+    """One file for a process to work on."""
 
     path: str
     name: str
     named: bool
-    """Asked for by name, so it must be recognised."""
+    """True when it was requested by name, so it must be recognised."""
     is_wanted: bool = True
-    """Reported on; of other files only what they define matters."""
+    """False when only the outlines of its definitions matter, and nothing is reported."""
 
 
 class Job(msgspec.Struct, frozen=True):
     """Everything a process of the pool needs to know."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[FileTask, ...]
     batch: int
     tickets: int
     """File descriptor of the pipe with the batch numbers."""
     settings: msgspec.Raw
 
 
-def taken(reading: int, batch: int, count: int) -> Iterator[range]:
-    """Batches of task numbers for this process, until none are left."""
+def take_batches(reading: int, batch: int, count: int) -> Iterator[range]:
+    """Yields batches of task numbers for this process until none are left."""
     while ticket := os.read(reading, NUMBER.size):
         first = NUMBER.unpack(ticket)[0] * batch
         yield range(first, min(first + batch, count))
@@ -50,8 +50,8 @@ _MOST_BATCHES = 20_000
 
 
 def run(
-    tasks: Sequence[Task],
-    work: Callable[[Sequence[Task]], list[Any]],
+    tasks: Sequence[FileTask],
+    work: Callable[[Sequence[FileTask]], list[Any]],
     decode: Callable[[bytes], Iterable[tuple[int, Any]]],
     settings: bytes,
     *,
@@ -59,7 +59,8 @@ def run(
     module: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. The other processes run `module`."""
+    """Runs `work` for all tasks, batch by batch, with `jobs` processes; returns results in order. The other
+    processes run `module`."""
     results: list[Any] = [None] * len(tasks)
     # At least a few batches for everybody, however large the files; and never more than fit into the pipe.
     batch = max(min(BATCH, -(-len(tasks) // (jobs * 4))), -(-len(tasks) // _MOST_BATCHES))
@@ -72,7 +73,7 @@ def run(
     try:
         message = msgspec.msgpack.encode(Job(tuple(tasks), batch, reading, msgspec.Raw(settings)))
         processes = [_start(module, reading, message) for _ in range(jobs - 1)]
-        for numbers in taken(reading, batch, len(tasks)):
+        for numbers in take_batches(reading, batch, len(tasks)):
             results[numbers.start : numbers.stop] = work(tasks[numbers.start : numbers.stop])
             if progress is not None:
                 progress(numbers.stop, len(tasks))
@@ -81,6 +82,7 @@ def run(
     for process in filter(None, processes):
         for index, result in _collect(process, decode):
             results[index] = result
+    # A process that died or answered nonsense costs time, not results: its files are done here.
     lost = [index for index, result in enumerate(results) if result is None]
     for index, result in zip(lost, work([tasks[index] for index in lost]), strict=True):
         results[index] = result

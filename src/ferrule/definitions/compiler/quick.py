@@ -1,8 +1,8 @@
-"""A fast reader for the plain block-style YAML most definitions are written in. Declines whatever it is not sure of.
+"""Reads the plain block-style YAML most definitions are written in, fast, and declines anything it is not sure of.
 
-Lines are understood one by one, and definitions share most of their lines, so a line seen before costs a dictionary
-look-up. What this reads, `compose.py` reads to the same value (property tests compare the two); what it declines,
-`compose.py` reads. It knows no places: those are worked out by `compose.py` for the few files that need them.
+It reads line by line, and definitions share most of their lines, so a line seen before costs a dictionary look-up.
+`compose.py` reads the same text to the same value (property tests compare the two), and everything this reader
+declines. It knows no places: `compose.py` works those out for the few files that need them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from ferrule.definitions.compiler.scalars import UnusableNumber, plain
+from ferrule.definitions.compiler.scalars import UnusableNumber, parse_plain
 
 _ENTRY, _FLOW, _OPEN, _BLOCK = range(4)
 _MAX_LINES = 50_000
@@ -27,7 +27,7 @@ _FLOW_TOKEN = re.compile(
 
 
 class _Line(NamedTuple):
-    """One line, understood on its own."""
+    """One line, parsed on its own."""
 
     kind: int
     indent: int
@@ -45,11 +45,11 @@ _NEW: Any = object()
 
 
 class _Decline(Exception):
-    """Not plain enough for this reader."""
+    """The text is not plain enough for this reader."""
 
 
 def quick_load(text: str) -> dict[str, Any] | None:
-    """The mapping a text holds, or None to decline."""
+    """Returns the mapping a text holds, or None to decline."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if text.startswith("---\n"):
@@ -57,7 +57,7 @@ def quick_load(text: str) -> dict[str, Any] | None:
     if not text.endswith("\n"):
         return None
     lines = text.split("\n")
-    if not "".join(lines).isprintable() and _odd_character().search(text):  # the first test is the quick one
+    if not "".join(lines).isprintable() and _odd_character_pattern().search(text):  # the first test is the quick one
         return None
     if len(lines) > _MAX_LINES:
         return None
@@ -68,13 +68,15 @@ def quick_load(text: str) -> dict[str, Any] | None:
 
 
 @cache
-def _odd_character() -> re.Pattern[str]:
-    """Characters that YAML refuses, or counts as line breaks although editors do not. Made when first needed: it is large."""
+def _odd_character_pattern() -> re.Pattern[str]:
+    """Returns the pattern of characters that YAML refuses, or counts as line breaks although editors do not. Made on
+    first use: it is large."""
     return re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def _build(lines: list[str]) -> dict[str, Any]:
-    """Puts the lines together. `top` is the innermost open container, at column `column`; the stack holds those around it."""
+    """Builds the mapping from the lines. `top` is the innermost open container, at column `column`; the stack holds
+    those around it."""
     root: dict[str, Any] = {}
     top: Any = root
     column = 0
@@ -87,7 +89,7 @@ def _build(lines: list[str]) -> dict[str, Any]:
         text = lines[number]
         line = known.get(text, _NEW)
         if line is _NEW:
-            line = _understand(text)
+            line = _remember_line(text)
         if line is None:
             continue
         kind, indent, is_item, key, value = line
@@ -109,9 +111,9 @@ def _build(lines: list[str]) -> dict[str, Any]:
                 raise _Decline
             if key is None:
                 if kind == _BLOCK:
-                    value, past = _block(lines, number + 1, indent, value)
+                    value, past = _read_block(lines, number + 1, indent, value)
                     _skip(numbers, past - number - 1)
-                top.append(_fresh(value) if kind == _FLOW else value)
+                top.append(_copy(value) if kind == _FLOW else value)
                 continue
             stack.append((column, top, True))
             member: dict[str, Any] = {}
@@ -129,9 +131,9 @@ def _build(lines: list[str]) -> dict[str, Any]:
             top[key] = None
             open_key = key
         elif kind == _FLOW:
-            top[key] = _fresh(value)
+            top[key] = _copy(value)
         else:
-            top[key], past = _block(lines, number + 1, column, value)
+            top[key], past = _read_block(lines, number + 1, column, value)
             _skip(numbers, past - number - 1)
     if not root:
         raise _Decline
@@ -143,15 +145,15 @@ def _skip(numbers: Iterator[int], count: int) -> None:
         next(numbers)
 
 
-def _understand(line: str) -> _Line | None:
-    """The line by itself, remembered; None for a blank line or a comment. Raises _Decline."""
+def _remember_line(line: str) -> _Line | None:
+    """Parses the line and remembers it; None for a blank line or a comment. Raises _Decline."""
     if len(_KNOWN) >= _MOST_KNOWN:
         _KNOWN.clear()
-    understood = _KNOWN[line] = _parsed(line)
-    return understood
+    parsed = _KNOWN[line] = _parse_line(line)
+    return parsed
 
 
-def _parsed(line: str) -> _Line | None:
+def _parse_line(line: str) -> _Line | None:
     content = line.lstrip(" ")
     if not content or content[0] == "#":
         return None
@@ -174,13 +176,13 @@ def _parsed(line: str) -> _Line | None:
             key = key[1:-1]
     elif not is_item:
         raise _Decline
-    kind, value = _value(content)
+    kind, value = _parse_value(content)
     if kind == _OPEN and key is None:
         raise _Decline
     return _Line(kind, indent, inner if is_item else 0, key, value)
 
 
-def _value(content: str) -> tuple[int, Any]:
+def _parse_value(content: str) -> tuple[int, Any]:
     content = content.rstrip(" ")
     if not content or content[0] == "#":
         return _OPEN, None
@@ -191,7 +193,7 @@ def _value(content: str) -> tuple[int, Any]:
             raise _Decline
         return _ENTRY, match[1] if match[1] is not None else match[2]
     if first in "[{":
-        return _FLOW, _flow(content)
+        return _FLOW, _parse_flow(content)
     if first in "|>":
         match = _BLOCK_HEADER.match(content)
         if not match:
@@ -204,56 +206,56 @@ def _value(content: str) -> tuple[int, Any]:
         content = content[:comment].rstrip(" ")
     if ": " in content or content.endswith(":"):
         raise _Decline
-    return _ENTRY, plain(content)
+    return _ENTRY, parse_plain(content)
 
 
-def _flow(content: str) -> Any:
-    value, end = _flow_node(content, 0, 0)
+def _parse_flow(content: str) -> Any:
+    value, end = _parse_flow_node(content, 0, 0)
     if end != len(content):
         raise _Decline
     return value
 
 
-def _flow_node(text: str, at: int, depth: int) -> tuple[Any, int]:
+def _parse_flow_node(text: str, at: int, depth: int) -> tuple[Any, int]:
     match = _FLOW_TOKEN.match(text, at)
     if match is None or depth > 8:
         raise _Decline
     if match.lastindex != 4:
-        return _flow_scalar(match), match.end()
+        return _parse_flow_scalar(match), match.end()
     if match[4] == "[":
-        return _flow_list(text, match.end(), depth)
+        return _parse_flow_list(text, match.end(), depth)
     if match[4] == "{":
-        return _flow_mapping(text, match.end(), depth)
+        return _parse_flow_mapping(text, match.end(), depth)
     raise _Decline
 
 
-def _flow_scalar(match: re.Match[str]) -> Any:
+def _parse_flow_scalar(match: re.Match[str]) -> Any:
     if match.lastindex == 1:
         return match[1]
     if match.lastindex == 2:
         return match[2]
-    return plain(match[3].rstrip(" "))
+    return parse_plain(match[3].rstrip(" "))
 
 
-def _flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
+def _parse_flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
     items: list[Any] = []
     if text[at : at + 1] == "]":
-        return items, _past(text, at + 1)
+        return items, _skip_spaces(text, at + 1)
     while True:
-        item, at = _flow_node(text, at, depth + 1)
+        item, at = _parse_flow_node(text, at, depth + 1)
         items.append(item)
         mark = text[at : at + 1]
         if mark == "]":
-            return items, _past(text, at + 1)
+            return items, _skip_spaces(text, at + 1)
         if mark != ",":
             raise _Decline
         at += 1
 
 
-def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
+def _parse_flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
     members: dict[str, Any] = {}
     if text[at : at + 1] == "}":
-        return members, _past(text, at + 1)
+        return members, _skip_spaces(text, at + 1)
     while True:
         match = _FLOW_TOKEN.match(text, at)
         if match is None or match.lastindex == 4 or not text.startswith(": ", match.end()):
@@ -261,30 +263,30 @@ def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
         key = match[3].rstrip(" ") if match.lastindex == 3 else match[match.lastindex or 0]
         if key in members or key == "<<":
             raise _Decline
-        members[key], at = _flow_node(text, match.end() + 2, depth + 1)
+        members[key], at = _parse_flow_node(text, match.end() + 2, depth + 1)
         mark = text[at : at + 1]
         if mark == "}":
-            return members, _past(text, at + 1)
+            return members, _skip_spaces(text, at + 1)
         if mark != ",":
             raise _Decline
         at += 1
 
 
-def _past(text: str, at: int) -> int:
+def _skip_spaces(text: str, at: int) -> int:
     while text[at : at + 1] == " ":
         at += 1
     return at
 
 
-def _fresh(value: Any) -> Any:
-    """A copy: lines are shared between documents, their lists and mappings must not be."""
+def _copy(value: Any) -> Any:
+    """Copies a value: lines are shared between documents, their lists and mappings must not be."""
     if type(value) is list:
-        return [_fresh(item) if type(item) in (list, dict) else item for item in value]
-    return {key: _fresh(item) if type(item) in (list, dict) else item for key, item in value.items()}
+        return [_copy(item) if type(item) in (list, dict) else item for item in value]
+    return {key: _copy(item) if type(item) in (list, dict) else item for key, item in value.items()}
 
 
-def _block(lines: list[str], number: int, indent: int, header: tuple[str, str]) -> tuple[str, int]:
-    """A literal or folded scalar whose key stands at column `indent`, and the line after it."""
+def _read_block(lines: list[str], number: int, indent: int, header: tuple[str, str]) -> tuple[str, int]:
+    """Returns a literal or folded scalar whose key is at column `indent`, and the number of the line after it."""
     first = lines[number] if number < len(lines) else ""
     content_indent = len(first) - len(first.lstrip(" "))
     if content_indent <= indent or len(first) == content_indent:

@@ -1,4 +1,4 @@
-"""Bytes to documents. Whatever the bytes are, the answer is documents or one clear issue, never an exception."""
+"""Reads bytes to documents. Whatever the bytes are, it returns documents or one clear issue, and raises nothing."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(source: Source) -> list[Document]:
-    """The documents of a file. A Markdown file without front matter has none, unless its name promises one."""
-    syntax = syntax_of(source)
+    """Reads the documents of a file. A Markdown file without front matter has none, unless its name promises one."""
+    syntax = detect_syntax(source)
     if source.problem is not None:
-        return [_broken(source, syntax, Issue("syntax", source.problem, 1, hint=source.hint))]
+        return [_broken_document(source, syntax, Issue("syntax", source.problem, 1, hint=source.hint))]
     try:
         text = decode(source.data)
         if syntax == "front_matter":
-            return _front_matter(source, text)
+            return _read_front_matter(source, text)
         if syntax == "json":
             value, issues = json_text.load(text)
             return [Document(source, "json", text, 1, value, issues=issues)]
-        return _yaml(source, text)
+        return _read_yaml(source, text)
     except Unparsable as error:
-        return [_broken(source, syntax, error.issue)]
+        return [_broken_document(source, syntax, error.issue)]
     except RecursionError:  # pragma: no cover - every reader bounds its depth; this is the last net
-        return [_broken(source, syntax, Issue("syntax", "nested too deeply to read", 1))]
+        return [_broken_document(source, syntax, Issue("syntax", "nested too deeply to read", 1))]
 
 
-def syntax_of(source: Source) -> Syntax:
-    """How to read a file: by the end of its name, or by its first characters when the name does not say."""
+def detect_syntax(source: Source) -> Syntax:
+    """Chooses how to read a file: by the end of its name, or by its first characters when the name does not say."""
     name = source.name.lower()
     if name.endswith(".md"):
         return "front_matter"
@@ -52,7 +52,7 @@ def syntax_of(source: Source) -> Syntax:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text, a leading BOM dropped. Raises Unparsable for anything else."""
+    """Decodes UTF-8 text and drops a leading BOM. Raises Unparsable for anything else."""
     if data.startswith(_WIDE_BOMS):
         raise Unparsable("the file is UTF-16, not UTF-8", 1, hint="save it as UTF-8")
     nul = data.find(b"\0")
@@ -71,7 +71,7 @@ def decode(data: bytes) -> str:
 
 
 def split_front_matter(text: str) -> tuple[str, str] | None:
-    """The structured text and the body, or None when the first line is not `---` or no later line closes it."""
+    """Returns the structured text and the body, or None when the first line is not `---` or no later line closes it."""
     if not text.startswith(("---\n", "---\r\n")):
         return None
     start = at = text.index("\n")
@@ -85,7 +85,7 @@ def split_front_matter(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _front_matter(source: Source, text: str) -> list[Document]:
+def _read_front_matter(source: Source, text: str) -> list[Document]:
     parts = split_front_matter(text)
     if parts is None:
         opened = text.split("\n", 1)[0].removesuffix("\r") == "---"
@@ -95,7 +95,7 @@ def _front_matter(source: Source, text: str) -> list[Document]:
             if opened
             else "begin the file with a line `---`, the fields, and `---` again"
         )
-        return [_broken(source, "front_matter", Issue("front_matter", message, 1, hint=hint))]
+        return [_broken_document(source, "front_matter", Issue("front_matter", message, 1, hint=hint))]
     front, body = parts
     value: JsonValue = quick_load(front)
     issues: tuple[Issue, ...] = ()
@@ -107,11 +107,11 @@ def _front_matter(source: Source, text: str) -> list[Document]:
         issues = documents[0].issues if documents else ()
     if not isinstance(value, dict):
         issue = Issue("front_matter", "the front matter is not a mapping", 1, hint="write fields as `key: value`")
-        return [_broken(source, "front_matter", issue)]
+        return [_broken_document(source, "front_matter", issue)]
     return [Document(source, "front_matter", front, 2, value, body=body, issues=issues)]
 
 
-def _yaml(source: Source, text: str) -> list[Document]:
+def _read_yaml(source: Source, text: str) -> list[Document]:
     quick = quick_load(text)
     if quick is not None:
         return [Document(source, "yaml", text, 1, quick)]
@@ -121,5 +121,5 @@ def _yaml(source: Source, text: str) -> list[Document]:
     ]
 
 
-def _broken(source: Source, syntax: Syntax, issue: Issue) -> Document:
+def _broken_document(source: Source, syntax: Syntax, issue: Issue) -> Document:
     return Document(source, syntax, "", 1, None, issues=(issue,))

@@ -1,4 +1,5 @@
-"""Releases: numbered, signed, never rewritten. Each record names the catalog it released by digest and the record before it."""
+"""Keeps releases: numbered, signed, never rewritten. Each record names its catalog and the record before it by
+digest."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     number: int
     digest: str
-    """Of the released catalog, which lies beside the record as `<digest>.ferrule`."""
+    """SHA-256 of the released catalog, which is beside the record as `<digest>.ferrule`."""
     released_at: str
     """ISO 8601, UTC."""
     released_by: str
@@ -45,8 +46,9 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def record(folder: Path, release: Release, catalog: bytes, key: Ed25519PrivateKey) -> Release:
-    """Write a release and its catalog. Raises WorkspaceError, also when somebody else released at the same moment."""
-    sealed = msgspec.structs.replace(release, seal=base64.b64encode(key.sign(_text(release))).decode())
+    """Writes a release and its catalog. Raises WorkspaceError, also when another process released at the same
+    moment."""
+    sealed = msgspec.structs.replace(release, seal=base64.b64encode(key.sign(_encode_unsealed(release))).decode())
     write_whole(folder / release.catalog_name, catalog)
     path = folder / f"{release.number:04}.json"
     draft = folder / f".{path.name}.{os.getpid()}"
@@ -61,8 +63,9 @@ def record(folder: Path, release: Release, catalog: bytes, key: Ed25519PrivateKe
     return sealed
 
 
-def releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
-    """Every release, oldest first. Raises CatalogError when a record is damaged, missing or not sealed by a trusted key."""
+def read_releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
+    """Reads every release, oldest first. Raises CatalogError when a record is damaged, missing or not sealed by a
+    trusted key."""
     keys = [Ed25519PublicKey.from_public_bytes(key) for key in trusted]
     found: list[Release] = []
     previous: str | None = None
@@ -78,6 +81,7 @@ def releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
             raise SealError(
                 f"{path} was changed after it was written, or sealed with a key this workspace does not trust"
             )
+        # The chain of digests shows a removed or replaced record, which a valid seal alone would not.
         if release.previous != previous or release.number != len(found) + 1:
             raise SealError(f"{path} does not follow the record before it; a release was removed or exchanged")
         found.append(release)
@@ -85,18 +89,18 @@ def releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
     return found
 
 
-def digest_of_record(folder: Path, release: Release) -> str:
-    """What the next record names this one by."""
+def hash_record(folder: Path, release: Release) -> str:
+    """Returns the digest by which the next record names this one."""
     return digest_of((folder / f"{release.number:04}.json").read_bytes())
 
 
 def _is_sealed(release: Release, key: Ed25519PublicKey) -> bool:
     try:
-        key.verify(base64.b64decode(release.seal, validate=True), _text(release))
+        key.verify(base64.b64decode(release.seal, validate=True), _encode_unsealed(release))
     except (InvalidSignature, binascii.Error, ValueError):
         return False
     return True
 
 
-def _text(release: Release) -> bytes:
+def _encode_unsealed(release: Release) -> bytes:
     return _PREFIX + msgspec.json.encode(msgspec.structs.replace(release, seal=""), order="sorted")

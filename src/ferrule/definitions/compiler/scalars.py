@@ -1,4 +1,5 @@
-"""Shared by the YAML and JSON readers: plain scalars in YAML 1.2's core types, what a reader gives, and what it raises."""
+"""Shared by the YAML and JSON readers: plain scalars in YAML 1.2's core types, the outcome of a reader, and its
+exception."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ class UnusableNumber(ValueError):
     """A number that JSON cannot carry: infinite, not a number, or absurdly long."""
 
 
-def plain(text: str) -> JsonValue:
-    """The value of an unquoted scalar. Raises UnusableNumber."""
+def parse_plain(text: str) -> JsonValue:
+    """Parses an unquoted scalar. Raises UnusableNumber."""
     if text in _NULL:
         return None
     if text[0] in _NUMBER_START:
-        return _number(text)
+        return _parse_number(text)
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -41,7 +42,7 @@ def plain(text: str) -> JsonValue:
     return text
 
 
-def _number(text: str) -> JsonValue:
+def _parse_number(text: str) -> JsonValue:
     if _INTEGER.fullmatch(text):
         if len(text) > MAX_DIGITS:
             raise UnusableNumber(f"a number of {len(text)} digits cannot be used")
@@ -62,7 +63,7 @@ def _number(text: str) -> JsonValue:
 
 
 MAX_DEPTH = 100
-"""Deeper nesting is refused: no definition needs it, and every later step may then walk values without fear."""
+"""Deeper nesting is refused: no definition needs it, and every later step may then recurse without fear."""
 
 FIRST_COUNTS = "the first one is used; remove or rename this one"
 """The hint for a repeated key."""
@@ -78,7 +79,7 @@ class Composed(NamedTuple):
 
 
 class Unparsable(Exception):
-    """The text cannot be used; carries the one issue to report."""
+    """An exception for text that cannot be used; carries the one issue to report."""
 
     def __init__(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
         super().__init__(message)

@@ -1,7 +1,8 @@
-"""How one JSON Schema differs from another, in the words people use: removed, now required, no longer takes.
+"""Describes how one JSON Schema differs from another, in the words people use: removed, now required, no longer takes.
 
-The list of breaking changes is AML-83's. It is about what a definition promises, so it is stricter than what the schemas
-accept: a property that is no longer declared breaks its callers even where undeclared properties are let through.
+The list of breaking changes is AML-83's. It is about what a definition promises, so it is stricter than what the
+schemas accept: a property that is no longer declared breaks its callers even where undeclared properties are let
+through.
 """
 
 from __future__ import annotations
@@ -24,60 +25,62 @@ _LOWER = {
 _UPPER = {"maxLength": "longest length", "maxItems": "most items", "maxProperties": "most members"}
 
 
-def narrowed(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
-    """Every way in which the new schema asks more of a caller than the old one."""
-    if old is False or _same(old, new):
+def find_narrowings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
+    """Yields every way in which the new schema asks more of a caller than the old one."""
+    if old is False or _is_same(old, new):
         return
     if new is False:
-        yield _change("other", where, "takes nothing any more")
+        yield _make_change("other", where, "takes nothing any more")
         return
-    old, new = _mapping(old), _mapping(new)
-    yield from _narrowed_types(old, new, where)
-    yield from _narrowed_values(old, new, where)
-    yield from _narrowed_bounds(old, new, where)
+    old, new = _as_mapping(old), _as_mapping(new)
+    yield from _compare_types(old, new, where)
+    yield from _compare_values(old, new, where)
+    yield from _compare_bounds(old, new, where)
     for keyword in ("pattern", "format"):
         if keyword in new and new[keyword] != old.get(keyword):
             verb = "has another" if keyword in old else "now has a"
-            yield _change("pattern", where, f"{verb} {keyword} ({_show(new[keyword])})")
-    yield from _narrowed_objects(old, new, where)
+            yield _make_change("pattern", where, f"{verb} {keyword} ({_show(new[keyword])})")
+    yield from _compare_objects(old, new, where)
     if "items" in old and "items" in new and not isinstance(old["items"], list) and not isinstance(new["items"], list):
-        yield from narrowed(old["items"], new["items"], f"{where}[]")
-    yield from _narrowed_branches(old, new, where)
+        yield from find_narrowings(old["items"], new["items"], f"{where}[]")
+    yield from _compare_branches(old, new, where)
 
 
-def weakened(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
-    """Every way in which the new schema promises a reader of results less than the old one."""
-    if new is False or _same(old, new):
+def find_weakenings(old: Any, new: Any, where: str = "") -> Iterator[SchemaChange]:
+    """Yields every way in which the new schema promises a reader of results less than the old one."""
+    if new is False or _is_same(old, new):
         return
-    old, new = _mapping(old), _mapping(new)
-    types = _types(new) - _types(old)
+    old, new = _as_mapping(old), _as_mapping(new)
+    types = _collect_types(new) - _collect_types(old)
     if types:
-        yield _change("type", where, f"may now be {_listed(types)}" if _has_type(new) else "may now be anything")
-    before, after = _values(old), _values(new)
+        yield _make_change(
+            "type", where, f"may now be {_join_words(types)}" if _has_type(new) else "may now be anything"
+        )
+    before, after = _list_values(old), _list_values(new)
     if before is not None and after is None:
-        yield _change("values", where, "is no longer limited to a list of values")
-    elif before is not None and after is not None and (added := _missing(after, before)):
-        yield _change("values", where, f"may now be {_shown(added)}")
-    still = declared(new)
-    for name in declared(old):
+        yield _make_change("values", where, "is no longer limited to a list of values")
+    elif before is not None and after is not None and (added := _find_missing(after, before)):
+        yield _make_change("values", where, f"may now be {_show_values(added)}")
+    still = collect_property_names(new)
+    for name in collect_property_names(old):
         if name not in still:
-            yield _change("removed", _join(where, name), "was removed")
-    for name in _required(old):
-        if name not in _required(new) and name in still:
-            yield _change("required", _join(where, name), "is no longer always there")
-    yield from _below(weakened, old, new, where)
+            yield _make_change("removed", _join(where, name), "was removed")
+    for name in _collect_required(old):
+        if name not in _collect_required(new) and name in still:
+            yield _make_change("required", _join(where, name), "is no longer always there")
+    yield from _compare_below(find_weakenings, old, new, where)
     for keyword in ("anyOf", "oneOf"):
         if isinstance(old.get(keyword), list) and isinstance(new.get(keyword), list):
-            lost, came = _unmatched(old[keyword], new[keyword])
+            lost, came = _drop_equal(old[keyword], new[keyword])
             pairs = list(zip(lost, came, strict=False))
             for one, other in pairs:
-                yield from weakened(one, other, where)
+                yield from find_weakenings(one, other, where)
             if len(came) > len(pairs):
-                yield _change("branch", where, "may now take another form")
+                yield _make_change("branch", where, "may now take another form")
 
 
-def declared(schema: Any) -> dict[str, None]:
-    """The property names a schema lists, in its branches too."""
+def collect_property_names(schema: Any) -> dict[str, None]:
+    """Collects the property names a schema lists, in its branches too."""
     names: dict[str, None] = {}
     if isinstance(schema, dict):
         properties = schema.get("properties")
@@ -86,21 +89,22 @@ def declared(schema: Any) -> dict[str, None]:
         for keyword in _BRANCHES:
             branches = schema.get(keyword)
             for branch in branches if isinstance(branches, list) else ():
-                names.update(declared(branch))
+                names.update(collect_property_names(branch))
         for keyword in ("if", "then", "else"):
-            names.update(declared(schema.get(keyword)))
+            names.update(collect_property_names(schema.get(keyword)))
     return names
 
 
 def without_new_names(old: Any, new: Any) -> Any:
-    """The old schema for callers that sent no property before it was declared: a new optional property breaks nobody."""
+    """Returns the old schema for callers that sent no property before it was declared: a new optional property
+    breaks nobody."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return old
     copy = dict(old)
-    fresh = [name for name in declared(new) if name not in declared(old)]
+    fresh = [name for name in collect_property_names(new) if name not in collect_property_names(old)]
     if fresh and old.get("additionalProperties", True) in (True, {}):
-        copy["properties"] = {**dict.fromkeys(fresh, False), **_properties(old)}
-    both = _properties(new)
+        copy["properties"] = {**dict.fromkeys(fresh, False), **_read_properties(old)}
+    both = _read_properties(new)
     if isinstance(copy.get("properties"), dict):
         copy["properties"] = {
             name: without_new_names(inner, both[name]) if name in both else inner
@@ -116,104 +120,104 @@ def without_new_names(old: Any, new: Any) -> Any:
     return copy
 
 
-def _narrowed_types(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_types(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
     if not _has_type(new):
         return
-    lost = _types(old) - _types(new)
+    lost = _collect_types(old) - _collect_types(new)
     if not _has_type(old):
         if lost:
-            yield _change("type", where, f"must now be {_listed(_types(new))}")
+            yield _make_change("type", where, f"must now be {_join_words(_collect_types(new))}")
     elif lost:
-        yield _change("type", where, f"no longer takes {_listed(lost)}")
+        yield _make_change("type", where, f"no longer takes {_join_words(lost)}")
 
 
-def _narrowed_values(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
-    before, after = _values(old), _values(new)
+def _compare_values(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+    before, after = _list_values(old), _list_values(new)
     if after is None:
         return
     if before is None:
-        yield _change("values", where, f"is now limited to {_shown(after)}")
-    elif lost := _missing(before, after):
-        yield _change("values", where, f"no longer takes {_shown(lost)}")
+        yield _make_change("values", where, f"is now limited to {_show_values(after)}")
+    elif lost := _find_missing(before, after):
+        yield _make_change("values", where, f"no longer takes {_show_values(lost)}")
 
 
-def _narrowed_bounds(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
-    before, after = _lowest(old), _lowest(new)
+def _compare_bounds(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+    before, after = _find_lower_bound(old), _find_lower_bound(new)
     if after is not None and (before is None or after > before):
-        yield _change("bound", where, f"must now be {'more than' if after[1] else 'at least'} {_show(after[0])}")
-    before, after = _highest(old), _highest(new)
+        yield _make_change("bound", where, f"must now be {'more than' if after[1] else 'at least'} {_show(after[0])}")
+    before, after = _find_upper_bound(old), _find_upper_bound(new)
     if after is not None and (before is None or _tightness(after) < _tightness(before)):
-        yield _change("bound", where, f"must now be {'less than' if after[1] else 'at most'} {_show(after[0])}")
+        yield _make_change("bound", where, f"must now be {'less than' if after[1] else 'at most'} {_show(after[0])}")
     for keyword, words in _LOWER.items():
         low = new.get(keyword, 0)
         if is_number(low) and low > (old[keyword] if is_number(old.get(keyword)) else 0):
-            yield _change("bound", where, f"has its {words} raised to {_show(low)}")
+            yield _make_change("bound", where, f"has its {words} raised to {_show(low)}")
     for keyword, words in _UPPER.items():
         high = new.get(keyword)
         if is_number(high) and (not is_number(old.get(keyword)) or high < old[keyword]):
             verb = "lowered" if keyword in old else "set"
-            yield _change("bound", where, f"has its {words} {verb} to {_show(high)}")
+            yield _make_change("bound", where, f"has its {words} {verb} to {_show(high)}")
 
 
-def _narrowed_objects(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
-    still = declared(new)
-    for name in declared(old):
+def _compare_objects(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+    still = collect_property_names(new)
+    for name in collect_property_names(old):
         if name not in still:
-            yield _change("removed", _join(where, name), "was removed")
-    needed = _required(old)
-    for name in _required(new):
-        if name not in needed:
-            verb = "is now required" if name in declared(old) else "is new and required"
-            yield _change("required", _join(where, name), verb)
+            yield _make_change("removed", _join(where, name), "was removed")
+    required_before = _collect_required(old)
+    for name in _collect_required(new):
+        if name not in required_before:
+            verb = "is now required" if name in collect_property_names(old) else "is new and required"
+            yield _make_change("required", _join(where, name), verb)
     open_before, open_after = old.get("additionalProperties", True), new.get("additionalProperties", True)
-    if open_after is False and open_before is not False and "object" in _types(old):
-        yield _change("closed", where, "no longer takes undeclared properties")
+    if open_after is False and open_before is not False and "object" in _collect_types(old):
+        yield _make_change("closed", where, "no longer takes undeclared properties")
     elif open_after is not True and open_before in (True, {}) and open_after != {}:
-        yield _change("closed", where, "limits its undeclared properties")
-    yield from _below(narrowed, old, new, where)
+        yield _make_change("closed", where, "limits its undeclared properties")
+    yield from _compare_below(find_narrowings, old, new, where)
 
 
-def _below(walk: Any, old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
-    before, after = _properties(old), _properties(new)
+def _compare_below(walk: Any, old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+    before, after = _read_properties(old), _read_properties(new)
     for name, inner in before.items():
         if name in after:
             yield from walk(inner, after[name], _join(where, name))
     open_before, open_after = old.get("additionalProperties"), new.get("additionalProperties")
     if isinstance(open_before, dict) and isinstance(open_after, dict):
         yield from walk(open_before, open_after, _join(where, "*"))
-    if walk is weakened and isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict | bool):
+    if walk is find_weakenings and isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict | bool):
         yield from walk(old["items"], new["items"], f"{where}[]")
 
 
-def _narrowed_branches(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_branches(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
     for keyword in _BRANCHES:
         before, after = old.get(keyword), new.get(keyword)
         if not isinstance(before, list) or not isinstance(after, list):
             continue  # a combinator that went away asks less; one that came is left to containment
-        lost, came = _unmatched(before, after)
+        lost, came = _drop_equal(before, after)
         while lost:
             branch = lost.pop(0)
-            fitting = next((other for other in came if not any(narrowed(branch, other, where))), None)
+            fitting = next((other for other in came if not any(find_narrowings(branch, other, where))), None)
             if fitting is not None:
                 came.remove(fitting)
             elif came and len(came) > len(lost):
-                yield from narrowed(branch, came.pop(0), where)
+                yield from find_narrowings(branch, came.pop(0), where)
             else:
-                yield _change("branch", where, f"lost a branch of {keyword}")
+                yield _make_change("branch", where, f"lost a branch of {keyword}")
 
 
-def _unmatched(before: list[Any], after: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Branches without an equal one on the other side."""
-    texts = {_text(branch) for branch in before}
-    others = {_text(branch) for branch in after}
-    return [one for one in before if _text(one) not in others], [one for one in after if _text(one) not in texts]
+def _drop_equal(before: list[Any], after: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Returns the branches of each side that have no equal one on the other."""
+    texts = {_encode(branch) for branch in before}
+    others = {_encode(branch) for branch in after}
+    return [one for one in before if _encode(one) not in others], [one for one in after if _encode(one) not in texts]
 
 
 def _has_type(schema: dict[str, Any]) -> bool:
     return "type" in schema
 
 
-def _types(schema: dict[str, Any]) -> set[str]:
+def _collect_types(schema: dict[str, Any]) -> set[str]:
     written = schema.get("type")
     if isinstance(written, str):
         words = {written}
@@ -222,41 +226,41 @@ def _types(schema: dict[str, Any]) -> set[str]:
     return words | {"integer"} if "number" in words else words
 
 
-def _values(schema: dict[str, Any]) -> list[Any] | None:
+def _list_values(schema: dict[str, Any]) -> list[Any] | None:
     if "const" in schema:
         return [schema["const"]]
     written = schema.get("enum")
     return written if isinstance(written, list) else None
 
 
-def _missing(values: list[Any], among: list[Any]) -> list[Any]:
-    known = {_text(value) for value in among}
-    return [value for value in values if _text(value) not in known]
+def _find_missing(values: list[Any], among: list[Any]) -> list[Any]:
+    known = {_encode(value) for value in among}
+    return [value for value in values if _encode(value) not in known]
 
 
-def _lowest(schema: dict[str, Any]) -> tuple[float, bool] | None:
-    """The effective lower bound and whether it is excluded itself; whole numbers know no excluded bound."""
+def _find_lower_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
+    """Returns the effective lower bound and whether it is excluded; integers have no excluded bound."""
     bounds = []
     if is_number(schema.get("minimum")):
         bounds.append((schema["minimum"], False))
     if is_number(schema.get("exclusiveMinimum")):
         bound = schema["exclusiveMinimum"]
-        bounds.append((bound + 1, False) if _is_whole(schema, bound) else (bound, True))
+        bounds.append((bound + 1, False) if _is_integer_bound(schema, bound) else (bound, True))
     return max(bounds, default=None)  # an excluded bound sorts after the same one included, and is tighter
 
 
-def _highest(schema: dict[str, Any]) -> tuple[float, bool] | None:
-    """The effective upper bound and whether it is excluded itself."""
+def _find_upper_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
+    """Returns the effective upper bound and whether it is excluded."""
     bounds = []
     if is_number(schema.get("maximum")):
         bounds.append((schema["maximum"], False))
     if is_number(schema.get("exclusiveMaximum")):
         bound = schema["exclusiveMaximum"]
-        bounds.append((bound - 1, False) if _is_whole(schema, bound) else (bound, True))
+        bounds.append((bound - 1, False) if _is_integer_bound(schema, bound) else (bound, True))
     return min(bounds, key=_tightness, default=None)
 
 
-def _is_whole(schema: dict[str, Any], bound: float) -> bool:
+def _is_integer_bound(schema: dict[str, Any], bound: float) -> bool:
     return schema.get("type") == "integer" and (isinstance(bound, int) or bound.is_integer())
 
 
@@ -265,37 +269,37 @@ def _tightness(upper: tuple[float, bool]) -> tuple[float, bool]:
     return upper[0], not upper[1]
 
 
-def _required(schema: dict[str, Any]) -> dict[str, None]:
+def _collect_required(schema: dict[str, Any]) -> dict[str, None]:
     written = schema.get("required")
     names = dict.fromkeys(name for name in written if isinstance(name, str)) if isinstance(written, list) else {}
     branches = schema.get("allOf")
     for branch in branches if isinstance(branches, list) else ():
         if isinstance(branch, dict):
-            names.update(_required(branch))
+            names.update(_collect_required(branch))
     return names
 
 
-def _properties(schema: dict[str, Any]) -> dict[str, Any]:
+def _read_properties(schema: dict[str, Any]) -> dict[str, Any]:
     properties = schema.get("properties")
     return properties if isinstance(properties, dict) else {}
 
 
-def _mapping(schema: Any) -> dict[str, Any]:
+def _as_mapping(schema: Any) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
-def _same(old: Any, new: Any) -> bool:
-    return bool(old == new) and _text(old) == _text(new)
+def _is_same(old: Any, new: Any) -> bool:
+    return bool(old == new) and _encode(old) == _encode(new)
 
 
-def _text(value: Any) -> bytes:
-    """Equal for equal JSON values: `1` and `1.0` are one number, `1` and `true` are not."""
+def _encode(value: Any) -> bytes:
+    """Encodes a JSON value, equal for equal values: `1` and `1.0` are one number, `1` and `true` are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return msgspec.json.encode(value, order="sorted")
 
 
-def _change(kind: ChangeKind, where: str, text: str) -> SchemaChange:
+def _make_change(kind: ChangeKind, where: str, text: str) -> SchemaChange:
     return SchemaChange(kind, where, f"`{where}` {text}" if where else f"it {text}")
 
 
@@ -303,7 +307,7 @@ def _join(where: str, name: str) -> str:
     return f"{where}.{name}" if where else name
 
 
-def _listed(words: set[str]) -> str:
+def _join_words(words: set[str]) -> str:
     return " or ".join(sorted(words))
 
 
@@ -312,6 +316,6 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _shown(values: list[Any]) -> str:
+def _show_values(values: list[Any]) -> str:
     texts = [_show(value) for value in values[:3]]
     return ", ".join(texts) + (f" and {len(values) - 3} more" if len(values) > 3 else "")

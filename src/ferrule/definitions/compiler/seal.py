@@ -1,4 +1,4 @@
-"""The workspace key: made once, kept outside every catalog; its public half is what others trust.
+"""Makes and reads the workspace key. It is made once and kept outside every catalog; others trust its public half.
 
 The private half is a PEM file that only its owner can read. The public half is a line of `ferrule.pub`.
 """
@@ -24,12 +24,12 @@ PUBLIC_FILE = "ferrule.pub"
 _WORD = "ed25519"
 _PEM_BEGIN, _PEM_END = b"-----BEGIN PRIVATE KEY-----\n", b"\n-----END PRIVATE KEY-----\n"
 _PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
-"""What stands before the 32 bytes of an Ed25519 key in the form we write (RFC 8410, section 7)."""
+"""The bytes before the 32 of an Ed25519 key in the form we write (RFC 8410, section 7)."""
 _PREAMBLE = "# Public keys whose sealed catalogs this workspace trusts, one a line. Keep this file in Git.\n"
 
 
 def make_key(path: str | os.PathLike[str]) -> bytes:
-    """Write a new private key, readable by its owner alone and ignored by Git; gives the public half."""
+    """Writes a new private key, readable by its owner alone and ignored by Git; returns the public half."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     ignore = file.parent / ".gitignore"
@@ -47,16 +47,17 @@ def make_key(path: str | os.PathLike[str]) -> bytes:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError:
-        file.unlink()  # half a key would be in the way of a whole one
+        file.unlink()  # half a key would block the next attempt
         raise
     return public_half(key)
 
 
 def load_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
-    """The private key in a file. Raises SealError, which never shows what the file holds."""
+    """Reads the private key in a file. Raises SealError, which never shows what the file holds."""
     try:
         pem = Path(path).read_bytes()
-        key = _own_form(pem) or _load_pem(pem, password=None)
+        # Importing the library's PEM reader costs more than the rest of a command, so our own form is read by hand.
+        key = _read_own_form(pem) or _load_pem(pem, password=None)
     except OSError as error:
         raise SealError(f"the key {os.fspath(path)} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -66,8 +67,8 @@ def load_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     return key
 
 
-def _own_form(pem: bytes) -> Ed25519PrivateKey | None:
-    """The key in a file as `make_key` writes it; None for any other form, which the library reads."""
+def _read_own_form(pem: bytes) -> Ed25519PrivateKey | None:
+    """Reads a key in the form `make_key` writes; None for any other form, which the library reads."""
     if not pem.startswith(_PEM_BEGIN) or not pem.endswith(_PEM_END):
         return None
     try:
@@ -80,30 +81,30 @@ def _own_form(pem: bytes) -> Ed25519PrivateKey | None:
 
 
 def public_half(key: Ed25519PrivateKey) -> bytes:
-    """The 32 bytes others verify with."""
+    """Returns the 32 bytes that others verify with."""
     return key.public_key().public_bytes_raw()
 
 
 def trust(path: str | os.PathLike[str], public: bytes) -> bool:
-    """Add a public key to a workspace's `ferrule.pub`; False when it was there already."""
+    """Adds a public key to a workspace's `ferrule.pub`; returns False when it was there already."""
     file = Path(path)
-    text = _text(file) if file.is_file() else _PREAMBLE
-    if public in _keys(text, file):
+    text = _read_text(file) if file.is_file() else _PREAMBLE
+    if public in _parse_keys(text, file):
         return False
     line = f"{_WORD} {base64.b64encode(public).decode()}\n"
     write_whole(file, (text + ("" if text.endswith("\n") else "\n") + line).encode())
     return True
 
 
-def trusted_keys(path: str | os.PathLike[str]) -> tuple[bytes, ...]:
-    """The public keys of a `ferrule.pub`; none when there is no such file. Raises SealError."""
+def read_trusted_keys(path: str | os.PathLike[str]) -> tuple[bytes, ...]:
+    """Reads the public keys of a `ferrule.pub`; none when there is no such file. Raises SealError."""
     file = Path(path)
     if not file.is_file():
         return ()
-    return _keys(_text(file), file)
+    return _parse_keys(_read_text(file), file)
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -112,7 +113,7 @@ def _text(file: Path) -> str:
         raise SealError(f"{file} is no list of public keys: it is not UTF-8 text") from None
 
 
-def _keys(text: str, file: Path) -> tuple[bytes, ...]:
+def _parse_keys(text: str, file: Path) -> tuple[bytes, ...]:
     keys = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):

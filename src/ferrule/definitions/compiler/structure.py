@@ -1,4 +1,5 @@
-"""Runs tables of structural rules: one walk over the value, one report per defect, nothing looked at below a defect."""
+"""Runs tables of structural rules: one walk over the value, one report per defect, and nothing checked below a
+defect."""
 
 from __future__ import annotations
 
@@ -12,15 +13,16 @@ from ferrule.model.value import Path, dig, format_path
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a list"})
-"""Expectations that would tell nobody what to write in place of nothing."""
+"""Expectations that help nobody to fill in a missing value."""
 _FEW_KEYS = 10
-"""As many can be listed in a hint."""
+"""How many keys a hint lists at most."""
 _ALMOST = 0.85
-"""How like an extension of ours a key has to be to be meant for it; others may have theirs."""
+"""How similar a key must be to one of our extensions to count as a misspelling; others may have their own."""
 
 
-class Condition:
-    """When a row applies: the word at some path is one of these. Rows of a table that say the same share one."""
+class RowCondition:
+    """The condition under which a row applies: the word at some path is one of these. Rows of a table with the same
+    condition share one."""
 
     __slots__ = ("steps", "words")
 
@@ -29,7 +31,7 @@ class Condition:
         self.words = words
 
 
-Check = tuple[Row, Condition | None]
+Check = tuple[Row, RowCondition | None]
 
 
 class Branch:
@@ -54,23 +56,23 @@ class Branch:
     )
 
     def __init__(self) -> None:
-        self.checks: list[tuple[Expectation, Row, Condition | None]] = []
+        self.checks: list[tuple[Expectation, Row, RowCondition | None]] = []
         self.required: list[Check] = []
-        self.closed: list[tuple[frozenset[str], Row, Condition | None]] = []
+        self.closed: list[tuple[frozenset[str], Row, RowCondition | None]] = []
         self.keys: dict[str, Branch] = {}
         self.any_key: Branch | None = None
         self.items: Branch | None = None
         self.members: tuple[tuple[str, Branch], ...] = ()
-        """`keys`, settled once the table is read."""
+        """`keys`, fixed once the table is read."""
         self.missable: tuple[tuple[str, Branch], ...] = ()
-        """Those of them whose absence may be a defect."""
+        """Those of the members whose absence may be a defect."""
         self.deeper = False
         """True when there is anything to look at inside the value."""
         self.may_be_missed = False
         """True when its absence may be a defect."""
         self.misses_deeply = False
         """True when its absence may be a defect even where everything around it is absent too."""
-        self.missed_when: Condition | None = None
+        self.missed_when: RowCondition | None = None
         """The condition of its absence being a defect, where there is only one and nothing lies below it."""
         self.plain: tuple[Expectation, Row] | None = None
         """The one row to check, where it has no condition and nothing lies below it."""
@@ -83,33 +85,34 @@ class Branch:
 _TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
 
 
-def tree_of(rows: tuple[Row, ...]) -> Branch:
-    """The table as a tree, made once per table. Known by identity, since hashing it would cost more than the walk."""
+def find_tree(rows: tuple[Row, ...]) -> Branch:
+    """Returns the table as a tree, made once per table. Known by identity, since hashing it would cost more than the
+    walk."""
     known = _TREES.get(id(rows))
     if known is None:
-        known = _TREES[id(rows)] = (rows, _grown(rows))  # kept with its table, so the identity is never reused
+        known = _TREES[id(rows)] = (rows, _build_tree(rows))  # kept with its table, so the identity is never reused
     return known[1]
 
 
-def _grown(rows: tuple[Row, ...]) -> Branch:
+def _build_tree(rows: tuple[Row, ...]) -> Branch:
     root = Branch()
-    conditions: dict[tuple[str, frozenset[str]], Condition] = {}
+    conditions: dict[tuple[str, frozenset[str]], RowCondition] = {}
     for row in rows:
         branch = root
         for step in _STEP.findall(row.path):
-            branch = _step(branch, step)
-        condition = None if row.when is None else conditions.setdefault(row.when, Condition(*row.when))
+            branch = _descend(branch, step)
+        condition = None if row.when is None else conditions.setdefault(row.when, RowCondition(*row.when))
         if isinstance(row.expect, Required):
             branch.required.append((row, condition))
         elif isinstance(row.expect, Closed):
             branch.closed.append((row.expect.keys | row.expect.elsewhere, row, condition))
         else:
             branch.checks.append((row.expect, row, condition))
-    _settle(root)
+    _summarize(root)
     return root
 
 
-def _step(branch: Branch, step: str) -> Branch:
+def _descend(branch: Branch, step: str) -> Branch:
     if step == "[]":
         branch.items = branch.items or Branch()
         return branch.items
@@ -119,10 +122,10 @@ def _step(branch: Branch, step: str) -> Branch:
     return branch.keys.setdefault(step, Branch())
 
 
-def _settle(branch: Branch) -> None:
+def _summarize(branch: Branch) -> None:
     for child in (*branch.keys.values(), branch.any_key, branch.items):
         if child is not None:
-            _settle(child)
+            _summarize(child)
     branch.members = tuple(branch.keys.items())
     branch.missable = tuple((key, child) for key, child in branch.members if child.may_be_missed)
     branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
@@ -138,16 +141,16 @@ def _settle(branch: Branch) -> None:
 
 
 class _Walk:
-    """One walk over one definition. Conditions are decided once, and again after each report, which may unsettle them."""
+    """One walk over one definition. Conditions are decided once, and again after each report, which may change them."""
 
     __slots__ = ("decided", "subject")
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.decided: dict[Condition, bool] = {}
+        self.decided: dict[RowCondition, bool] = {}
 
-    def applies(self, condition: Condition) -> bool:
-        """Whether the word is one of the condition's, and is not itself reported."""
+    def applies(self, condition: RowCondition) -> bool:
+        """Returns True when the word is one of the condition's, and is not itself reported."""
         known = self.decided.get(condition)
         if known is None:
             subject = self.subject
@@ -160,19 +163,19 @@ class _Walk:
         return known
 
     def report(self, row: Row, path: Path, problem: str, hint: str | None) -> None:
-        """Add a finding for a row."""
+        """Adds a finding for a row."""
         self.decided.clear()
-        self.subject.report(Finding(row.rule, path, f"{_label(path)} {problem}", row.severity, hint))
+        self.subject.report(Finding(row.rule, path, f"{_name_path(path)} {problem}", row.severity, hint))
 
     def report_missing(self, row: Row, path: Path, problem: str, branch: Branch) -> None:
-        """Add a finding for a value that is not there, saying what would be expected of it."""
+        """Adds a finding for a missing value, with what is expected of it."""
         checks = (expect for expect, _, when in branch.checks if when is None or self.applies(when))
         expected = getattr(next(checks, None), "describe", "a string")
         hint = row.hint or (None if expected in _SELF_EVIDENT else f"it must be {expected}")
         self.report(row, path, problem, hint)
 
     def report_unknown(self, row: Row, path: Path, key: str) -> None:
-        """Add a finding for a key a closed mapping does not take."""
+        """Adds a finding for a key that a closed mapping does not accept."""
         self.decided.clear()
         closed: Closed = row.expect  # type: ignore[assignment]  # kept with closed rows only
         if closed.extensions and key.startswith(closed.extensions):
@@ -183,23 +186,23 @@ class _Walk:
             hint = closed.hints.get(key) or nearest(key, closed.keys) or row.hint
         if hint is None and len(closed.keys) <= _FEW_KEYS:
             hint = f"the keys here are {', '.join(sorted(closed.keys))}"
-        where = f" in {_label(path)}" if path else ""
+        where = f" in {_name_path(path)}" if path else ""
         finding = Finding(row.rule, (*path, key), f"unknown key {key!r}{where}", row.severity, hint, on_key=True)
         self.subject.report(finding)
 
 
 def check_structure(subject: Subject, rows: tuple[Row, ...]) -> None:
-    """Report every structural defect of the definition to the subject."""
-    _visit(_Walk(subject), tree_of(rows), subject.value, (), None)
+    """Reports every structural defect of the definition to the subject."""
+    _visit(_Walk(subject), find_tree(rows), subject.value, (), None)
 
 
 def _visit(walk: _Walk, branch: Branch, value: Any, around: Path, step: str | int | None) -> None:
-    """Check the value at `step` of the container at `around`; the path is put together only when it is needed."""
+    """Checks the value at `step` of the container at `around`; builds the path only when it is needed."""
     for expect, row, condition in branch.checks:
         if condition is None or walk.applies(condition):
             problem = expect(value)
             if problem is not None:
-                walk.report(row, around if step is None else (*around, step), problem, _hint(row, value))
+                walk.report(row, around if step is None else (*around, step), problem, _choose_hint(row, value))
                 return
     if branch.deeper:
         if isinstance(value, dict):
@@ -217,7 +220,7 @@ def _visit_items(walk: _Walk, branch: Branch, items: list[Any], path: Path) -> N
     for index, item in enumerate(items):
         problem = expect(item)
         if problem is not None:
-            walk.report(row, (*path, index), problem, _hint(row, item))
+            walk.report(row, (*path, index), problem, _choose_hint(row, item))
 
 
 def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Path) -> None:
@@ -237,7 +240,7 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
         if (
             child.required
             and (member is None or (of is str and (not member or member.isspace())))
-            and _is_missed(walk, child, member, (*path, key))
+            and _report_blank(walk, child, member, (*path, key))
         ):
             continue
         if of is child.accepts or (of is str and member in child.words):
@@ -245,14 +248,14 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
         if child.plain is None:
             _visit(walk, child, member, path, key)
         elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
-            walk.report(child.plain[1], (*path, key), problem, _hint(child.plain[1], member))
+            walk.report(child.plain[1], (*path, key), problem, _choose_hint(child.plain[1], member))
     for key, child in branch.missable:
         if key not in value and (child.missed_when is None or walk.applies(child.missed_when)):
-            _absent(walk, child, (*path, key), enclosing_is_there=True)
+            _report_absent(walk, child, (*path, key), enclosing_is_there=True)
 
 
-def _is_missed(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
-    """Report a blank value that counts as missing."""
+def _report_blank(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
+    """Reports a blank value that counts as missing; returns True if it did."""
     for row, condition in branch.required:
         expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
         is_fine = expected.null_ok if value is None else expected.blank_ok
@@ -262,8 +265,8 @@ def _is_missed(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
     return False
 
 
-def _absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool) -> None:
-    """Report a key that is not written; inside a block that is missing as a whole only what is required `deep`ly."""
+def _report_absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool) -> None:
+    """Reports a missing key; below a missing block only the keys that are required `deep`ly."""
     for row, condition in branch.required:
         expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
         if (enclosing_is_there or expected.deep) and (condition is None or walk.applies(condition)):
@@ -271,15 +274,15 @@ def _absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool
             return
     for key, child in branch.members:
         if child.misses_deeply:
-            _absent(walk, child, (*path, key), enclosing_is_there=False)
+            _report_absent(walk, child, (*path, key), enclosing_is_there=False)
 
 
-def _hint(row: Row, value: Any) -> str | None:
-    """What to do about a wrong value: said by the table, or the nearest of the words it may be."""
+def _choose_hint(row: Row, value: Any) -> str | None:
+    """Returns the hint for a wrong value: the table's own, or the nearest of the words it may be."""
     if isinstance(value, str):
         return row.hints.get(value) or nearest(value, getattr(row.expect, "words", ())) or row.hint
     return row.hint
 
 
-def _label(path: Path) -> str:
+def _name_path(path: Path) -> str:
     return f"`{format_path(path)}`" if path else "the definition"

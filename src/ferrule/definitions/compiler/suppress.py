@@ -1,7 +1,7 @@
-"""Comments that silence a rule: `# ferrule: ignore[AML-13] the catalogue text is one sentence on purpose`.
+"""Reads comments that suppress a rule: `# ferrule: ignore[AML-13] the catalogue text is one sentence on purpose`.
 
-A comment at the end of a line speaks for that line, one on a line of its own for the next line that is no comment, and
-`ignore-file[…]` for the whole file. Several codes are separated by commas. Each needs a reason, and must be of use.
+A comment at the end of a line covers that line, one on a line of its own the next line that is no comment, and
+`ignore-file[…]` the complete file. Several codes are separated by commas. Each needs a reason, and must be of use.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _COMMENT = re.compile(
 )
 UNUSED, UNEXPLAINED = "FER-3", "FER-4"
 ELSEWHERE = frozenset({"AML-81", "AML-82", "AML-83", "AML-84", "AML-99", "OXP-50"})
-"""Rules that only a comparison runs, so a check cannot tell whether silencing them is of use."""
+"""Rules that only a comparison runs, so a check cannot tell whether suppressing them is of use."""
 
 
-def suppressions(text: str, syntax: Syntax = "yaml") -> tuple[Suppression, ...]:
-    """Every suppression comment of a text. JSON has no comments."""
+def find_suppressions(text: str, syntax: Syntax = "yaml") -> tuple[Suppression, ...]:
+    """Finds every suppression comment of a text. JSON has no comments."""
     found: list[Suppression] = []
     lines = text.split("\n") if syntax != "json" else []
-    comments: Any = None  # worked out only where there seems to be one
+    comments: Any = None  # worked out only when a line looks like one
     offset = -1
     for number, line in enumerate(lines, start=1):
         start, offset = offset + 1, offset + 1 + len(line)
@@ -38,15 +38,15 @@ def suppressions(text: str, syntax: Syntax = "yaml") -> tuple[Suppression, ...]:
             continue
         comments = comments or comments_of(text, syntax)
         mark, verb, codes, reason = match.groups()
-        if not comments.has(mark, start + match.start()):
+        if not comments.has_comment(mark, start + match.start()):
             continue
         rules = tuple(code.strip().upper() for code in codes.split(",") if code.strip())
-        covers = () if verb == "ignore-file" else (_spoken_for(lines, number, match.start()),)
+        covers = () if verb == "ignore-file" else (_find_covered_line(lines, number, match.start()),)
         found.append(Suppression(rules, number, match.start() + 1, covers, reason))
     return tuple(found)
 
 
-def _spoken_for(lines: list[str], number: int, start: int) -> int:
+def _find_covered_line(lines: list[str], number: int, start: int) -> int:
     if lines[number - 1][:start].strip():
         return number
     following = number
@@ -60,28 +60,29 @@ def apply(
     diagnostics: list[Diagnostic],
     comments: tuple[Suppression, ...],
     *,
-    active: Callable[[str], bool] = lambda rule: True,
+    is_active: Callable[[str], bool] = lambda rule: True,
 ) -> list[Diagnostic]:
-    """The diagnostics that remain, and what is wrong with the comments themselves.
+    """Returns the diagnostics that no comment silences, and what is wrong with the comments themselves.
 
-    `active` tells whether findings of a rule are wanted; comments about others are not called unused.
+    `is_active` says whether findings of a rule are shown at all; comments about others are not called unused.
     """
     if not comments:
         return diagnostics
     used: set[tuple[int, str]] = set()
-    kept = [diagnostic for diagnostic in diagnostics if not _silenced(diagnostic, comments, used)]
+    kept = [diagnostic for diagnostic in diagnostics if not _mark_silenced(diagnostic, comments, used)]
     for comment in comments:
-        kept.extend(_complaints(file, comment, used, active))
+        kept.extend(_find_complaints(file, comment, used, is_active))
     return kept
 
 
-def remaining(text: str, syntax: Syntax, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics that no comment of the text silences; the comments themselves are not judged."""
-    comments = suppressions(text, syntax)
-    return [diagnostic for diagnostic in diagnostics if not _silenced(diagnostic, comments, set())]
+def drop_silenced(text: str, syntax: Syntax, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Returns the diagnostics that no comment of the text silences; does not judge the comments themselves."""
+    comments = find_suppressions(text, syntax)
+    return [diagnostic for diagnostic in diagnostics if not _mark_silenced(diagnostic, comments, set())]
 
 
-def _silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: set[tuple[int, str]]) -> bool:
+def _mark_silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: set[tuple[int, str]]) -> bool:
+    """True when a comment silences the diagnostic; adds every such comment to `used`."""
     hit = False
     for comment in comments:
         if diagnostic.rule in comment.rules and (not comment.covers or diagnostic.line in comment.covers):
@@ -90,8 +91,8 @@ def _silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: s
     return hit
 
 
-def _complaints(
-    file: str, comment: Suppression, used: set[tuple[int, str]], active: Callable[[str], bool]
+def _find_complaints(
+    file: str, comment: Suppression, used: set[tuple[int, str]], is_active: Callable[[str], bool]
 ) -> list[Diagnostic]:
     def complain(rule: str, message: str, hint: str) -> Diagnostic:
         end = comment.column + 1
@@ -107,7 +108,7 @@ def _complaints(
     if not comment.rules:
         complaints.append(complain(UNUSED, "the suppression names no rule", "write the rule's code in the brackets"))
     for rule in comment.rules:
-        if (comment.line, rule) not in used and rule not in ELSEWHERE and active(rule):
+        if (comment.line, rule) not in used and rule not in ELSEWHERE and is_active(rule):
             message = f"nothing here breaks {rule}, so its suppression has no use"
             hint = "remove the comment" if len(comment.rules) == 1 else f"remove {rule} from the comment"
             complaints.append(complain(UNUSED, message, hint))

@@ -19,10 +19,10 @@ import msgspec
 from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.contracts.format import Format
 from ferrule.contracts.rule import RuleSettings
-from ferrule.definitions.compiler.check import check_file, detect
-from ferrule.definitions.compiler.discover import Walk
+from ferrule.definitions.compiler.check import check_file, detect_dialect
+from ferrule.definitions.compiler.discover import FolderWalk
 from ferrule.definitions.compiler.discover import load as read_source
-from ferrule.definitions.compiler.locate import diagnostic_of, line_of, locate, places_of
+from ferrule.definitions.compiler.locate import build_diagnostic, find_line, find_places, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.content.linkage import linked
@@ -101,7 +101,7 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[str, bool]]:
 def _expanded(path: str) -> Iterator[tuple[str, bool]]:
     if os.path.isdir(path):
         workspace = Workspace.open(path)
-        yield from ((found, False) for found in Walk(os.path.abspath(path), workspace.settings.check.exclude))
+        yield from ((found, False) for found in FolderWalk(os.path.abspath(path), workspace.settings.check.exclude))
     elif os.path.lexists(path):
         yield path, True
     else:
@@ -129,7 +129,7 @@ class _Loading:
         dialect = _first(_recognised(document) for document in documents)
         format_, value = _format_of(documents) if dialect is None else (None, None)
         if dialect is None and format_ is None:
-            dialect = _first(detect(document, parts().dialects) for document in documents)
+            dialect = _first(detect_dialect(document, parts().dialects) for document in documents)
         if dialect is not None:
             self._files += 1
             self._add_definitions(source, documents, dialect, self._namespace or _namespace_at(os.path.dirname(path)))
@@ -200,7 +200,9 @@ class _Loading:
 
     def _tell(self, document: Document, findings: list[Finding]) -> None:
         file = document.source.file
-        self._diagnostics += [diagnostic_of(one, file, page_of(one.finding.rule)) for one in locate(document, findings)]
+        self._diagnostics += [
+            build_diagnostic(one, file, page_of(one.finding.rule)) for one in locate(document, findings)
+        ]
 
 
 def _recognised(document: Document) -> Dialect | None:
@@ -239,7 +241,7 @@ def _unknown(source: Source, documents: list[Document]) -> list[Diagnostic]:
         UNKNOWN, (), "no known dialect or format is recognised in this file", Severity.ERROR, hint, line=1
     )
     return (
-        [diagnostic_of(one, source.file, page_of(UNKNOWN)) for one in locate(documents[0], [finding])]
+        [build_diagnostic(one, source.file, page_of(UNKNOWN)) for one in locate(documents[0], [finding])]
         if documents
         else []
     )
@@ -294,5 +296,5 @@ class _Lines:
         if not path:
             return 1 if self._document.index == 0 else self._document.first_line
         if self._places is None:
-            self._places = places_of(self._document)
-        return line_of(self._document, self._places, path)
+            self._places = find_places(self._document)
+        return find_line(self._document, self._places, path)

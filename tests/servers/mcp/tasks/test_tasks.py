@@ -19,7 +19,7 @@ import ferrule
 from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
 from ferrule.contracts.executor import Context, Output
-from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import BindingError
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.lifecycle import PHASES
@@ -741,7 +741,7 @@ def _invocation(client: Client, handle: dict[str, Any]) -> str:
 
 
 def _verified(folder: Path) -> None:
-    verdict = verify_ledger(folder / ".ferrule" / "ledger.db", trusted_keys(folder / LEDGER_PUBLIC))
+    verdict = verify_ledger(folder / ".ferrule" / "ledger.db", read_trusted_keys(folder / LEDGER_PUBLIC))
     assert not verdict.findings
 
 

@@ -13,7 +13,7 @@ import msgspec
 from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.paths import LedgerPaths, public_keys
 from ferrule.app.custody.state import Mark, ends_of, last_seen, links_around, marks_of
-from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import FerruleError
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.timestamps import iso
@@ -196,7 +196,7 @@ async def get_audit(ask: Ask) -> Replied:
             LedgerHead(ledger=one.ledger, seq=one.seq, hash=one.hash.hex(), at=iso(one.at), signature=one.signature)
             for one in ends.heads
         ],
-        keys=len(trusted_keys(paths.public)),
+        keys=len(read_trusted_keys(paths.public)),
         witness=await asyncio.to_thread(_witness, ask, paths),
         marks=[
             UpkeepMark(seq=one.seq, at=iso(one.at), deed=one.deed, by=one.by, told=one.told)
