@@ -22,7 +22,7 @@ from ferrule.servers.auth.gate import gate_of
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import Root
-from ferrule.servers.serving import root_of
+from ferrule.servers.serving import build_root
 
 WAIT_SECONDS = 30.0
 
@@ -191,7 +191,7 @@ async def serving(
             access.prepare()
         edge = Edge(app, chosen, gate_of(chosen, access), FairTurnstile(chosen.limits))
         try:
-            yield Stand(app, edge, root_of(edge))
+            yield Stand(app, edge, build_root(edge))
         finally:
             await edge.aclose()
 

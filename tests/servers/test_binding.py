@@ -20,7 +20,7 @@ from ferrule.access.tokens import Limits
 from ferrule.infra.network.urls import is_loopback
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, OxpSettings, ServeSettings
-from ferrule.servers.binding import bind_problem, bind_warnings
+from ferrule.servers.binding import find_bind_problem, list_bind_warnings
 from tests.driven import driven
 from tests.runtime.executors.rest.tools import ALLOW, definition
 from tests.servers.issuer import issuing
@@ -55,38 +55,38 @@ async def call(stand: Stand, secret: str, tool: str, arguments: dict[str, Any] |
 def test_a_public_address_without_authentication_is_refused(host: str) -> None:
     """MCP-287"""
     settings = ServeSettings(host=host, auth=False)
-    problem = bind_problem(settings)
+    problem = find_bind_problem(settings)
     assert problem is not None and "--dangerously-open" in problem
-    assert bind_problem(settings, is_danger_accepted=True) is None
-    assert any("everybody" in warning for warning in bind_warnings(settings))
-    assert bind_problem(ServeSettings(host=host)) is None
+    assert find_bind_problem(settings, is_danger_accepted=True) is None
+    assert any("everybody" in warning for warning in list_bind_warnings(settings))
+    assert find_bind_problem(ServeSettings(host=host)) is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.0.0.2", "LOCALHOST"])
 def test_on_this_machine_alone_authentication_may_be_off(host: str) -> None:
     assert is_loopback(host)
-    assert bind_problem(ServeSettings(host=host, auth=False)) is None
-    assert bind_warnings(ServeSettings(host=host, auth=False)) == []
+    assert find_bind_problem(ServeSettings(host=host, auth=False)) is None
+    assert list_bind_warnings(ServeSettings(host=host, auth=False)) == []
 
 
 def test_an_open_server_that_others_come_to_through_a_proxy_is_refused() -> None:
     settings = ServeSettings(auth=False, public_url=PUBLIC)
-    assert "public_url" in (bind_problem(settings) or "")
-    assert bind_problem(settings, is_danger_accepted=True) is None
+    assert "public_url" in (find_bind_problem(settings) or "")
+    assert find_bind_problem(settings, is_danger_accepted=True) is None
 
 
 def test_one_open_server_is_as_open_as_all_of_them() -> None:
     settings = ServeSettings(host="0.0.0.0", oxp=OxpSettings(auth=("none",)))
-    assert "serve.oxp" in (bind_problem(settings) or "")
+    assert "serve.oxp" in (find_bind_problem(settings) or "")
 
 
 def test_plain_http_where_others_can_listen_is_warned_of() -> None:
-    assert any("plain HTTP" in warning for warning in bind_warnings(ServeSettings(host="0.0.0.0")))
+    assert any("plain HTTP" in warning for warning in list_bind_warnings(ServeSettings(host="0.0.0.0")))
     assert any(
-        "plain HTTP" in warning for warning in bind_warnings(ServeSettings(public_url="http://tools.example.com"))
+        "plain HTTP" in warning for warning in list_bind_warnings(ServeSettings(public_url="http://tools.example.com"))
     )
-    assert bind_warnings(ServeSettings(host="0.0.0.0", public_url=PUBLIC)) == []
-    assert bind_warnings(ServeSettings(public_url="http://localhost:80")) == []
+    assert list_bind_warnings(ServeSettings(host="0.0.0.0", public_url=PUBLIC)) == []
+    assert list_bind_warnings(ServeSettings(public_url="http://localhost:80")) == []
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_plain_http_where_others_can_listen_is_warned_of() -> None:
 )
 def test_settings_that_cannot_work_are_refused_before_anything_listens(said: dict[str, Any], word: str) -> None:
     """MCP-281 among them"""
-    assert word in (bind_problem(ServeSettings(**said)) or "")
+    assert word in (find_bind_problem(ServeSettings(**said)) or "")
 
 
 def test_sound_settings_are_taken() -> None:
     local = JwtSettings(issuer="http://127.0.0.1:9000", name="dev")
     assert (
-        bind_problem(
+        find_bind_problem(
             ServeSettings(
                 public_url=PUBLIC, jwt=(ISSUER, local), origins=("https://a.example",), hosts=("*.b.example",)
             )

@@ -15,7 +15,7 @@ from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.asgi import Answer, Request
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.binding import bind_problem
+from ferrule.servers.binding import find_bind_problem
 from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
 from tests.contracts.transports.stand import aml
 from tests.driven import driven
@@ -117,9 +117,9 @@ def test_a_token_is_for_an_address_that_no_request_can_choose() -> None:
     """Where any Host is taken and no address is said, a token for another server would count with that server's name in Host."""
     issuer = JwtSettings(issuer="https://login.example.com")
     for hosts in (("*",), ("*.example.com",)):
-        assert "public_url" in (bind_problem(ServeSettings(hosts=hosts, jwt=issuer)) or "")
-        assert bind_problem(ServeSettings(hosts=hosts, jwt=issuer, public_url="https://a.example.com")) is None
-    assert bind_problem(ServeSettings(hosts=("a.example.com",), jwt=issuer)) is None
+        assert "public_url" in (find_bind_problem(ServeSettings(hosts=hosts, jwt=issuer)) or "")
+        assert find_bind_problem(ServeSettings(hosts=hosts, jwt=issuer, public_url="https://a.example.com")) is None
+    assert find_bind_problem(ServeSettings(hosts=("a.example.com",), jwt=issuer)) is None
 
 
 @driven

@@ -25,7 +25,7 @@ from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
 from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.edge import own_run
+from ferrule.servers.edge import scope_run_id
 from tests.driven import driven
 
 from .stand import Reply, Stand, serving
@@ -256,7 +256,7 @@ async def test_a_run_that_somebody_else_calls_the_same_is_another_run(tmp_path: 
         }
         assert runs["ada"] == runs["ada's second"] and len(set(runs.values())) == 3
         ada = await here.caller("ada")
-        assert runs["ada"] == own_run(ada, "run-1") and own_run(ada, "run-1").startswith("run-1~")
+        assert runs["ada"] == scope_run_id(ada, "run-1") and scope_run_id(ada, "run-1").startswith("run-1~")
 
 
 @driven

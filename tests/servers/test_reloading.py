@@ -49,7 +49,7 @@ def test_the_log_tells_of_each_change_once_and_what_to_do(tmp_path: Path, caplog
             settings.write_text(right + "[serve")
             await heard(caplog, "the definitions cannot be looked at: ")
             for _ in range(2):
-                await reloading._look()
+                await reloading._check_for_changes()
             settings.write_text(right)
             await heard(caplog, "the definitions can be looked at again")
             await reloading.aclose()

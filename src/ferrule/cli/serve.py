@@ -20,7 +20,7 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.workspace_choice import NAMES, Note, existing_workspace, forgetting, noted, serve_settings
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.client_setup import CLIENTS, Place, advice, snippet
+from ferrule.servers.client_setup import CLIENTS, ServedWorkspace, explain_snippet, write_snippet
 from ferrule.workspace.workspace import Workspace
 
 _EVERYWHERE = ("0.0.0.0", "::", "")
@@ -91,7 +91,7 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
     if snippet is not None:
         place = _named(workspace, settings)
         click.echo(CLIENTS[snippet](place))
-        if note := advice(snippet, place):
+        if note := explain_snippet(snippet, place):
             click.echo(note, err=True)
         return 0
     workspace.demand_policy_engine()
@@ -132,14 +132,14 @@ def _serve_stdio(path: str, settings: ServeSettings) -> int:
 def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any]) -> int:
     from ferrule.servers import binding, serving
 
-    problem = binding.bind_problem(settings, is_danger_accepted=options["dangerously_open"])
+    problem = binding.find_bind_problem(settings, is_danger_accepted=options["dangerously_open"])
     if problem is not None:
         raise SettingsError(problem)
     is_child = options["fd"] is not None
-    for warning in () if is_child else (*binding.bind_warnings(settings), *_unknown(workspace, settings)):
+    for warning in () if is_child else (*binding.list_bind_warnings(settings), *_unknown(workspace, settings)):
         click.echo(f"warning: {warning}", err=True)
     _without_holes()
-    listening = serving.bound(settings, options["fd"])
+    listening = serving.bind_socket(settings, options["fd"])
     place = _place(workspace, settings, serving.address_of(settings, listening))
     notes: list[Note] = []
 
@@ -207,11 +207,11 @@ def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
     ]
 
 
-def _place(workspace: Workspace, settings: ServeSettings, url: str) -> Place:
-    return Place(workspace.namespace, _short(workspace.root), url, settings.mcp.path, not settings.auth)
+def _place(workspace: Workspace, settings: ServeSettings, url: str) -> ServedWorkspace:
+    return ServedWorkspace(workspace.namespace, _short(workspace.root), url, settings.mcp.path, not settings.auth)
 
 
-def _named(workspace: Workspace, settings: ServeSettings) -> Place:
+def _named(workspace: Workspace, settings: ServeSettings) -> ServedWorkspace:
     """Where it would be served, for somebody in any folder."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     at = settings.public_url or f"http://{host}:{settings.port}"
@@ -229,13 +229,13 @@ def _short(folder: Path) -> Path:
     return folder.absolute().relative_to(here) if folder.absolute().is_relative_to(here) else folder.absolute()
 
 
-def _told_json(place: Place, settings: ServeSettings, at: str) -> str:
+def _told_json(place: ServedWorkspace, settings: ServeSettings, at: str) -> str:
     return json.dumps({"url": place.url, "mcp": place.mcp, "oxp": place.url + settings.oxp.path, "http": f"{place.url}/v1",
                        "console": f"{place.url}/console/",
                        "listening": at, "pid": os.getpid()})  # fmt: skip
 
 
-def _told(place: Place, settings: ServeSettings, tools: str, at: str) -> str:
+def _told(place: ServedWorkspace, settings: ServeSettings, tools: str, at: str) -> str:
     by = f" by {settings.processes} processes" if settings.processes > 1 else ""
     lines = [
         f"Serving {place.name}{f', {tools}' if tools else ''}{by}. Ctrl-C stops.",
@@ -256,8 +256,8 @@ def _told(place: Place, settings: ServeSettings, tools: str, at: str) -> str:
     lines += [
         f"{_who(place, settings)} Connect, for example:",
         "",
-        f"  {snippet('claude-code', place)}",
-        f"  {snippet('curl', place)}",
+        f"  {write_snippet('claude-code', place)}",
+        f"  {write_snippet('curl', place)}",
         "",
         f"Other clients: ferrule serve --snippet {' | '.join(CLIENTS)}",
         "People answer calls that wait in the console, or with ferrule pending and ferrule approve",
@@ -265,7 +265,7 @@ def _told(place: Place, settings: ServeSettings, tools: str, at: str) -> str:
     return "\n".join(lines)
 
 
-def _console(place: Place) -> str:
+def _console(place: ServedWorkspace) -> str:
     """Where people look; on a terminal a link that signs its reader in, once."""
     plain = f"{place.url}/console/"
     if place.is_open or not sys.stdout.isatty():
@@ -278,7 +278,7 @@ def _console(place: Place) -> str:
         return plain
 
 
-def _open_console(place: Place) -> None:
+def _open_console(place: ServedWorkspace) -> None:
     """Show the console to whoever sits here; without a screen, or a token to come with, nothing happens."""
     from ferrule.cli.console import can_open, console_link, open_browser
 
@@ -287,7 +287,7 @@ def _open_console(place: Place) -> None:
             open_browser(f"{place.url}/console/" if place.is_open else console_link(Access(place.root), place.url))
 
 
-def _who(place: Place, settings: ServeSettings) -> str:
+def _who(place: ServedWorkspace, settings: ServeSettings) -> str:
     """Who may call."""
     if place.is_open:
         from ferrule.infra.network.urls import is_loopback

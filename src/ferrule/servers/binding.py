@@ -1,4 +1,7 @@
-"""Whether a server may begin with its settings: what would let strangers in, or could not work, is refused before it listens."""
+"""Checks before a server listens: settings that would let strangers in, or that cannot work, are refused.
+
+`ferrule serve` and `ferrule doctor` stand above it. It opens no socket.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,34 @@ from ferrule.model.approval import SCOPES
 from ferrule.model.hints import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.auth.callers import LOCAL, SIGNED
-from ferrule.servers.auth.hosts import host_problem, origin_problem
+from ferrule.servers.auth.hosts import find_host_problem, find_origin_problem
 
-_CURE = "leave auth on (and none out of auth of [serve.oxp])"
+_ADVICE = "leave auth on (and none out of auth of [serve.oxp])"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Those where whoever verifies cannot sign."""
+"""Asymmetric algorithms only: with these, a server that verifies tokens cannot sign any."""
 
 
-def bind_problem(settings: ServeSettings, *, is_danger_accepted: bool = False) -> str | None:
-    """Why a server must not begin with these settings; None when it may. `is_danger_accepted`: an open public server is what
-    somebody asked for in so many words."""
+def find_bind_problem(settings: ServeSettings, *, is_danger_accepted: bool = False) -> str | None:
+    """Returns why a server must not start with these settings; None when it may.
+
+    `is_danger_accepted`: the operator asked for an open public server in so many words.
+    """
     if _is_open(settings) and not is_danger_accepted:
         if not is_loopback(settings.host):
             return (
                 f"without authentication everybody who reaches {settings.host or 'this machine'} could call every tool; listen on"
-                f" 127.0.0.1, or {_CURE}, or say --dangerously-open"
+                f" 127.0.0.1, or {_ADVICE}, or say --dangerously-open"
             )
         if settings.public_url:
             return (
                 f"public_url says that others come here by {settings.public_url}, and without authentication they could call"
-                f" every tool; {_CURE}, or say --dangerously-open"
+                f" every tool; {_ADVICE}, or say --dangerously-open"
             )
-    return _address_problem(settings) or _issuer_problem(settings)
+    return _find_address_problem(settings) or _find_issuers_problem(settings)
 
 
-def bind_warnings(settings: ServeSettings) -> list[str]:
-    """What whoever starts the server should know."""
+def list_bind_warnings(settings: ServeSettings) -> list[str]:
+    """Returns warnings for the operator who starts the server."""
     warnings = []
     is_public = not is_loopback(settings.host)
     if _is_open(settings) and (is_public or settings.public_url):
@@ -53,34 +58,36 @@ def _is_open(settings: ServeSettings) -> bool:
     return not settings.auth or "none" in settings.oxp.auth
 
 
-def _address_problem(settings: ServeSettings) -> str | None:
+def _find_address_problem(settings: ServeSettings) -> str | None:
     if settings.public_url:
         try:
             if "?" in parse_url(settings.public_url).path or "#" in settings.public_url:
                 return "public_url has a query or a fragment; leave that out"
         except BadUrl as error:
             return f"public_url cannot be used: {error}"
-    problems = (*map(host_problem, settings.hosts), *map(origin_problem, settings.origins))
+    problems = (*map(find_host_problem, settings.hosts), *map(find_origin_problem, settings.origins))
     return next(filter(None, problems), None)
 
 
-def _issuer_problem(settings: ServeSettings) -> str | None:
+def _find_issuers_problem(settings: ServeSettings) -> str | None:
     names: dict[str, str] = {}
     for issuer in settings.issuers:
-        problem = _problem_of(issuer)
+        problem = _find_issuer_problem(issuer)
         if problem is not None:
             return f"[serve.jwt] {issuer.issuer}: {problem}"
         for name in {issuer.name or issuer.issuer, issuer.issuer}:
             if name in names:
                 return f"[serve.jwt] has {name!r} twice; people of two issuers could not be told apart"
             names[name] = issuer.issuer
+    # A token's audience is this server's address. Behind a wildcard the address comes from the Host header, which a
+    # client chooses.
     is_unsure = not is_loopback(settings.host) or any(name.startswith("*") for name in settings.hosts)
     if settings.issuers and not settings.public_url and is_unsure:
         return "access tokens are made for one address; say it in public_url"
     return None
 
 
-def _problem_of(issuer: JwtSettings) -> str | None:
+def _find_issuer_problem(issuer: JwtSettings) -> str | None:
     for name, url in (("issuer", issuer.issuer), ("jwks_url", issuer.jwks_url)):
         try:
             target = parse_url(url) if url or name == "issuer" else None

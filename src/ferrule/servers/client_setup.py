@@ -1,7 +1,7 @@
-"""How the common clients connect to this server: a few lines of configuration for each, ready to paste.
+"""How common clients connect to this server: a few lines of configuration for each, ready to paste.
 
-A token is a secret, so the lines name the file it is in; only configuration files that cannot read a file hold the
-token.
+A token is a secret, so the lines name its file; only configuration files that cannot read a file hold the token itself.
+`ferrule connect` and the API's `/v1/clients` show them. It does not know who may connect.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import msgspec
 
 from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
 
-_PLACE = "TOKEN"
-"""Stands for the token where a file has to hold it."""
+_TOKEN_PLACEHOLDER = "TOKEN"
+"""Takes the token's place where a configuration file has to hold it."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a workspace is served."""
+class ServedWorkspace(msgspec.Struct, frozen=True):
+    """A served workspace: its name, its folder and its address."""
 
     name: str
-    """What a client calls the server."""
+    """The name that clients give the server."""
     root: Path
     url: str
     """The address of the process, without a path."""
@@ -34,7 +34,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def mcp(self) -> str:
-        """Where MCP clients connect."""
+        """The address that MCP clients connect to."""
         return self.url + self.mcp_path
 
     @property
@@ -44,34 +44,34 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def read_token(self) -> str:
-        """The token, as a shell reads it."""
+        """The shell expression that reads the token."""
         return f"$(cat {shlex.quote(str(self.token_file))})"
 
 
-def _claude(place: Place) -> str:
+def _write_claude_command(place: ServedWorkspace) -> str:
     token = "" if place.is_open else f' --header "Authorization: Bearer {place.read_token}"'
     return f"claude mcp add --transport http {shlex.quote(place.name)} {place.mcp}{token}"
 
 
-def _servers(place: Place) -> str:
+def _write_mcp_servers(place: ServedWorkspace) -> str:
     return _config("mcpServers", place, {"type": "http", "url": place.mcp, **_headers(place)})
 
 
-def _vscode(place: Place) -> str:
+def _write_vscode_servers(place: ServedWorkspace) -> str:
     return _config("servers", place, {"type": "http", "url": place.mcp, **_headers(place)})
 
 
-def _desktop(place: Place) -> str:
+def _write_desktop_config(place: ServedWorkspace) -> str:
     words = ["-m", "ferrule", "serve", "--stdio", "--workspace", str(place.root)]
     return _config("mcpServers", place, {"command": sys.executable, "args": words})
 
 
-def _curl(place: Place) -> str:
+def _write_curl_command(place: ServedWorkspace) -> str:
     token = "" if place.is_open else f' -H "Authorization: Bearer {place.read_token}"'
     return f"curl{token} {place.url}/v1/tools"
 
 
-def _python(place: Place) -> str:
+def _write_python_program(place: ServedWorkspace) -> str:
     token = "" if place.is_open else f", auth=open({str(place.token_file)!r}).read().strip()"
     return (
         "import asyncio\n\nfrom fastmcp import Client\n\n\nasync def main():\n"
@@ -80,26 +80,26 @@ def _python(place: Place) -> str:
     )
 
 
-def _headers(place: Place) -> dict[str, dict[str, str]]:
-    return {} if place.is_open else {"headers": {"Authorization": f"Bearer {_PLACE}"}}
+def _headers(place: ServedWorkspace) -> dict[str, dict[str, str]]:
+    return {} if place.is_open else {"headers": {"Authorization": f"Bearer {_TOKEN_PLACEHOLDER}"}}
 
 
-def _config(key: str, place: Place, server: dict[str, object]) -> str:
+def _config(key: str, place: ServedWorkspace, server: dict[str, object]) -> str:
     return json.dumps({key: {place.name: server}}, indent=2, ensure_ascii=False)
 
 
-CLIENTS: dict[str, Callable[[Place], str]] = {
-    "claude-code": _claude,
-    "claude-desktop": _desktop,
-    "cursor": _servers,
-    "vscode": _vscode,
-    "curl": _curl,
-    "python": _python,
+CLIENTS: dict[str, Callable[[ServedWorkspace], str]] = {
+    "claude-code": _write_claude_command,
+    "claude-desktop": _write_desktop_config,
+    "cursor": _write_mcp_servers,
+    "vscode": _write_vscode_servers,
+    "curl": _write_curl_command,
+    "python": _write_python_program,
 }
 
 
-def snippet(client: str, place: Place) -> str:
-    """What to give a client."""
+def write_snippet(client: str, place: ServedWorkspace) -> str:
+    """Returns the configuration that connects a client."""
     return CLIENTS[client](place)
 
 
@@ -110,11 +110,11 @@ _FILES = {
 }
 
 
-def advice(client: str, place: Place) -> str:
-    """What a person has to do with it; empty when that goes without saying."""
+def explain_snippet(client: str, place: ServedWorkspace) -> str:
+    """Returns what a person has to do with a client's snippet; empty when that is obvious."""
     lines = [f"This belongs into {_FILES[client]}."] if client in _FILES else []
-    if f"Bearer {_PLACE}" in snippet(client, place):
-        lines.append(f"Put the content of {place.token_file} in place of {_PLACE}.")
+    if f"Bearer {_TOKEN_PLACEHOLDER}" in write_snippet(client, place):
+        lines.append(f"Put the content of {place.token_file} in place of {_TOKEN_PLACEHOLDER}.")
     if client == "python":
         lines.append("It needs: pip install fastmcp")
     return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""What the servers of one process share: the app, who may come in, each caller's surface, and news of changes."""
+"""State that the servers of one process share: the app, the gate, each caller's surface, and what to end on shutdown.
+
+The endpoints of MCP, OXP, the HTTP API and the console stand above it. It knows no protocol.
+"""
 
 from __future__ import annotations
 
@@ -18,46 +21,49 @@ from ferrule.servers.auth.refusals import RefusalLog
 
 _SURFACES_KEPT = 1024
 _FEWEST_KEPT, _ENTRIES_KEPT = 32, 200_000
-"""Tools on all surfaces of runs that are remembered, together: a surface weighs as much as its tools."""
+"""Limits for the surfaces of runs: a surface weighs as much as its tools, so their entries are counted together."""
 _log = logging.getLogger("ferrule.serve")
 
 
 Leave: TypeAlias = Callable[[], None]
-"""Gives back a place among the calls that run; called once, when the work is done."""
+"""Frees a place among the running calls; called once, when the work is done."""
 
 
 class Gate(Protocol):
-    """Lets requests in, or does not."""
+    """The check that each request passes first: Host, Origin and credential."""
 
     metadata: Metadata
 
     def admit(self, request: Request) -> tuple[Header, ...]:
-        """Look at Host and Origin, before anything else; gives headers that the answer needs for a browser. Raises Refused."""
+        """Checks Host and Origin, before anything else; returns headers that a browser needs in the answer. Raises
+        Refused.
+        """
 
     def caller(self, request: Request) -> Caller | Awaitable[Caller]:
-        """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
+        """Returns the caller of the request's credential; something to await when an issuer has to be asked.
 
-        Raises Refused."""
+        Raises Refused.
+        """
 
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:
-        """For `WWW-Authenticate`, when a caller's credential lacks scopes."""
+        """Returns the value of `WWW-Authenticate` for a credential that lacks scopes."""
 
     def problem(self) -> str | None:
-        """Why nobody can be let in, for the log; None when the door can be used."""
+        """Returns why no caller can be let in, for the log; None while the gate works."""
 
     async def aclose(self) -> None:
-        """Let go of everything."""
+        """Closes connections and stops background work."""
 
 
 class Turnstile(Protocol):
-    """Keeps one caller from taking what others need: limits of rate and of calls at the same time, with fair queues."""
+    """Fair limits: keeps one caller's rate and number of parallel calls from starving the others."""
 
     def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
         """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
 
 
 class Edge:
-    """One process's servers, seen from inside."""
+    """The shared state of one process's servers."""
 
     def __init__(self, app: App, settings: ServeSettings, gate: Gate, turnstile: Turnstile) -> None:
         self.app = app
@@ -66,24 +72,26 @@ class Edge:
         self.turnstile = turnstile
         self.refusals = RefusalLog()
         self.began_at = app.services.now()
-        """When this process began to serve: microseconds since 1970."""
+        """Start of this process's service: microseconds since 1970."""
         self._surfaces: dict[tuple[Caller, str, str], SurfaceHandle] = {}
         self._runs: dict[tuple[Caller, str, str], SurfaceHandle] = {}
-        """Those of a run: there may be any number, and most are never come back to. They do not push out the others."""
+        """Surfaces of runs. There may be any number, most of them used once, so they must not push out the shared ones.
+        """
         self.is_closing = False
-        """True when the process is about to stop serving: it is not ready for more."""
+        """True once the process begins to stop: it is no longer ready for requests."""
         self.ending: list[Callable[[], Awaitable[None]]] = []
-        """What ends streams that would not end by themselves, before calls in flight are waited for."""
+        """Callbacks that end open streams, run before calls in flight are waited for."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
-        """What has to be let go of when the process stops serving, after those calls."""
+        """Callbacks that release resources, run after those calls."""
 
     def surface(
         self, caller: Caller, run_id: str = "", protocol: str = "http"
     ) -> SurfaceHandle | Awaitable[SurfaceHandle]:
-        """Returns the caller's surface as it is now; something to await when it has to be made again.
+        """Returns the caller's current surface; something to await when it has to be made again.
 
-        A surface without a run of its own is shared by all requests of a credential. Raises Refused for a credential that
-        names an agent, role or surface that the catalog does not have."""
+        All requests of a credential share its surface, except those that name a run. Raises Refused for a credential
+        that names an agent, role or surface that the catalog does not have.
+        """
         handle = (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
         if handle is None:
             try:
@@ -101,28 +109,29 @@ class Edge:
             tenant=caller.tenant,
             role=caller.role,
             surface_id=caller.surface_id,
-            run_id=own_run(caller, run_id) if run_id else None,
+            run_id=scope_run_id(caller, run_id) if run_id else None,
         )
-        kept = self._runs if run_id else self._surfaces
-        kept[caller, run_id, protocol] = handle
+        cache = self._runs if run_id else self._surfaces
+        cache[caller, run_id, protocol] = handle
         most = max(_FEWEST_KEPT, min(_SURFACES_KEPT, _ENTRIES_KEPT // (1 + len(handle.surface.entries))))
-        while len(kept) > (most if run_id else _SURFACES_KEPT):
-            del kept[next(iter(kept))]
+        while len(cache) > (most if run_id else _SURFACES_KEPT):
+            # A dict keeps the order of insertion, so the first key is the oldest surface.
+            del cache[next(iter(cache))]
         return handle
 
     def forget(self, caller: Caller, run_id: str, protocol: str = "http") -> None:
-        """A run is over: nobody comes back to its surface."""
+        """Drops the surface of a run that is over."""
         self._runs.pop((caller, run_id, protocol), None)
 
     async def end_streams(self) -> None:
-        """Begin to stop: nobody is kept waiting for news that will not come, and it is not ready for more."""
+        """Ends open streams and reports not ready; the first step of shutting down."""
         self.is_closing = True
         ending, self.ending = self.ending, []
         for end in reversed(ending):
             await end()
 
     async def aclose(self) -> None:
-        """Stop serving."""
+        """Ends streams, releases resources and closes the gate."""
         await self.end_streams()
         closing, self.closing = self.closing, []
         for close in reversed(closing):
@@ -144,7 +153,10 @@ def _refuse_surface(caller: Caller, error: SurfaceError) -> Refused:
     return Refused(403, "there is no surface for this credential; ask whoever gave it to you")
 
 
-def own_run(caller: Caller, run_id: str) -> str:
-    """A run's id as it is counted and recorded: callers choose them, and what somebody else calls the same is another run."""
+def scope_run_id(caller: Caller, run_id: str) -> str:
+    """Returns the run id under which limits and records count this caller's run.
+
+    Callers choose run ids, so the same id from another principal must be another run.
+    """
     whose = sha256(f"{caller.tenant}\n{caller.identity.principal}".encode("utf-8", "replace")).hexdigest()
     return f"{run_id}~{whose[:12]}"

@@ -19,8 +19,8 @@ import msgspec
 from ferrule.infra.tasks import resolve
 from ferrule.runtime.policy.load import RefusingPolicy
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
-from ferrule.servers.auth.callers import Caller, Refused, demand, holds
-from ferrule.servers.auth.hosts import preflight
+from ferrule.servers.auth.callers import Caller, Refused, has_scope, require_scopes
+from ferrule.servers.auth.hosts import answer_preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN
 from ferrule.servers.edge import Edge
 
@@ -96,7 +96,7 @@ class Root:
         response: Response | None
         try:
             for_browsers = self._edge.gate.admit(request)
-            asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
+            asked = answer_preflight(request) if for_browsers and request.method == "OPTIONS" else None
             response = asked or self._route(request)
         except Exception as error:
             response = self._explain(request, error)
@@ -151,7 +151,7 @@ class Root:
             _log.error("%s %r could not be answered (request %s)", request.method, request.path, request_id,
                        exc_info=error)  # fmt: skip
             error = Refused(500, "the server failed; its log tells why", code="internal_error")
-        self._edge.refusals.tell(error.detail, error.code)
+        self._edge.refusals.report(error.detail, error.code)
         if error.scopes and not error.challenge:
             error.challenge = self._edge.gate.challenge(request, error.scopes)
         endpoint = self._find(request.path)
@@ -163,8 +163,8 @@ class Root:
 
 def _ask(endpoint: Endpoint, request: Request, caller: Caller) -> Response:
     scope = endpoint.scope
-    if scope is not None and not holds(caller, scope):
-        demand(caller, scope)
+    if scope is not None and not has_scope(caller, scope):
+        require_scopes(caller, scope)
     return endpoint.respond(request, caller)
 
 

@@ -1,7 +1,8 @@
-"""Puts the servers of a workspace together, runs them on one port, and says how many tools they serve.
+"""Assembles the servers of a workspace and runs them on one port.
 
-The count names its parts as other commands count them: `ferrule check` those of definitions, `ferrule list` also those
-of other servers. Functions that are tools of their own are known once their modules run. `cli/serve` stands above it.
+It also counts the served tools, by the same sources as other commands: `ferrule check` counts those of definitions,
+`ferrule list` also those of other servers. Functions that are tools of their own are known once their modules run.
+`cli/serve` stands above it; it knows no protocol.
 """
 
 from __future__ import annotations
@@ -45,31 +46,32 @@ _SOURCES = {"python": "functions", MCP_DIALECT: _SERVERS, SERVER_DIALECT: _SERVE
 
 
 def count_tools(app: App) -> str:
-    """The tools of an app: how many, from where, and how many of them nobody can call."""
-    tools = [listed.tool for listed in app.catalog.list_preferred()]
-    sources = Counter(map(_source, tools))
-    told = f"{len(tools):,} tool{'' if len(tools) == 1 else 's'}"
+    """Returns the number of tools in words, with where they come from and how many cannot be called."""
+    tools = [entry.tool for entry in app.catalog.list_preferred()]
+    sources = Counter(map(_name_source, tools))
+    text = f"{len(tools):,} tool{'' if len(tools) == 1 else 's'}"
     if sources.keys() - {"definitions"}:
-        told += f" ({', '.join(f'{number:,} from {source}' for source, number in sorted(sources.items()))})"
+        text += f" ({', '.join(f'{number:,} from {source}' for source, number in sorted(sources.items()))})"
     idle = sum(not is_usable(tool, app.readiness) for tool in tools)
-    return f"{told}, {idle:,} of them not in use" if idle else told
+    return f"{text}, {idle:,} of them not in use" if idle else text
 
 
-def _source(tool: Tool) -> str:
+def _name_source(tool: Tool) -> str:
     return _SOURCES.get(tool.dialect, "definitions")
 
 
 _BACKLOG = 2048
 _AT_ONCE = 16
-"""How many connections are taken in one turn of the event loop, which asyncio calls its backlog, too. A process that took all
-that wait would leave none for the others that share the socket; one that took one by one would keep the last waiting."""
+"""Connections accepted in one turn of the event loop (asyncio calls this its backlog, too). A process that accepted all
+that wait would leave none for the others on the shared socket; accepting one at a time would keep the last one waiting.
+"""
 _SILENT_SECONDS = 0.5
-"""Whoever stops a server and waits longer is told for what."""
+"""A stop that takes longer than this logs what it waits for."""
 _log = logging.getLogger("ferrule.serve")
 
 
-def root_of(edge: Edge) -> Root:
-    """The application of one process: which server is at which path."""
+def build_root(edge: Edge) -> Root:
+    """Returns the application of one process: each server at its path."""
     settings = edge.settings
     api = HttpEndpoint(edge)
     return Root(
@@ -88,7 +90,9 @@ def root_of(edge: Edge) -> Root:
 async def serve_http(
     path: str | Path, settings: ServeSettings, listening: socket.socket, begun: Callable[[str], None]
 ) -> None:
-    """Serve a workspace until told to stop. `begun` is told how many tools there are, in words, once clients can connect."""
+    """Serves a workspace until a signal stops it; calls `begun` with the number of tools in words once clients can
+    connect.
+    """
     root = Workspace.open(path).root
     access = Access(root)
     access.prepare()
@@ -96,30 +100,32 @@ async def serve_http(
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(path))
         edge = Edge(app, settings, gate, FairTurnstile(settings.limits))
+        # The stack closes in reverse: reloading stops first, then the servers, and the app last.
         stack.push_async_callback(edge.aclose)
         reloading = Reloading(app)
         stack.push_async_callback(reloading.aclose)
         await reloading.catch_up()
         if settings.reload:
             reloading.begin()
-        server = HttpServer(root_of(edge).respond, asyncio.get_running_loop())
+        server = HttpServer(build_root(edge).respond, asyncio.get_running_loop())
         await server.listen(sock=listening, backlog=_AT_ONCE)
+        # Again, because asyncio has just listened with the small number above, which is also the kernel's queue.
         listening.listen(_BACKLOG)
-        with told_to_stop() as stopped:
+        with catch_stop_signals() as stopped:
             begun(count_tools(app))
             await stopped.wait()
             patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
-            told = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)
+            notice = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)
             until = asyncio.get_running_loop().time() + settings.shutdown_seconds
             await edge.end_streams()
             await server.aclose(settings.shutdown_seconds)
             await app.services.live.drained(until - asyncio.get_running_loop().time())  # tasks have no connection
-            told.cancel()
+            notice.cancel()
 
 
 @contextmanager
-def told_to_stop() -> Iterator[asyncio.Event]:
-    """Set when the process is told to end, politely: SIGTERM or Ctrl-C. A second time ends it at once."""
+def catch_stop_signals() -> Iterator[asyncio.Event]:
+    """Yields an event that SIGTERM or Ctrl-C sets; a second signal ends the process at once."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     signals = (signal.SIGTERM, signal.SIGINT)
 
@@ -138,8 +144,10 @@ def told_to_stop() -> Iterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def bound(settings: ServeSettings, inherited: int | None = None) -> socket.socket:
-    """The socket to listen on, or the one that a parent process listens on. Raises SettingsError."""
+def bind_socket(settings: ServeSettings, inherited: int | None = None) -> socket.socket:
+    """Returns a socket bound to the configured address, or the one inherited from a parent process. Raises
+    SettingsError.
+    """
     if inherited is not None:
         return socket.socket(fileno=inherited)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -151,13 +159,13 @@ def bound(settings: ServeSettings, inherited: int | None = None) -> socket.socke
     except OSError as error:
         listening.close()
         raise SettingsError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; {_advice(error)}"
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; {_explain_bind_error(error)}"
         ) from None
     listening.setblocking(False)
     return listening
 
 
-def _advice(error: OSError) -> str:
+def _explain_bind_error(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return "is it served already? --port chooses another port, 0 a free one"
     if error.errno == errno.EACCES:
@@ -166,12 +174,12 @@ def _advice(error: OSError) -> str:
 
 
 def address_of(settings: ServeSettings, listening: socket.socket) -> str:
-    """Where clients connect; those on this machine, when it listens everywhere."""
+    """Returns the address that clients connect to; a loopback one when the server listens everywhere."""
     return settings.public_url or f"http://{local_address(listening)}"
 
 
 def local_address(listening: socket.socket) -> str:
-    """The host and port that programs of this machine reach it by."""
+    """Returns the host and port under which programs of this machine reach the socket."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

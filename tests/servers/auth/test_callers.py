@@ -7,7 +7,7 @@ import pytest
 from ferrule.access.tokens import Limits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings
-from ferrule.servers.auth.callers import LOCAL, Caller, Refused, caller_of, demand, granted, holds
+from ferrule.servers.auth.callers import LOCAL, Caller, Refused, caller_of, granted, has_scope, require_scopes
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -21,13 +21,13 @@ def bound(grants: list[GrantSettings], principal: str = "ann", said: Limits | No
 
 
 def test_who_administers_may_call_and_approving_is_never_implied() -> None:
-    assert holds(caller(ADMIN), CALL) and not holds(caller(ADMIN), APPROVE)
-    assert not holds(caller(CALL), ADMIN)
+    assert has_scope(caller(ADMIN), CALL) and not has_scope(caller(ADMIN), APPROVE)
+    assert not has_scope(caller(CALL), ADMIN)
 
 
 def test_a_refusal_names_every_scope_that_it_takes() -> None:
     with pytest.raises(Refused) as refused:
-        demand(caller(CALL), CALL, APPROVE)
+        require_scopes(caller(CALL), CALL, APPROVE)
     assert (refused.value.status, refused.value.code, refused.value.scopes) == (
         403,
         "insufficient_scope",

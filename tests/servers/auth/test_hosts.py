@@ -9,7 +9,7 @@ import pytest
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Header, Request
 from ferrule.servers.auth.callers import Refused
-from ferrule.servers.auth.hosts import Door, host_problem, origin_problem
+from ferrule.servers.auth.hosts import Door, find_host_problem, find_origin_problem
 from tests.driven import driven
 from tests.servers.stand import Reply, serving
 
@@ -161,13 +161,13 @@ def test_settings_that_make_no_sense_are_named() -> None:
         "https://",
         "",
     ):
-        assert origin_problem(origin) is not None
+        assert find_origin_problem(origin) is not None
     for origin in (APP, "http://localhost:5173", "vscode-webview://abc", "chrome-extension://abcdef"):
-        assert origin_problem(origin) is None
+        assert find_origin_problem(origin) is None
     for host in ("https://x", "x/y", "x:80", "", "a b"):
-        assert host_problem(host) is not None
+        assert find_host_problem(host) is not None
     for host in ("*", "*.example.com", "example.com", "10.0.0.1", "::1"):
-        assert host_problem(host) is None
+        assert find_host_problem(host) is None
 
 
 async def asked(folder: Path, method: str, origin: str, **headers: str) -> Reply:

@@ -14,7 +14,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from ferrule.infra.tasks import resolve
 from ferrule.model.serving import JwtSettings
 from ferrule.servers.auth import jwks
-from ferrule.servers.auth.jwks import ASKED_EVERY_SECONDS, KEPT_SECONDS, Keys, KeysUnknown, client_for, hosts_of
+from ferrule.servers.auth.jwks import (
+    KEPT_SECONDS,
+    MIN_FETCH_INTERVAL_SECONDS,
+    IssuerKeys,
+    KeysUnknown,
+    client_for,
+    hosts_of,
+)
 from tests.driven import driven
 from tests.servers.issuer import Issuer, issuing, public
 
@@ -30,10 +37,10 @@ class Watch:
 
 
 @asynccontextmanager
-async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[Keys, Watch, list[int]]]:
+async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[IssuerKeys, Watch, list[int]]]:
     settings, watch, changes = JwtSettings(issuer=issuer.url, **said), Watch(), []
     client = client_for(hosts_of([settings]))
-    keys = Keys(settings, client, lambda: changes.append(1), watch)
+    keys = IssuerKeys(settings, client, lambda: changes.append(1), watch)
     try:
         yield keys, watch, changes
     finally:
@@ -41,7 +48,7 @@ async def keys_of(issuer: Issuer, **said: Any) -> AsyncIterator[tuple[Keys, Watc
         await client.aclose()
 
 
-async def kids(keys: Keys, kid: str | None, algorithm: str = "ES256") -> list[str | None]:
+async def kids(keys: IssuerKeys, kid: str | None, algorithm: str = "ES256") -> list[str | None]:
     return [key.kid for key in await resolve(keys.find_candidates(kid, algorithm))]
 
 
@@ -65,7 +72,7 @@ async def test_a_named_address_of_keys_is_used_as_it_is() -> None:
 async def test_a_new_key_counts_as_soon_as_a_token_names_it_and_an_old_one_no_more_when_it_is_gone() -> None:
     async with issuing() as issuer, keys_of(issuer) as (keys, watch, changes):
         assert await kids(keys, "first") == ["first"]
-        watch.now += ASKED_EVERY_SECONDS + 1
+        watch.now += MIN_FETCH_INTERVAL_SECONDS + 1
         issuer.turn("second", keep=False)
         assert await kids(keys, "second") == ["second"]
         assert await kids(keys, "first") == []
@@ -89,7 +96,7 @@ async def test_tokens_with_unknown_keys_do_not_make_us_flood_the_issuer() -> Non
         for number in range(50):
             assert await kids(keys, f"unknown-{number}") == []
         assert issuer.asked["/keys"] == 1
-        watch.now += ASKED_EVERY_SECONDS + 1
+        watch.now += MIN_FETCH_INTERVAL_SECONDS + 1
         for number in range(50):
             assert await kids(keys, f"unknown-{number}") == []
         assert issuer.asked["/keys"] == 2
@@ -108,7 +115,7 @@ async def test_an_outage_takes_nothing_away(caplog: pytest.LogCaptureFixture) ->
         assert "still count" in caplog.text
         issuer.is_down = False
         issuer.turn("second")
-        watch.now += ASKED_EVERY_SECONDS + 1
+        watch.now += MIN_FETCH_INTERVAL_SECONDS + 1
         assert await kids(keys, "second") == ["second"]
         assert changes == [1, 1]
 
@@ -137,7 +144,7 @@ async def test_without_any_key_it_is_said_that_nothing_can_be_checked() -> None:
                 await kids(keys, "first")
         assert sum(issuer.asked.values()) <= 3
         issuer.is_down = False
-        watch.now += ASKED_EVERY_SECONDS + 1
+        watch.now += MIN_FETCH_INTERVAL_SECONDS + 1
         assert await kids(keys, "first") == ["first"]
 
 

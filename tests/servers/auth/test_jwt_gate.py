@@ -313,7 +313,7 @@ async def test_a_remembered_token_does_not_outlive_the_key_that_signed_it(
     async with issuing() as issuer:
         settings = ServeSettings(public_url=PUBLIC, jwt=JwtSettings(issuer=issuer.url))
         monkeypatch.setattr(jwks, "KEPT_SECONDS", 0.0)
-        monkeypatch.setattr(jwks, "ASKED_EVERY_SECONDS", 0.0)
+        monkeypatch.setattr(jwks, "MIN_FETCH_INTERVAL_SECONDS", 0.0)
         gate = GuardedGate(settings, Access(tmp_path), clock=lambda: now)
         token = issuer.token(exp=int(now) + 7200)
         await resolve(gate.caller(bearing(token)))

@@ -19,13 +19,13 @@ def test_a_reason_is_told_once_a_minute_and_not_too_many_are(caplog: pytest.LogC
     now = [0.0]
     told = RefusalLog(lambda: now[0])
     for _ in range(3):
-        told.tell("the key abc, which was revoked", "invalid_token")
+        told.report("the key abc, which was revoked", "invalid_token")
     assert caplog.text.count("abc") == 1
     now[0] = 61.0
-    told.tell("the key abc, which was revoked", "invalid_token")
+    told.report("the key abc, which was revoked", "invalid_token")
     assert caplog.text.count("abc") == 2
     for number in range(1000):
-        told.tell(f"a Host {number}", "wrong_host")
+        told.report(f"a Host {number}", "wrong_host")
     assert len(caplog.records) <= 66
     assert caplog.text.count("more, for other reasons (wrong_host)") == 1
 
@@ -33,13 +33,13 @@ def test_a_reason_is_told_once_a_minute_and_not_too_many_are(caplog: pytest.LogC
 def test_whoever_thinks_of_many_reasons_leaves_room_for_other_kinds(caplog: pytest.LogCaptureFixture) -> None:
     told = RefusalLog(lambda: 0.0)
     for number in range(1000):
-        told.tell(f"a Host {number}", "wrong_host")
-    told.tell("the key abc, which was revoked", "invalid_token")
+        told.report(f"a Host {number}", "wrong_host")
+    told.report("the key abc, which was revoked", "invalid_token")
     assert "the key abc" in caplog.text
 
 
 def test_no_reason_begins_a_line_or_reaches_a_terminal(caplog: pytest.LogCaptureFixture) -> None:
-    RefusalLog().tell("x\n2026-01-01 WARNING refused: \x1b[31m\x9b\u2028\u202e\udce9", "wrong_host")
+    RefusalLog().report("x\n2026-01-01 WARNING refused: \x1b[31m\x9b\u2028\u202e\udce9", "wrong_host")
     assert caplog.messages == [
         r"refused: x\n2026-01-01 WARNING refused: \x1b[31m\x9b\u2028\u202e\udce9 (told once a minute)"
     ]

@@ -16,7 +16,7 @@ from ferrule.servers.api.requests import accepted
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.asgi import Answer, Header, Request, Stream
-from ferrule.servers.auth.callers import Caller, Refused, holds
+from ferrule.servers.auth.callers import Caller, Refused, has_scope
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint, Response, encode_refusal, request_id_of
 
@@ -165,7 +165,7 @@ def _not_allowed(request: Request, routes: Mapping[str, Route]) -> Problem:
 
 def _demand(route: Route, caller: Caller) -> None:
     """Raises Refused when the caller's credential is not enough for a route."""
-    if route.scopes and not any(holds(caller, scope) for scope in route.scopes):
+    if route.scopes and not any(has_scope(caller, scope) for scope in route.scopes):
         reason = f"this takes a credential with the scope {' or '.join(route.scopes)}"
         raise Refused(403, reason, code="insufficient_scope", scopes=route.scopes)
     if route.is_for_workspace and caller.identity.tenant is not None:

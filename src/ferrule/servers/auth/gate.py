@@ -28,7 +28,7 @@ from ferrule.servers.asgi import Header, Request
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.hosts import Door
 from ferrule.servers.auth.jwks import KEPT_SECONDS, Clients, client_for
-from ferrule.servers.auth.jwt_gate import Issuers, NotTaken, Verified
+from ferrule.servers.auth.jwt_gate import Issuers, TokenRejected, Verified
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.auth.metadata import Metadata
 
@@ -240,14 +240,14 @@ class GuardedGate:
             return self._key(secret, request)
         try:
             verified = self._issuers.verify(secret, self.metadata.resource(request).audiences)
-        except NotTaken as why:
+        except TokenRejected as why:
             raise self._invalid(request, f"an access token: {why}") from None
         return self._hold(verified) if isinstance(verified, Verified) else self._hold_later(verified, request)
 
     async def _hold_later(self, verified: Awaitable[Verified], request: Request) -> _Known:
         try:
             return self._hold(await verified)
-        except NotTaken as why:
+        except TokenRejected as why:
             raise self._invalid(request, f"an access token: {why}") from None
 
     def _hold(self, verified: Verified) -> _Known:

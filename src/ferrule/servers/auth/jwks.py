@@ -1,7 +1,8 @@
-"""The keys that an issuer signs its tokens with: found through its metadata, kept, and looked up again when they change.
+"""The keys that an issuer signs its tokens with: found through its metadata, cached, and fetched again when they
+change.
 
-An issuer that cannot be reached changes nothing: the keys that were known still count. A key nobody has seen is a reason to ask,
-but not more often than every few seconds, however many tokens name unknown keys.
+When an issuer cannot be reached, its known keys stay valid. A token with an unknown key causes a new fetch, but at most
+every few seconds, however many such tokens arrive. `jwt_gate` stands above it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from ferrule.model.serving import JwtSettings
 
 _log = logging.getLogger("ferrule.serve")
 KEPT_SECONDS = 600.0
-"""After how long the keys are asked for again although all that came are known."""
-ASKED_EVERY_SECONDS = 10.0
-"""How often an issuer is asked at most because of a key that is not known, or that it could not be reached."""
+"""Age at which the keys are fetched again although no token named an unknown one."""
+MIN_FETCH_INTERVAL_SECONDS = 10.0
+"""Shortest time between two fetches that an unknown key or a failed fetch causes."""
 _ANSWER_SECONDS = 10.0
 _PATIENCE_SECONDS = 2.0
 _MOST_BYTES = 512 * 1024
@@ -35,7 +36,7 @@ _FAMILIES = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 
 
 class KeysUnknown(Exception):
-    """The issuer's keys are not known, and it cannot be asked now."""
+    """The issuer's keys are unknown and cannot be fetched now."""
 
 
 class _Metadata(msgspec.Struct):
@@ -43,7 +44,7 @@ class _Metadata(msgspec.Struct):
     jwks_uri: str = ""
 
 
-class Key(msgspec.Struct, frozen=True):
+class IssuerKey(msgspec.Struct, frozen=True):
     """One public key of an issuer."""
 
     kid: str | None
@@ -51,10 +52,10 @@ class Key(msgspec.Struct, frozen=True):
     kind: str
     """`RSA`, `EC` or `OKP`."""
     value: Any
-    """As PyJWT takes it."""
+    """The key as PyJWT takes it."""
 
     def fits(self, kid: str | None, algorithm: str) -> bool:
-        """True when a token with this header may be signed by it."""
+        """Returns True when this key may have signed a token with this header."""
         return (
             (kid is None or self.kid is None or self.kid == kid)
             and (self.algorithm is None or self.algorithm == algorithm)
@@ -62,8 +63,8 @@ class Key(msgspec.Struct, frozen=True):
         )
 
 
-class Keys:
-    """The keys of one issuer."""
+class IssuerKeys:
+    """The cached keys of one issuer."""
 
     def __init__(
         self,
@@ -72,62 +73,63 @@ class Keys:
         changed: Callable[[], None],
         tick: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`changed` is told when another set of keys counts."""
+        """`changed` is called when the set of valid keys changes."""
         self._settings = settings
         self._client = client
         self._changed = changed
         self._tick = tick
-        self._keys: tuple[Key, ...] = ()
+        self._keys: tuple[IssuerKey, ...] = ()
         self._digest: list[Any] = []
         self._asked_at = float("-inf")
         self._good_until = float("-inf")
         self._asking: asyncio.Task[None] | None = None
 
-    def find_candidates(self, kid: str | None, algorithm: str) -> Sequence[Key] | Awaitable[Sequence[Key]]:
-        """Returns the keys that may have signed a token, none when the issuer has no such key; something to await when the
-        issuer has to be asked. Raises KeysUnknown."""
-        now, fitting = self._tick(), self._fitting(kid, algorithm)
-        is_stale = now >= self._good_until or (not fitting and now - self._asked_at >= ASKED_EVERY_SECONDS)
-        return self._ask_for(kid, algorithm) if is_stale else fitting
+    def find_candidates(self, kid: str | None, algorithm: str) -> Sequence[IssuerKey] | Awaitable[Sequence[IssuerKey]]:
+        """Returns the keys that may have signed a token, none when the issuer has no such key; something to await when
+        the issuer has to be asked. Raises KeysUnknown.
+        """
+        now, matching = self._tick(), self._select_keys(kid, algorithm)
+        is_stale = now >= self._good_until or (not matching and now - self._asked_at >= MIN_FETCH_INTERVAL_SECONDS)
+        return self._fetch_and_select(kid, algorithm) if is_stale else matching
 
-    async def _ask_for(self, kid: str | None, algorithm: str) -> Sequence[Key]:
+    async def _fetch_and_select(self, kid: str | None, algorithm: str) -> Sequence[IssuerKey]:
         if self._tick() >= self._good_until:
-            await self._ask()
-        found = self._fitting(kid, algorithm)
-        if not found and self._tick() - self._asked_at >= ASKED_EVERY_SECONDS:
-            await self._ask(is_forced=True)
-            found = self._fitting(kid, algorithm)
+            await self._fetch_once()
+        found = self._select_keys(kid, algorithm)
+        if not found and self._tick() - self._asked_at >= MIN_FETCH_INTERVAL_SECONDS:
+            await self._fetch_once(is_forced=True)
+            found = self._select_keys(kid, algorithm)
         if not self._keys:
             raise KeysUnknown
         return found
 
     async def aclose(self) -> None:
-        """Stop asking."""
+        """Cancels a fetch under way."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
 
-    def _fitting(self, kid: str | None, algorithm: str) -> list[Key]:
+    def _select_keys(self, kid: str | None, algorithm: str) -> list[IssuerKey]:
         return [key for key in self._keys if key.fits(kid, algorithm)]
 
-    async def _ask(self, *, is_forced: bool = False) -> None:
-        """Ask the issuer, once for all who wait. One that does not answer is left alone for a while."""
+    async def _fetch_once(self, *, is_forced: bool = False) -> None:
+        """Fetches the keys once for all who wait; an issuer that does not answer is left alone for a while."""
         if self._asking is None or self._asking.done():
-            if not is_forced and self._tick() - self._asked_at < ASKED_EVERY_SECONDS:
+            if not is_forced and self._tick() - self._asked_at < MIN_FETCH_INTERVAL_SECONDS:
                 return
             self._asked_at = self._tick()
-            self._asking = asyncio.create_task(self._look())
-        # Without keys nothing can be checked; with them, nobody waits long for an issuer that does not answer.
+            self._asking = asyncio.create_task(self._load_keys())
+        # Without keys no token can be checked, so wait; with them, an issuer that does not answer delays requests only briefly.
         await asyncio.wait({self._asking}, timeout=_PATIENCE_SECONDS if self._keys else _ANSWER_SECONDS)
 
-    async def _look(self) -> None:
+    async def _load_keys(self) -> None:
         issuer = self._settings.issuer
         try:
-            document = await self._json(self._settings.jwks_url or await self._place())
+            document = await self._fetch_json(self._settings.jwks_url or await self._find_jwks_url())
             written = document.get("keys") if isinstance(document, dict) else None
             if not isinstance(written, list):
                 raise KeysUnknown("what it gives is no set of keys")
-            keys = tuple(filter(None, map(_key, written[:_MOST_KEYS])))
+            keys = tuple(filter(None, map(_parse_key, written[:_MOST_KEYS])))
             if not keys:
                 raise KeysUnknown("there is no key in it that can be used")
         except (KeysUnknown, BadUrl, Forbidden, Unreachable, BrokenAnswer, BadRequest, TooLong, TimeoutError) as error:
@@ -139,8 +141,8 @@ class Keys:
             self._keys, self._digest = keys, written
             self._changed()
 
-    async def _place(self) -> str:
-        """Where the issuer keeps its keys, as it says itself (RFC 8414, OpenID Connect)."""
+    async def _find_jwks_url(self) -> str:
+        """Returns the URL of the keys from the issuer's metadata (RFC 8414, OpenID Connect)."""
         issuer = self._settings.issuer
         target = parse_url(issuer)
         bare = target.path.partition("?")[0].rstrip("/")
@@ -152,20 +154,20 @@ class Keys:
                 f"/.well-known/openid-configuration{bare}",
             )
         ):
-            fetched = await self._fetched(base + path)
-            said = _metadata(fetched) if fetched.status == 200 else None
-            if said is None or not said.jwks_uri:
+            fetched = await self._fetch(base + path)
+            metadata = _metadata(fetched) if fetched.status == 200 else None
+            if metadata is None or not metadata.jwks_uri:
                 continue
-            if said.issuer != issuer:
-                raise KeysUnknown(f"it calls itself {said.issuer!r}; write exactly that in [serve.jwt]")
-            place = parse_url(said.jwks_uri)
+            if metadata.issuer != issuer:
+                raise KeysUnknown(f"it calls itself {metadata.issuer!r}; write exactly that in [serve.jwt]")
+            place = parse_url(metadata.jwks_uri)
             if not place.is_secure and place[:3] != target[:3]:
                 raise KeysUnknown("its keys are not at an https address")
-            return said.jwks_uri
+            return metadata.jwks_uri
         raise KeysUnknown("it does not tell where its keys are; say jwks_url in [serve.jwt]")
 
-    async def _json(self, url: str) -> Any:
-        fetched = await self._fetched(url)
+    async def _fetch_json(self, url: str) -> Any:
+        fetched = await self._fetch(url)
         if fetched.status != 200:
             raise KeysUnknown(f"it answered {fetched.status}")
         try:
@@ -173,22 +175,22 @@ class Keys:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise KeysUnknown("what it gives is no JSON") from None
 
-    async def _fetched(self, url: str) -> Fetched:
+    async def _fetch(self, url: str) -> Fetched:
         headers = [("Accept", "application/json")]
         return await self._client.fetch("GET", url, headers, max_bytes=_MOST_BYTES, timeout_seconds=_ANSWER_SECONDS)
 
 
 Clients = Callable[[Collection[str]], Client]
-"""Makes a client that reaches these hosts wherever they are, and else only what anybody may."""
+"""Makes a client that may reach these hosts wherever they are, and otherwise public addresses only."""
 
 
 def client_for(also: Collection[str]) -> Client:
-    """A client of no workspace."""
+    """Returns a client outside any workspace."""
     return Client(Guard(also))
 
 
 def hosts_of(issuers: Sequence[JwtSettings]) -> list[str]:
-    """The hosts that the settings of issuers name: whoever wrote them there means them."""
+    """Returns the hosts that issuer settings name: an operator wrote them, so the client may reach them."""
     return [parse_url(url).place for issuer in issuers for url in (issuer.issuer, issuer.jwks_url) if url]
 
 
@@ -199,21 +201,21 @@ def _metadata(fetched: Fetched) -> _Metadata | None:
         return None
 
 
-def _key(written: Any) -> Key | None:
-    """A key that may verify signatures; None for any other, and for one that cannot be read or is too weak."""
+def _parse_key(written: Any) -> IssuerKey | None:
+    """Returns a key that may verify signatures; None for any other, and for one that is unreadable or too weak."""
     if not isinstance(written, dict) or written.get("use", "sig") != "sig":
         return None
     kind, kid, algorithm = written.get("kty"), written.get("kid"), written.get("alg")
     if kind not in ("RSA", "EC", "OKP") or "d" in written or not isinstance(kid, str | None):
-        return None  # a private or a shared key that is given to everybody proves nothing
+        return None  # a published private or shared key proves nothing
     try:
-        value = jwt.PyJWK.from_dict(written).key if algorithm else _any(kind).from_jwk(written)
+        value = jwt.PyJWK.from_dict(written).key if algorithm else _algorithm_for(kind).from_jwk(written)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):
         return None
     if kind == "RSA" and value.key_size < _LEAST_RSA_BITS:
         return None
-    return Key(kid, algorithm if isinstance(algorithm, str) else None, kind, value)
+    return IssuerKey(kid, algorithm if isinstance(algorithm, str) else None, kind, value)
 
 
-def _any(kind: str) -> Any:
+def _algorithm_for(kind: str) -> Any:
     return {"RSA": algorithms.RSAAlgorithm, "EC": algorithms.ECAlgorithm, "OKP": algorithms.OKPAlgorithm}[kind]

@@ -1,4 +1,7 @@
-"""Keys of `ferrule key`: read from the workspace, ended when they are revoked, and noted down when they are used."""
+"""Keys of `ferrule key` as credentials: read from the workspace, dropped when revoked, with their last use noted.
+
+`gate` stands above it. It does not know requests.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _NEVER = float("inf")
 
 
 class Held(NamedTuple):
-    """Who holds a key, and until when it counts, in seconds since 1970."""
+    """The caller of a key, and when the key ends, in seconds since 1970."""
 
     caller: Caller
     ends: float
@@ -36,22 +39,22 @@ class KeyRing:
         self._grants = grants
         self._clock = clock
         self.state = access.state
-        """Changes when a key does."""
+        """Changes whenever a key does."""
         self._used: dict[str, float] = {}
         self._noted: dict[str, float] = {}
         self._writing: asyncio.Future[None] | None = None
 
     def held(self, secret: str) -> Held:
-        """Who comes with a key. Raises AccessError, and Refused."""
+        """Returns the caller that a key authenticates. Raises AccessError and Refused."""
         token, ends = self._access.present(secret)
         return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
 
     def demand_readable(self) -> None:
-        """Raises AccessError when the keys are not there, or cannot be read."""
+        """Raises AccessError when the keys are missing or unreadable."""
         self._access.demand_readable()
 
     def why_not(self, secret: str) -> str:
-        """Why a secret opens nothing, for the log: never the secret."""
+        """Returns why a secret is not valid, for the log; never contains the secret."""
         known = {token.id: token for token in self._access.tokens()}
         token = known.get(id_in(secret))
         if token is None:
@@ -63,8 +66,9 @@ class KeyRing:
         return f"{who}, by a secret that is not its own, or was replaced when it was rotated"
 
     def local_agent(self) -> Caller:
-        """Who calls from within this machine, without the network: whoever the environment's token, or the agents', stands for.
-        Raises AccessError, and Refused."""
+        """Returns the caller for local use without the network: the holder of the environment's token, or the agents'
+        token. Raises AccessError and Refused.
+        """
         channel = self._access.local_agent().channel
         return next(self._caller(token) for token in self._access.tokens() if token.identity.channel == channel)
 
@@ -76,7 +80,10 @@ class KeyRing:
         return caller_of(identity.principal, identity.channel, identity.scopes, groups, bound, is_local=True)
 
     def used(self, token_id: str) -> float:
-        """Note a use; gives when the next one is worth noting. Written behind the requests, every ten minutes at most."""
+        """Records a use and returns when the next use is worth recording.
+
+        A thread writes it, every ten minutes at most, so no request waits for the file.
+        """
         now = self._clock()
         if self._noted.get(token_id, 0.0) <= now - COARSE_SECONDS:
             self._noted[token_id] = self._used[token_id] = now
@@ -85,7 +92,7 @@ class KeyRing:
         return self._noted[token_id] + COARSE_SECONDS
 
     async def aclose(self) -> None:
-        """Wait until what was used is written down."""
+        """Waits until the recorded uses are written."""
         if self._writing is not None:
             await self._writing
         if self._used:

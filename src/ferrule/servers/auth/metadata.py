@@ -1,6 +1,6 @@
-"""What clients are told about authorization: the challenge of a refusal, and the resource metadata (RFC 9728).
+"""What clients learn about authorization: the challenge of a refusal, and the protected-resource metadata (RFC 9728).
 
-All of it is built from the settings and from what the server is bound to, never from what a request claims (MCP-272).
+Both are built from the settings and the bound address, never from what a request claims (MCP-272).
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _CACHED = (b"cache-control", b"public, max-age=300")
 
 
-class Resource(msgspec.Struct, frozen=True):
-    """Where this server is, as its clients and its authorization servers know it."""
+class ProtectedResource(msgspec.Struct, frozen=True):
+    """The address of this server, as clients and authorization servers know it."""
 
     base: str
-    """Without a slash at its end: `https://tools.example.com`."""
+    """Without a trailing slash: `https://tools.example.com`."""
     path: str
-    """Where MCP is served below it."""
+    """The path of MCP below it."""
 
     @property
     def url(self) -> str:
-        """The resource that clients ask tokens for: the address of the MCP endpoint (MCP-272)."""
+        """The resource that clients request tokens for: the address of the MCP endpoint (MCP-272)."""
         return self.base + self.path
 
     @property
     def metadata_url(self) -> str:
-        """Where its metadata is, in the form with the path (MCP-271)."""
+        """The address of the metadata, in the form with the path (MCP-271)."""
         target = parse_url(self.url)
         return f"{target.scheme}://{target.authority}{WELL_KNOWN}{target.path.rstrip('/')}"
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """What a token for this server may be addressed to."""
+        """The audiences that a token for this server may have."""
         return tuple(dict.fromkeys((self.url, self.base, self.url.rstrip("/") + "/", self.base + "/")))
 
 
 class Metadata:
-    """The documents and challenges of one server."""
+    """The metadata document and the challenges of one server."""
 
     def __init__(self, settings: ServeSettings, door: Door) -> None:
         self._issuers = settings.issuers
@@ -54,17 +54,19 @@ class Metadata:
         self._door = door
         self._fixed = _public(settings)
 
-    def resource(self, request: Request) -> Resource:
-        """This server. Without a public address it goes by the local name that it was called by, and by its real port."""
+    def resource(self, request: Request) -> ProtectedResource:
+        """Returns this server's address. Without `public_url` it is the local name of the request and the real port."""
         if self._fixed is not None:
             return self._fixed
         name, bound = self._door.name_in(request), request.scope.get("server")
         host = f"[{name}]" if ":" in name else name
         port = bound[1] if bound else 80
-        return Resource(f"http://{host}:{port}", self._path)
+        return ProtectedResource(f"http://{host}:{port}", self._path)
 
     def answer(self, request: Request) -> Answer:
-        """`GET /.well-known/oauth-protected-resource…`: who issues the tokens that count here. For anybody."""
+        """Answers `GET /.well-known/oauth-protected-resource…` with the issuers whose tokens are valid here; needs no
+        credential.
+        """
         if not self._issuers:
             raise Refused(404, "there is no authorization server; keys of 'ferrule key' count", code="not_found")
         if request.method not in ("GET", "HEAD"):
@@ -84,18 +86,18 @@ class Metadata:
         return Answer(200, data, [JSON, _CACHED])
 
     def challenge(self, request: Request, error: str = "", scopes: Iterable[str] = (CALL,), why: str = "") -> str:
-        """The value of `WWW-Authenticate` (MCP-270, MCP-275)."""
-        said = {"error": error, "error_description": why}
+        """Returns the value of `WWW-Authenticate` (MCP-270, MCP-275)."""
+        fields = {"error": error, "error_description": why}
         if self._issuers:
-            said["resource_metadata"] = self.resource(request).metadata_url
-            said["scope"] = " ".join(self.names_of(scopes))
+            fields["resource_metadata"] = self.resource(request).metadata_url
+            fields["scope"] = " ".join(self.names_of(scopes))
         elif error == "insufficient_scope":
-            said["scope"] = " ".join(scopes)
-        parts = ", ".join(f'{name}="{value}"' for name, value in said.items() if value)
+            fields["scope"] = " ".join(scopes)
+        parts = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
         return f"Bearer {parts}" if parts else 'Bearer realm="ferrule"'
 
     def names_of(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Our scopes as the first issuer that has other names for them calls them."""
+        """Returns our scopes under the names of the first issuer that renames them."""
         return tuple(dict.fromkeys(self._name_of(scope) for scope in scopes))
 
     def _name_of(self, scope: str) -> str:
@@ -103,11 +105,11 @@ class Metadata:
 
 
 def names_for(issuer: JwtSettings, scope: str) -> list[str]:
-    """What an issuer calls one of our scopes, where it has other words."""
+    """Returns an issuer's names for one of our scopes, where it has its own."""
     return [theirs for theirs, ours in issuer.scopes.items() if ours == scope and scope in SCOPES]
 
 
-def _public(settings: ServeSettings) -> Resource | None:
+def _public(settings: ServeSettings) -> ProtectedResource | None:
     try:
         target = parse_url(settings.public_url) if settings.public_url else None
     except BadUrl:
@@ -115,4 +117,4 @@ def _public(settings: ServeSettings) -> Resource | None:
     if target is None:
         return None
     path = target.path.partition("?")[0].rstrip("/")
-    return Resource(f"{target.scheme}://{target.authority}{path}", settings.mcp.path)
+    return ProtectedResource(f"{target.scheme}://{target.authority}{path}", settings.mcp.path)

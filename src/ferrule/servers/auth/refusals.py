@@ -1,5 +1,6 @@
-"""Words for the log about callers that are not let in and tokens that do not count. Callers are told nothing of it, and the
-log holds none of a token's own words.
+"""Log lines about refused callers and invalid tokens, limited in number.
+
+Callers learn none of these reasons, and the log holds no text out of a token.
 """
 
 from __future__ import annotations
@@ -12,36 +13,38 @@ from ferrule.runtime.pipeline.redaction import on_one_line
 
 _EVERY_SECONDS = 60.0
 _MOST_REASONS = 32
-"""Of one kind, within that time."""
+"""Reasons of one kind that are logged within that time."""
 _LONGEST = 300
 _MORE = ""
-"""Stands among the reasons for those that are not told."""
+"""The entry among the reasons for those that are left out."""
 _log = logging.getLogger("ferrule.serve")
 
 
 class RefusalLog:
-    """Tells each reason once a minute at most."""
+    """A log that writes each reason once a minute at most."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: dict[str, dict[str, float]] = {}
+        self._logged: dict[str, dict[str, float]] = {}
 
-    def tell(self, reason: str, kind: str) -> None:
-        """Somebody was refused. Without a reason, as for want of a credential, there is nothing to tell. `kind`: one of a few
-        words; what a client sends is no part of it."""
+    def report(self, reason: str, kind: str) -> None:
+        """Logs why a request was refused. An empty reason, as for a missing credential, is not worth a line.
+
+        `kind`: one of a fixed few words; nothing that a client sends, or it could fill the memory with kinds.
+        """
         if not reason:
             return
         now = self._clock()
         reason = on_one_line(reason[:_LONGEST].encode("ascii", "backslashreplace").decode())[:_LONGEST]
-        told = {one: until for one, until in self._told.get(kind, {}).items() if now < until}
-        self._told[kind] = told
-        if reason in told:
+        logged = {one: until for one, until in self._logged.get(kind, {}).items() if now < until}
+        self._logged[kind] = logged
+        if reason in logged:
             return
-        if len(told.keys() - {_MORE}) < _MOST_REASONS:
-            told[reason] = now + _EVERY_SECONDS
+        if len(logged.keys() - {_MORE}) < _MOST_REASONS:
+            logged[reason] = now + _EVERY_SECONDS
             _log.warning("refused: %s (told once a minute)", reason)
-        elif _MORE not in told:
-            told[_MORE] = now + _EVERY_SECONDS
+        elif _MORE not in logged:
+            logged[_MORE] = now + _EVERY_SECONDS
             _log.warning(
                 "refused: more, for other reasons (%s), which are not told: %d were within a minute",
                 kind,
@@ -64,7 +67,7 @@ _OTHERWISE = "it cannot be read"
 
 
 def reason_of(error: Exception) -> str:
-    """Why a token does not count, by what PyJWT raised. Its own texts hold what is in the token, which anybody can write."""
+    """Returns why a token is invalid, by what PyJWT raised. PyJWT's own texts quote the token, which anybody can write."""
     found = next((_REASONS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _REASONS), _OTHERWISE)
-    claim = getattr(error, "claim", None)  # one that we ask for
+    claim = getattr(error, "claim", None)  # a claim that we require, so its name is ours
     return f"{found}: {claim}" if isinstance(claim, str) else found

@@ -17,7 +17,7 @@ import msgspec
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
-from ferrule.servers.auth.callers import Caller, holds
+from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer
 from ferrule.servers.console.rendering import rendered
@@ -71,7 +71,7 @@ class View:
 
     def may(self, scope: str) -> bool:
         """True when the credential is enough for `call`, `approve` or `admin`."""
-        return holds(self.caller, scope)
+        return has_scope(self.caller, scope)
 
     async def read_form(self, limit: int) -> None:
         """Read what was sent. Raises TooLarge, ClientGone, ValueError."""

@@ -195,7 +195,7 @@ class Calling:
         if self._edge.settings.oxp.users == "own":
             who = caller.identity.principal
             why = f'{who} on behalf of {user_id!r}, which [serve.oxp] users = "own" does not allow'
-            self._edge.refusals.tell(why, "oxp users")
+            self._edge.refusals.report(why, "oxp users")
             raise BadRequest("this credential may not call on behalf of that user")
         identity, holder = caller.identity, caller.identity.principal
         identity = msgspec.structs.replace(identity, principal=user_id, groups=frozenset())

@@ -21,8 +21,8 @@ from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import Request
-from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, holds
-from ferrule.servers.auth.jwt_gate import NotTaken
+from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, has_scope
+from ferrule.servers.auth.jwt_gate import TokenRejected
 from ferrule.servers.auth.refusals import reason_of
 from ferrule.servers.edge import Edge
 
@@ -59,7 +59,7 @@ class Door:
             return ANYBODY
         try:
             return await self._known(request)
-        except NotTaken as why:
+        except TokenRejected as why:
             raise self._refused(str(why), is_shown=self._shows_one(request)) from None
 
     def _shows_one(self, request: Request) -> bool:
@@ -91,19 +91,19 @@ class Door:
         scheme, _, token = (request.header(b"authorization") or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise NotTaken
+            raise TokenRejected
         takes_others, wrong = "bearer" in self._settings.auth, list[str]()
         if self._secret and not (takes_others and is_token(token)):
             try:
                 return self._signed(token)
-            except NotTaken as why:
+            except TokenRejected as why:
                 wrong.append(f"a token of the shared secret: {why}")
         if takes_others:
             try:
                 return await self._with_token(request)
-            except NotTaken as why:
+            except TokenRejected as why:
                 wrong.append(str(why))
-        raise NotTaken("; ".join(wrong))
+        raise TokenRejected("; ".join(wrong))
 
     async def _with_token(self, request: Request) -> Caller:
         """The caller with a token that the other servers take, too. Raises NotTaken, and Refused."""
@@ -112,9 +112,9 @@ class Door:
         except Refused as refused:
             if refused.status in _PASSED_ON:
                 raise
-            raise NotTaken(refused.detail) from None
-        if not holds(caller, CALL):
-            raise NotTaken(f"{caller.identity.principal} by {caller.identity.channel}, which has no scope to call")
+            raise TokenRejected(refused.detail) from None
+        if not has_scope(caller, CALL):
+            raise TokenRejected(f"{caller.identity.principal} by {caller.identity.channel}, which has no scope to call")
         return caller
 
     def _signed(self, token: str) -> Caller:
@@ -122,17 +122,17 @@ class Door:
         try:
             claims = self._claims(token)
         except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise NotTaken(reason_of(error)) from None
+            raise TokenRejected(reason_of(error)) from None
         if (
             not isinstance(claims.get("exp"), int | float)
             or claims["exp"] - time.time() > self._settings.jwt_max_seconds
         ):
-            raise NotTaken("it ends later than [serve.oxp] jwt_max_seconds allows")
+            raise TokenRejected("it ends later than [serve.oxp] jwt_max_seconds allows")
         if not _is_for(claims.get("aud"), self._settings.jwt_audiences):
-            raise NotTaken("its aud is none of [serve.oxp] jwt_audiences")
+            raise TokenRejected("its aud is none of [serve.oxp] jwt_audiences")
         subject = claims.get("sub", _SIGNER)
         if not isinstance(subject, str) or not is_principal(subject):
-            raise NotTaken("its sub is no name")
+            raise TokenRejected("its sub is no name")
         return self._granted(subject)
 
     def _granted(self, principal: str) -> Caller:
@@ -141,7 +141,7 @@ class Door:
         try:
             bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
         except Refused as refused:
-            raise NotTaken(refused.detail) from None
+            raise TokenRejected(refused.detail) from None
         return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
     def _claims(self, token: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class OxpEndpoint:
         except BadRequest as refusal:
             return bad_request(refusal)
         except Refused as refused:
-            self._edge.refusals.tell(refused.detail, f"oxp {refused.code}")
+            self._edge.refusals.report(refused.detail, f"oxp {refused.code}")
             return _refusal(refused)
         except TooLarge:
             return answer(413, {"message": "the body has more bytes than are taken here"})

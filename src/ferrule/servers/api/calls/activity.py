@@ -28,7 +28,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import is_unseen
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
-from ferrule.servers.auth.callers import Caller, holds
+from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.edge import Edge
 
 _PATIENCE_SECONDS = 0.3
@@ -238,7 +238,7 @@ def _is_told_of(caller: Caller, opened: OpenCall) -> bool:
     """True for one's own, and for what the inbox shows."""
     if caller.sees(opened.principal, opened.tenant):
         return True
-    return holds(caller, APPROVE) and caller.identity.tenant in (None, opened.tenant)
+    return has_scope(caller, APPROVE) and caller.identity.tenant in (None, opened.tenant)
 
 
 async def list_upstreams(ask: Ask) -> Replied:

@@ -17,8 +17,8 @@ from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import Replied, Reply
 from ferrule.servers.api.shapes import says
-from ferrule.servers.auth.callers import holds
-from ferrule.servers.client_setup import Place, advice, snippet
+from ferrule.servers.auth.callers import has_scope
+from ferrule.servers.client_setup import ServedWorkspace, explain_snippet, write_snippet
 
 _WAYS = (
     ("mcp-http", "MCP over HTTP", "cursor"),
@@ -73,7 +73,7 @@ async def get_workspace(ask: Ask) -> Replied:
     tools = agents = None
     if _is_overseer(ask):
         tools, agents = len(app.catalog.list_preferred()), sum(1 for _ in app.catalog.records("agent"))
-    elif holds(ask.caller, CALL):
+    elif has_scope(ask.caller, CALL):
         entries = (await resolve(ask.surface())).surface.entries.values()
         tools = sum(entry.is_visible and entry.is_offered for entry in entries)
     state = WorkspaceState(
@@ -94,16 +94,16 @@ async def list_clients(ask: Ask) -> Replied:
     """What to give each of the common clients."""
     place, is_overseer = _place(ask), _is_overseer(ask)
     items = [
-        ClientSetup(client=way, title=title, text=snippet(client, place), note=_note(way, client, place))
+        ClientSetup(client=way, title=title, text=write_snippet(client, place), note=_note(way, client, place))
         for way, title, client in _WAYS
         if is_overseer or way != _LOCAL
     ]
     return Reply(ClientSetups(items=items))
 
 
-def _note(way: str, client: str, place: Place) -> str:
+def _note(way: str, client: str, place: ServedWorkspace) -> str:
     """What to do with it. What any client takes belongs into no single one's file."""
-    lines = advice(client, place).splitlines()
+    lines = explain_snippet(client, place).splitlines()
     return "\n".join([_ANY[way], *lines[1:]] if way in _ANY else lines)
 
 
@@ -112,9 +112,9 @@ def _is_overseer(ask: Ask) -> bool:
     return ask.caller.is_operator and ask.caller.identity.tenant is None
 
 
-def _place(ask: Ask) -> Place:
+def _place(ask: Ask) -> ServedWorkspace:
     edge, app = ask.edge, ask.edge.app
     # The gate let this host in, so it is one of ours; a name that clients cannot use would be of no use to them.
     url = edge.settings.public_url or f"http://{ask.request.header(b'host') or 'localhost'}"
     root = app.root.absolute() if _is_overseer(ask) else Path()
-    return Place(app.name, root, url, edge.settings.mcp.path, not edge.settings.auth)
+    return ServedWorkspace(app.name, root, url, edge.settings.mcp.path, not edge.settings.auth)

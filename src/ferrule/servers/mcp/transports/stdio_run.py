@@ -24,7 +24,7 @@ from ferrule.errors import AccessError
 from ferrule.model.approval import CALL
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Header, Request
-from ferrule.servers.auth.callers import Caller, Refused, demand
+from ferrule.servers.auth.callers import Caller, Refused, require_scopes
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
@@ -124,7 +124,7 @@ def _caller(access: Access, settings: ServeSettings) -> Caller:
     """Whoever the token in the environment stands for, or the agents' (MCP-36). Raises AccessError."""
     try:
         caller = KeyRing(access, settings.grants).local_agent()
-        demand(caller, CALL)
+        require_scopes(caller, CALL)
     except Refused as refused:
         raise AccessError(refused.reason) from None
     return caller

@@ -20,7 +20,7 @@ from ferrule.servers.api.calls import approvals
 from ferrule.servers.auth.gate import gate_of
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
-from ferrule.servers.serving import root_of
+from ferrule.servers.serving import build_root
 from ferrule.testing import memory_app
 from tests.driven import driven
 from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, definition
@@ -42,7 +42,7 @@ async def posted(folder: Path) -> AsyncIterator[tuple[Stand, str, str]]:
     async with serving(answer(201)) as outside, _app(outside.url) as app:
         edge = Edge(app, settings, gate_of(settings, Access(folder)), FairTurnstile(settings.limits))
         call = await asked(app)
-        yield Stand(app, edge, root_of(edge)), call, json.loads(outside.seen[0].body)["callback"]["token"]
+        yield Stand(app, edge, build_root(edge)), call, json.loads(outside.seen[0].body)["callback"]["token"]
         await edge.aclose()
 
 
