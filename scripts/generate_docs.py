@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # so that `python scripts/generate_docs.py` finds its own package
 
-from ferrule.servers.api.openapi import openapi_bytes
+from ferrule.servers.api.openapi import encode_openapi
 from scripts.reference import (
     benchmark,
     commands,
@@ -55,7 +55,7 @@ def pages() -> dict[str, str]:
     written = {name: NOTE.format(source=source) + make() for name, (source, make) in PAGES.items()}
     for name, text in rules.pages().items():
         written[f"rules/{name}"] = NOTE.format(source="the rules' own documentation") + text
-    written["openapi.json"] = openapi_bytes().decode()
+    written["openapi.json"] = encode_openapi().decode()
     return written
 
 

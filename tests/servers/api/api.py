@@ -17,7 +17,7 @@ from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import LimitSettings, ServeSettings
-from ferrule.servers.api.openapi import openapi
+from ferrule.servers.api.openapi import build_openapi
 from tests.servers.stand import Open, Reply, Stand, serving
 
 NOBODY = "inv_00000000000000000000dead"
@@ -149,7 +149,7 @@ async def api(folder: Path, *, toml: str = TOML, limits: LimitSettings | None = 
 
 def hold(method: str, path: str, reply: Reply) -> None:
     """Fails when an answer is not one that the OpenAPI document knows."""
-    document = openapi()
+    document = build_openapi()
     found = _operation(document, path.partition("?")[0])
     if found is None or method == "OPTIONS" or reply.status == 405:
         return

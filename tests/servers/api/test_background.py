@@ -51,11 +51,11 @@ async def test_one_principal_holds_so_many_streams_and_another_has_its_own() -> 
     stream: Any = behind.stream(ANN, client, endless())  # type: ignore[arg-type]
     assert await anext(stream) == b"first"
     with pytest.raises(Refused) as refused:
-        behind.demand_room(ANN)
+        behind.require_stream_slot(ANN)
     assert (refused.value.status, refused.value.code, refused.value.retry_after) == (429, "too_many_streams", 5)
-    behind.demand_room(BOB)
+    behind.require_stream_slot(BOB)
     await stream.aclose()
-    behind.demand_room(ANN)
+    behind.require_stream_slot(ANN)
 
 
 @driven
@@ -69,7 +69,7 @@ async def test_a_stream_ends_when_its_client_leaves_or_the_server_ends(is_client
     else:
         await behind.aclose()
     assert [part async for part in stream] == []
-    behind.demand_room(ANN)
+    behind.require_stream_slot(ANN)
 
 
 @driven
@@ -77,13 +77,13 @@ async def test_work_goes_on_whoever_waits_and_the_same_work_is_done_by_one_at_a_
     behind = Background(1)
 
     async def work() -> int:
-        async with behind.alone("count"):
+        async with behind.lock_for("count"):
             return 7
 
-    async with behind.alone("count"):
-        task = behind.keep(work())
+    async with behind.lock_for("count"):
+        task = behind.start(work())
         await asyncio.sleep(0)
         assert not task.done()
-        async with behind.alone("other"):
+        async with behind.lock_for("other"):
             pass
     assert await task == 7

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ferrule.servers.api.field_docs import described_fields
-from ferrule.servers.api.openapi import openapi
+from ferrule.servers.api.field_docs import read_field_docs
+from ferrule.servers.api.openapi import build_openapi
 
 LIST = Path(__file__).with_name("members.txt")
 _DEEPEST = 6
@@ -22,7 +22,7 @@ def test_no_endpoint_gives_a_member_that_is_not_listed() -> None:
 
 def lines() -> Iterator[str]:
     """One line for each endpoint and status, below it a line for each member."""
-    document = openapi()
+    document = build_openapi()
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             for status, response in operation["responses"].items():
@@ -55,11 +55,11 @@ def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]
 
 
 def test_members_are_documented_where_records_are_defined() -> None:
-    shapes = openapi()["components"]["schemas"]
+    shapes = build_openapi()["components"]["schemas"]
     assert shapes["ProblemDetails"]["properties"]["code"]["description"] == "Stable; what a program decides by."
     found = shapes["SearchResult"]["properties"]["total_deferred_tools"]
     assert found["description"] == "All deferred tools, not only the matches.", "without the id of a requirement"
-    assert described_fields(dict) == {}
+    assert read_field_docs(dict) == {}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from ferrule.servers.api.openapi import openapi, openapi_bytes, page
+from ferrule.servers.api.openapi import build_openapi, encode_openapi, render_page
 from ferrule.servers.http1.reader import URL_BYTES
 from tests import ROOT
 from tests.driven import driven
@@ -18,7 +18,7 @@ from tests.servers.api.api import api
 async def test_anybody_may_read_what_the_api_is(tmp_path: Path) -> None:
     async with api(tmp_path) as here:
         document = await here.ask("", "GET", "/v1/openapi.json")
-        assert (document.status, document.body) == (200, openapi_bytes())
+        assert (document.status, document.body) == (200, encode_openapi())
         readable = await here.ask("", "GET", "/v1/docs")
         assert readable.headers["content-type"] == "text/html; charset=utf-8"
         assert b"`" not in readable.body and b"`" in document.body, "names stand in code, not between backticks"
@@ -33,12 +33,12 @@ async def test_anybody_may_read_what_the_api_is(tmp_path: Path) -> None:
 
 
 def test_the_document_in_the_reference_is_the_one_that_is_served() -> None:
-    assert (ROOT / "docs/reference/openapi.json").read_bytes() == openapi_bytes()
+    assert (ROOT / "docs/reference/openapi.json").read_bytes() == encode_openapi()
 
 
 def test_every_reference_in_the_document_leads_somewhere() -> None:
-    document = openapi()
-    for ref in re.findall(r'"\$ref": "#/([^"]+)"', openapi_bytes().decode()):
+    document = build_openapi()
+    for ref in re.findall(r'"\$ref": "#/([^"]+)"', encode_openapi().decode()):
         place = document
         for step in ref.split("/"):
             place = place[step]
@@ -46,7 +46,7 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
 
 
 def test_the_longest_query_that_the_document_allows_is_not_too_long() -> None:
-    for path, operations in openapi()["paths"].items():
+    for path, operations in build_openapi()["paths"].items():
         parameters = [one for one in operations.get("get", {}).get("parameters", ()) if one["in"] == "query"]
         size = sum(len(f"&{one['name']}=") + 12 * _longest(one["schema"]) for one in parameters)
         assert size + 4096 < URL_BYTES, path
@@ -71,7 +71,7 @@ class _Tags(HTMLParser):
 
 def test_the_page_loads_and_runs_nothing() -> None:
     tags = _Tags()
-    tags.feed(page().decode())
+    tags.feed(render_page().decode())
     names = {tag for tag, _ in tags.found}
     assert not names & {"script", "link", "img", "iframe", "form", "object"}
     for tag, attributes in tags.found:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.api.requests import accepted, preference_of
+from ferrule.servers.api.requests import choose_media_type, preference_of
 from ferrule.servers.asgi import Request
 from tests.driven import driven
 from tests.servers.api.api import api
@@ -119,7 +119,7 @@ def test_events_are_chosen_only_where_they_are_named() -> None:
 
     def liked(said: str) -> str | None:
         scope: Any = {"method": "GET", "path": "/", "headers": [(b"accept", said.encode())]}
-        return accepted(Request(scope, None), offered)  # type: ignore[arg-type]
+        return choose_media_type(Request(scope, None), offered)  # type: ignore[arg-type]
 
     assert liked("*/*") == JSON
     assert liked("text/event-stream") == offered[1]

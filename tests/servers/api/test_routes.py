@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ferrule.servers.api.openapi import openapi, page
+from ferrule.servers.api.openapi import build_openapi, render_page
 from ferrule.servers.api.routes import ROUTES
 
 
 def test_every_route_is_in_the_document_and_on_the_page() -> None:
-    document, text = openapi(), page().decode()
+    document, text = build_openapi(), render_page().decode()
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     assert len(operations) == len(ROUTES) == len({operation["operationId"] for operation in operations})
     for operation in operations:

@@ -1,4 +1,7 @@
-"""Work that outlives the request it came by, and streams that are open: counted, and let go of in order."""
+"""Work that outlives its request, and open streams: counted, kept alive and closed in order.
+
+Routes stand above it. It does not know what the work or the streams are about.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from ferrule.servers.auth.callers import Caller, Refused
 
 _log = logging.getLogger("ferrule.serve")
 _ALIVE_SECONDS = 15.0
-Given = TypeVar("Given")
+Outcome = TypeVar("Outcome")
 
 
 class Background:
-    """What goes on in one process besides answering."""
+    """The background work and open streams of one process."""
 
     def __init__(self, streams: int) -> None:
         """`streams`: how many one principal may hold open."""
@@ -27,32 +30,33 @@ class Background:
         self._closing = asyncio.Event()
         self._alone: dict[str, asyncio.Lock] = {}
 
-    def keep(self, work: Coroutine[Any, Any, Given]) -> asyncio.Task[Given]:
-        """Let something go on, whoever waits for it or does not."""
+    def start(self, work: Coroutine[Any, Any, Outcome]) -> asyncio.Task[Outcome]:
+        """Starts work that goes on even when its client leaves."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._discard)
         return task
 
-    def _over(self, task: asyncio.Task[Any]) -> None:
+    def _discard(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.debug("work behind a request ended with %r", error)
 
     def stream(self, caller: Caller, request: Request, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """A stream for a client: its parts as they come, signs of life between them, and an end when the client is gone.
-        Raises Refused when its principal has too many already."""
-        return self._alive(self.demand_room(caller), request, source)
+        """Returns a stream for a client: its parts as they arrive, keep-alive comments between them, ended when the
+        client is gone. Raises Refused when its principal has too many open.
+        """
+        return self._keep_alive(self.require_stream_slot(caller), request, source)
 
-    def demand_room(self, caller: Caller) -> tuple[str, str]:
-        """Raises Refused when a caller's principal has as many streams open as it may."""
+    def require_stream_slot(self, caller: Caller) -> tuple[str, str]:
+        """Raises Refused when the caller's principal has as many streams open as it may."""
         key = (caller.tenant, caller.identity.principal)
         if self._streams[key] >= self._most_streams:
             reason = f"{self._most_streams} streams are open already, and no more may be"
             raise Refused(429, reason, code="too_many_streams", retry_after=5)
         return key
 
-    async def _alive(
+    async def _keep_alive(
         self, key: tuple[str, str], request: Request, source: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
         self._streams[key] += 1
@@ -69,10 +73,10 @@ class Background:
                 if part not in done:
                     yield b": the connection lives\n\n"
                     continue
-                given = part.result()
-                if given is None:
+                data = part.result()
+                if data is None:
                     return
-                yield given
+                yield data
                 part = asyncio.ensure_future(_next(source))
         finally:
             self._streams[key] -= 1
@@ -85,15 +89,17 @@ class Background:
             if close is not None:
                 await close()
 
-    def alone(self, work: str) -> asyncio.Lock:
-        """Work that takes much: whoever wants it too has to wait."""
+    def lock_for(self, work: str) -> asyncio.Lock:
+        """Returns the lock under which expensive work of this name runs once at a time."""
         return self._alone.setdefault(work, asyncio.Lock())
 
     async def aclose(self) -> None:
-        """End every stream. Calls that go on are the app's to end."""
+        """Ends every stream. Calls that go on are the app's to end."""
         self._closing.set()
 
 
 async def _next(source: AsyncIterator[bytes]) -> bytes | None:
-    """The next part; None after the last. An exception instead would hold whoever gets it, who holds it in turn."""
+    """Returns the next part; None after the last. StopAsyncIteration stored in a future would keep its frames alive in
+    a cycle.
+    """
     return await anext(source, None)

@@ -1,7 +1,7 @@
-"""Reads the documentation of a record's fields from its source: the string that stands below each field.
+"""Documentation of record fields, read from the source: the string below each field.
 
-So a record of the domain that leaves over HTTP is documented once, where it is defined. The reference pages read it the same way.
-Where no source is installed there are no such descriptions.
+A record of the domain that leaves over HTTP is documented once, where it is defined; the reference pages read it the
+same way. Where no source is installed there are no descriptions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _REQUIREMENT = re.compile(r" \((?:AT|AML|ADL|OXP)-\d+[^)]*\)")
 
 
 class FieldDoc(NamedTuple):
-    """One field and what is written about it."""
+    """One field and its documentation."""
 
     name: str
     type: str
@@ -26,7 +26,7 @@ class FieldDoc(NamedTuple):
 
 
 def fields_of(cls: type) -> list[FieldDoc]:
-    """Returns the annotated fields of a class, in order; none where its source is not installed."""
+    """Returns the annotated fields of a class in order; none where its source is not installed."""
     body = _classes_in(cls.__module__).get(cls.__qualname__, ())
     found = []
     for number, node in enumerate(body):
@@ -37,8 +37,8 @@ def fields_of(cls: type) -> list[FieldDoc]:
     return found
 
 
-def described_fields(cls: type) -> dict[str, str]:
-    """Returns what is written about the fields of a record and of those it inherits from, without ids of requirements."""
+def read_field_docs(cls: type) -> dict[str, str]:
+    """Returns the documentation of a record's fields, inherited ones included, without ids of requirements."""
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         if each.__module__.startswith("ferrule."):
@@ -48,7 +48,7 @@ def described_fields(cls: type) -> dict[str, str]:
 
 @cache
 def _classes_in(module: str) -> dict[str, list[ast.stmt]]:
-    """The bodies of the classes of a module: it is read once, however many of them are asked for."""
+    """Returns the bodies of a module's classes; the module is parsed once."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except OSError:

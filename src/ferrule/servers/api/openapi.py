@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document of the HTTP API, made from the table of routes, and the same as a page for people.
 
-Anybody may read both. The document says exactly what the server does, because router and checks use the same table. The
-page has no script and loads nothing from elsewhere.
+Both need no credential. The router and the checks use the same table, so the document cannot differ from the server.
+The page has no script and loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import msgspec
 import msgspec.inspect
 
 from ferrule.servers.api.ask import KEY
-from ferrule.servers.api.field_docs import described_fields
+from ferrule.servers.api.field_docs import read_field_docs
 from ferrule.servers.api.replies import Problem, ProblemDetails, etag_of, has_tag
-from ferrule.servers.api.requests import accepted, pairs_of, query_of
-from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, Field, Route
+from ferrule.servers.api.requests import choose_media_type, pairs_of, query_of
+from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, RequestField, Route
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.api.shapes import ToolResult
 from ferrule.servers.asgi import JSON, Answer, Request
@@ -56,15 +56,15 @@ _WORDS = {
     501: "The body comes in a transfer encoding other than chunks.",
     503: "The server cannot do it now; `Retry-After` says when to try again.",
 }
-_DOOR = (400, 408, 414, 431, 501, 503)
-"""What is said before there is a request: by the reader of HTTP itself (`http1.answer_text`)."""
-_EVERYWHERE = (*_DOOR, 401, 403, 406, 413, 421, 429, 500)
+_BEFORE_ROUTING = (400, 408, 414, 431, 501, 503)
+"""Statuses that the HTTP reader itself answers, before there is a request (`http1.answer_text`)."""
+_EVERYWHERE = (*_BEFORE_ROUTING, 401, 403, 406, 413, 421, 429, 500)
 _PARTS = {
-    "invocation_id": Field("invocation_id", "A call.", "[!-~]{1,100}"),
-    "batch_id": Field("batch_id", "A batch.", "[!-~]{1,100}"),
-    "tool": Field("tool", "A tool's name, alias or id."),
-    "tool_id": Field("tool_id", "A tool's id."),
-    "number": Field("number", "Which of the call's stored results, counted from 0.", "0|[1-9][0-9]{0,5}"),
+    "invocation_id": RequestField("invocation_id", "A call.", "[!-~]{1,100}"),
+    "batch_id": RequestField("batch_id", "A batch.", "[!-~]{1,100}"),
+    "tool": RequestField("tool", "A tool's name, alias or id."),
+    "tool_id": RequestField("tool_id", "A tool's id."),
+    "number": RequestField("number", "Which of the call's stored results, counted from 0.", "0|[1-9][0-9]{0,5}"),
 }
 _HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {"description": "Names this request in the server's log.", "schema": {"type": "string"}},
@@ -78,8 +78,8 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "Retry-After": {"description": "Seconds.", "schema": {"type": "string"}},
     "WWW-Authenticate": {"description": "What is needed.", "schema": {"type": "string"}},
 }
-_IF_NONE_MATCH = Field("If-None-Match", "ETags of what the client has; when nothing changed the answer is 304.")
-_RANGE = Field("Range", "One range of bytes, `bytes=0-99`.")
+_IF_NONE_MATCH = RequestField("If-None-Match", "ETags of what the client has; when nothing changed the answer is 304.")
+_RANGE = RequestField("Range", "One range of bytes, `bytes=0-99`.")
 ABOUT = (
     "The tools of a workspace, called under its rules: surfaces, calls, approvals, records, catalog and audit. Every problem "
     "is told as problem details (RFC 9457) with a stable `code`. Whatever is somebody else's is answered like what is not "
@@ -88,9 +88,9 @@ ABOUT = (
 
 
 @cache
-def openapi() -> dict[str, Any]:
-    """The document."""
-    shapes = [shape for route in ROUTES for shape in (route.body, route.gives) if shape is not None]
+def build_openapi() -> dict[str, Any]:
+    """Returns the OpenAPI document."""
+    shapes = [shape for route in ROUTES for shape in (route.body, route.returns) if shape is not None]
     unique = list(dict.fromkeys([*shapes, ProblemDetails, ToolResult]))
     refs, components = msgspec.json.schema_components(unique, ref_template=_REF)
     for component in components.values():
@@ -118,7 +118,7 @@ def openapi() -> dict[str, Any]:
 
 
 def _records(shapes: Iterable[Any]) -> Iterator[type]:
-    """Every record that shapes are made of, each once."""
+    """Yields every record that shapes are made of, each once."""
     waiting, seen = list(msgspec.inspect.multi_type_info(shapes)), set[type]()
     while waiting:
         shape = waiting.pop()
@@ -133,8 +133,8 @@ def _records(shapes: Iterable[Any]) -> Iterator[type]:
 
 
 def _describe(component: dict[str, Any], record: type) -> None:
-    """Add what is written below the fields of a record, where the document says nothing about them yet."""
-    for name, text in described_fields(record).items():
+    """Adds the documentation of a record's fields where the document has none yet."""
+    for name, text in read_field_docs(record).items():
         member = component.get("properties", {}).get(name)
         if member is not None and "description" not in member:
             # A reference stands alone in tools that read older drafts, so what is said about one goes beside it.
@@ -142,9 +142,9 @@ def _describe(component: dict[str, Any], record: type) -> None:
 
 
 @cache
-def openapi_bytes() -> bytes:
-    """The document, as it is served and kept in the repository."""
-    return msgspec.json.format(msgspec.json.encode(openapi()), indent=2) + b"\n"
+def encode_openapi() -> bytes:
+    """Returns the document as it is served and kept in the repository."""
+    return msgspec.json.format(msgspec.json.encode(build_openapi()), indent=2) + b"\n"
 
 
 def _operation(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _operation(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]
         "operationId": route.operation,
         "tags": [route.tag],
         "summary": route.summary,
-        "description": f"{route.says}\n\n{scopes}{whole}".strip(),
+        "description": f"{route.notes}\n\n{scopes}{whole}".strip(),
         "parameters": _parameters(route),
         "responses": _responses(route, known),
     }
@@ -182,18 +182,18 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     return found + [_parameter(field, "header") for field in headers]
 
 
-def _parameter(field: Field, place: str) -> dict[str, Any]:
+def _parameter(field: RequestField, place: str) -> dict[str, Any]:
     return {
         "name": field.name,
         "in": place,
         "required": place == "path",
-        "description": field.says,
+        "description": field.description,
         "schema": field.schema,
     }
 
 
 def _query_parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """In a query there is no null: what is not wanted is left out."""
+    """Returns a query parameter. A query has no null: an optional parameter is left out instead."""
     says = schema.pop("description", "")
     options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if options:
@@ -230,8 +230,8 @@ def _success(route: Route, status: int, known: dict[Any, dict[str, Any]]) -> dic
 
 
 def _content(kind: str, route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
-    if kind == JSON_TYPE and route.gives is not None:
-        return known[route.gives]
+    if kind == JSON_TYPE and route.returns is not None:
+        return known[route.returns]
     if kind == EVENT_TYPE:
         return {"description": "Server-sent events; the data of each is JSON."}
     return {} if kind == "*/*" else {"type": "string"}
@@ -267,18 +267,18 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; for
 
 
 def openapi_document(request: Request) -> Answer:
-    """`GET /v1/openapi.json`. Raises Problem."""
-    return _page(request, openapi_bytes(), JSON_TYPE, [JSON])
+    """Answers `GET /v1/openapi.json`. Raises Problem."""
+    return _page(request, encode_openapi(), JSON_TYPE, [JSON])
 
 
 def reference_page(request: Request) -> Answer:
-    """`GET /v1/docs`. Raises Problem."""
+    """Answers `GET /v1/docs`. Raises Problem."""
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-security-policy", _POLICY.encode()),
         (b"referrer-policy", b"no-referrer"),
     ]
-    return _page(request, page(), "text/html", headers)
+    return _page(request, render_page(), "text/html", headers)
 
 
 def _page(request: Request, body: bytes, kind: str, headers: list[tuple[bytes, bytes]]) -> Answer:
@@ -288,19 +288,19 @@ def _page(request: Request, body: bytes, kind: str, headers: list[tuple[bytes, b
         detail = f"{request.method[:20]} cannot be done here; this path takes GET"
         raise Problem(405, "method_not_allowed", detail, headers=[(b"allow", b"GET, HEAD, OPTIONS")])
     query_of(pairs_of(request.query), None)
-    if accepted(request, (kind,)) is None:
+    if choose_media_type(request, (kind,)) is None:
         raise Problem(406, "not_acceptable", f"this is given as {kind}")
     tag = etag_of(body)
-    said = [*headers, (b"etag", tag), (b"cache-control", b"no-cache")]
+    tagged = [*headers, (b"etag", tag), (b"cache-control", b"no-cache")]
     if has_tag(request, tag):
-        return Answer(304, b"", said)
-    return Answer(200, body, said)
+        return Answer(304, b"", tagged)
+    return Answer(200, body, tagged)
 
 
 @cache
-def page() -> bytes:
-    """The page, whole."""
-    return "".join(_lines(openapi())).encode()
+def render_page() -> bytes:
+    """Returns the reference page."""
+    return "".join(_lines(build_openapi())).encode()
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
@@ -332,20 +332,20 @@ def _render_operation(method: str, path: str, operation: dict[str, Any]) -> Iter
             yield _row(
                 f"<code>{escape(one['name'])}</code>",
                 escape(one["in"]),
-                _type(one["schema"]),
+                _render_type(one["schema"]),
                 _render_text(one["description"]),
             )
         yield "</table>"
     body = operation.get("requestBody")
     if body is not None:
         need = "" if body["required"] else ", may be left out"
-        yield f"<p>Body{need}: {_type(body['content']['application/json']['schema'])}</p>"
+        yield f"<p>Body{need}: {_render_type(body['content']['application/json']['schema'])}</p>"
     yield "<table><tr><th>Status</th><th>Gives</th><th>Meaning</th></tr>"
     for status, response in operation["responses"].items():
         if "$ref" in response:
-            response = openapi()["components"]["responses"][response["$ref"].rpartition("/")[2]]
+            response = build_openapi()["components"]["responses"][response["$ref"].rpartition("/")[2]]
         given = ", ".join(
-            f"{_type(content['schema'])} <code>{escape(kind)}</code>"
+            f"{_render_type(content['schema'])} <code>{escape(kind)}</code>"
             for kind, content in response.get("content", {}).items()
         )
         yield _row(escape(status), given, _render_text(response["description"]))
@@ -359,12 +359,14 @@ def _render_shape(name: str, schema: dict[str, Any]) -> Iterator[str]:
     required = schema.get("required", ())
     for member, about in schema.get("properties", {}).items():
         star = "" if member in required else " <small>optional</small>"
-        yield _row(f"<code>{escape(member)}</code>{star}", _type(about), _render_text(about.get("description", "")))
+        yield _row(
+            f"<code>{escape(member)}</code>{star}", _render_type(about), _render_text(about.get("description", ""))
+        )
     yield "</table></details>"
 
 
 def _render_text(text: str) -> str:
-    """A text of the document, where names stand between backticks."""
+    """Returns a text of the document as HTML, with names between backticks as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -372,14 +374,18 @@ def _row(*cells: str) -> str:
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def _type(schema: dict[str, Any]) -> str:
-    """A schema in a few words."""
+def _render_type(schema: dict[str, Any]) -> str:
+    """Returns a schema in a few words."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
     if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+        return " or ".join(_render_type(one) for one in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(f"<code>{escape(str(one))}</code>" for one in schema["enum"])
     kind = escape(str(schema.get("type", "anything")))
-    return f"{kind} of {_type(schema['items'])}" if kind == "array" and isinstance(schema.get("items"), dict) else kind
+    return (
+        f"{kind} of {_render_type(schema['items'])}"
+        if kind == "array" and isinstance(schema.get("items"), dict)
+        else kind
+    )

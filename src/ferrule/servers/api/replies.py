@@ -1,6 +1,6 @@
-"""The replies of the HTTP API: a JSON value with its ETag and links, or problem details (RFC 9457).
+"""Replies of the HTTP API: a JSON value with its ETag and links, or problem details (RFC 9457).
 
-A problem has one status and one stable code. A route returns the one and raises the other; `endpoint` writes both.
+A problem has one status and one stable code. Routes return replies and raise problems; `endpoint` encodes both.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 CHECKED: Header = (b"cache-control", b"private, no-cache")
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """A JSON value, and what is said about it."""
+class JsonReply(msgspec.Struct, frozen=True):
+    """A JSON value with its status and headers."""
 
     value: Any
     status: int = 200
     headers: tuple[Header, ...] = ()
     is_final: bool = True
-    """False for what will be something else soon: it gets no ETag."""
+    """False for a value that will change soon: it gets no ETag."""
 
 
-Replied: TypeAlias = Reply | Answer | Stream
+AnyReply: TypeAlias = JsonReply | Answer | Stream
 
 
-def written(reply: Reply, request: Request, *, is_tagged: bool) -> Answer:
-    """A reply as bytes; 304 for a client that has them already."""
+def encode_reply(reply: JsonReply, request: Request, *, is_tagged: bool) -> Answer:
+    """Encodes a reply; 304 for a client that already has these bytes."""
     body = _encode(reply.value)
     if not (is_tagged and reply.is_final and reply.status == 200):
         return Answer(reply.status, body, (JSON, NO_STORE, *reply.headers))
@@ -56,12 +56,12 @@ def written(reply: Reply, request: Request, *, is_tagged: bool) -> Answer:
 
 
 def etag_of(body: bytes) -> bytes:
-    """Equal for equal bytes."""
+    """Returns the ETag of a body."""
     return b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
 
 
 def has_tag(request: Request, tag: bytes) -> bool:
-    """True when the client names a tag among those it has (`If-None-Match`, compared weakly)."""
+    """Returns True when `If-None-Match` names this ETag (weak comparison)."""
     for header in request.all_headers(b"if-none-match"):
         for one in header.split(b","):
             name = one.strip().removeprefix(b"W/")
@@ -71,7 +71,7 @@ def has_tag(request: Request, tag: bytes) -> bool:
 
 
 def next_link(path: str, query: Iterable[tuple[str, str]], cursor: str) -> str:
-    """The address of the next page."""
+    """Returns the address of the next page."""
     kept = [(name, value) for name, value in query if name != "cursor"]
     return f"{path}?" + "&".join(
         f"{quote(name)}={quote(value, safe='')}" for name, value in [*kept, ("cursor", cursor)]
@@ -79,7 +79,7 @@ def next_link(path: str, query: Iterable[tuple[str, str]], cursor: str) -> str:
 
 
 def link_header(address: str) -> Header:
-    """`Link: <…>; rel="next"`."""
+    """Returns the header `Link: <…>; rel="next"`."""
     return (b"link", f'<{address}>; rel="next"'.encode("ascii"))
 
 
@@ -96,29 +96,29 @@ STATUSES: dict[ErrorClass, int] = {
     "approval_rejected": 403,
     "policy_blocked": 403,
 }
-"""The statuses of calls that were refused. Any other class is how a call ended that was made: that is a 200."""
+"""Statuses of calls that were refused. Any other error class ends a call that was made, and that is a 200."""
 CONFLICT_CODES = frozenset({"idempotency_conflict"})
-"""Codes of refused calls that are a 409 whatever their class."""
+"""Codes of refused calls that are a 409 whatever their error class."""
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One member of a request that is wrong."""
+    """One invalid member of a request."""
 
     pointer: str
-    """Where it is in the body: a JSON pointer (RFC 6901). Empty for the body itself."""
+    """A JSON pointer (RFC 6901) into the body. Empty for the body itself."""
     detail: str
 
 
 class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem, as clients get it."""
+    """A problem as clients receive it."""
 
     type: str
     title: str
     status: int
     code: str
-    """Stable; what a program decides by."""
+    """Stable; programs decide by it."""
     detail: str
-    """For a person."""
+    """For people."""
     request_id: str | msgspec.UnsetType = msgspec.UNSET
     errors: list[Member] | msgspec.UnsetType = msgspec.UNSET
     error_class: str | msgspec.UnsetType = msgspec.UNSET
@@ -127,7 +127,7 @@ class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(Exception):
-    """Ends the work on a request."""
+    """Ends a request with problem details."""
 
     def __init__(
         self, status: int, code: str, detail: str, *, headers: Iterable[Header] = (), **more: Any
@@ -140,19 +140,21 @@ class Problem(Exception):
         self.more = more
 
     def answer(self, request_id: str) -> Answer:
-        """As it is sent."""
+        """Returns the answer to send."""
         answer = problem(self.status, self.code, self.detail, request_id=request_id, **self.more)
         answer.headers += self.headers
         return answer
 
 
 def not_found(what: str = "nothing of yours is at this path") -> Problem:
-    """What is not there, and what is somebody else's: told alike."""
+    """Returns the one problem for what does not exist and for what belongs to another tenant or principal, so that a
+    caller cannot tell them apart.
+    """
     return Problem(404, "not_found", what)
 
 
 def problem_of(error: FerruleError) -> Problem | None:
-    """What a client is told of an error of ours; None for one it is told nothing about."""
+    """Returns the problem that a client sees for one of our exceptions; None for one that only the log reports."""
     match error:
         case UnfitAnswer():
             return Problem(422, "unfit_answer", str(error))

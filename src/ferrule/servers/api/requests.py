@@ -1,7 +1,7 @@
-"""Reads requests strictly: queries, bodies and headers are as the OpenAPI document says, or they are refused.
+"""Reads requests strictly: queries, bodies and headers match the OpenAPI document, or they are refused.
 
-A body that does not have its shape is explained in our words: which member, and what to write instead. `endpoint`
-stands above it. It knows no routes.
+An invalid body is explained in our words: which member, and what to write instead. `endpoint` stands above it. It knows
+no routes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KIND_WORDS = {
 _LONGEST_NAME = 60
 
 
-def explain_misshapen_body(error: msgspec.ValidationError, shape: type[msgspec.Struct]) -> Problem:
-    """The problem that such a body is."""
+def explain_invalid_body(error: msgspec.ValidationError, shape: type[msgspec.Struct]) -> Problem:
+    """Returns the problem for a body that does not have the expected shape."""
     misfit = read_misfit(error)
     name, text = _explain_member(misfit, shape)
     pointer = write_pointer((*misfit.steps, *name))
@@ -41,12 +41,12 @@ def explain_misshapen_body(error: msgspec.ValidationError, shape: type[msgspec.S
 
 
 def _explain_member(misfit: Misfit, shape: type[msgspec.Struct]) -> tuple[tuple[str, ...], str]:
-    """The member of the object at a place that is meant, if one is, and what is to be said."""
+    """Returns the name of the member at fault, if there is one, and the explanation."""
     name, steps = misfit.key, misfit.steps
     if misfit.kind == "unknown_key":
         known = members_at(shape, steps)
         hint = nearest(name, known) or (f"known: {', '.join(known)}" if known else "leave it out")
-        if len(name) > _LONGEST_NAME:  # nobody needs to be told all of it
+        if len(name) > _LONGEST_NAME:  # a client may send megabytes as a name
             return (), f"there is no member {name[:_LONGEST_NAME] + '…'!r} here; {hint}"
         return (name,), f"there is no member {name!r} here; {hint}"
     if misfit.kind == "missing_key":
@@ -69,7 +69,7 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 def pairs_of(query: bytes) -> list[tuple[str, str]]:
-    """The names and values of a query, in order. Raises Problem."""
+    """Returns the names and values of a query in order. Raises Problem."""
     try:
         return parse_qsl(
             query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
@@ -79,8 +79,8 @@ def pairs_of(query: bytes) -> list[tuple[str, str]]:
 
 
 def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape | None:
-    """A query as a record. Names nobody knows, and names given twice, are refused. Raises Problem."""
-    kinds = {} if shape is None else _kinds(shape)
+    """Returns a query as a record; refuses unknown and repeated names. Raises Problem."""
+    kinds = {} if shape is None else _kinds_of(shape)
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name not in kinds:
@@ -88,25 +88,25 @@ def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape |
             raise Problem(400, "unknown_parameter", f"there is no parameter {name[:60]!r} here; {hint}")
         if name in found:
             raise Problem(400, "invalid_query", f"the parameter {name!r} is given twice")
-        found[name] = _value(name, text, kinds[name])
+        found[name] = _parse_value(name, text, kinds[name])
     if shape is None:
         return None
     try:
         return msgspec.convert(found, shape)
     except msgspec.ValidationError as error:
-        raise _wrong_parameter(error) from None
+        raise _explain_parameter(error) from None
 
 
-def _wrong_parameter(error: msgspec.ValidationError) -> Problem:
+def _explain_parameter(error: msgspec.ValidationError) -> Problem:
     misfit = read_misfit(error)
     name = misfit.place.removeprefix(".") or "query"
     wanted = _TAKEN.get(misfit.kinds[0]) if len(misfit.kinds) == 1 else None
     limit = f" {misfit.limit}" if misfit.limit else f", got `{misfit.got}`"
-    told = f"takes {wanted}{limit}" if wanted else f"is not as it must be: {misfit.text}"
-    return Problem(400, "invalid_query", f"the parameter {name!r} {told}")
+    text = f"takes {wanted}{limit}" if wanted else f"is not as it must be: {misfit.text}"
+    return Problem(400, "invalid_query", f"the parameter {name!r} {text}")
 
 
-def _value(name: str, text: str, kind: type) -> Any:
+def _parse_value(name: str, text: str, kind: type) -> Any:
     if kind is bool and text in ("true", "false"):
         return text == "true"
     if kind is int and _INTEGER.fullmatch(text):
@@ -116,17 +116,17 @@ def _value(name: str, text: str, kind: type) -> Any:
     raise Problem(400, "invalid_query", f"the parameter {name!r} takes {_TAKEN[kind.__name__]}")
 
 
-def _kinds(shape: type[msgspec.Struct]) -> dict[str, type]:
-    """The plain type of each field, by its name on the wire."""
-    kinds = _KINDS_KNOWN.get(shape)
+def _kinds_of(shape: type[msgspec.Struct]) -> dict[str, type]:
+    """Returns the plain type of each field by its name on the wire."""
+    kinds = _KIND_CACHE.get(shape)
     if kinds is None:
         hints = get_type_hints(shape, include_extras=True)
         names = zip(shape.__struct_encode_fields__, shape.__struct_fields__, strict=True)
-        kinds = _KINDS_KNOWN[shape] = {wire: _unwrap_hint(hints[name]) for wire, name in names}
+        kinds = _KIND_CACHE[shape] = {wire: _unwrap_hint(hints[name]) for wire, name in names}
     return kinds
 
 
-_KINDS_KNOWN: dict[type, dict[str, type]] = {}
+_KIND_CACHE: dict[type, dict[str, type]] = {}
 
 
 def _unwrap_hint(hint: Any) -> type:
@@ -148,15 +148,15 @@ def decode_body(request: Request, body: bytes, shape: type[Shape], *, depth: int
     _demand_json(request, has_body=bool(body))
     try:
         if not body.isascii():
-            body.decode()  # what is kept as it is was not looked at yet
+            body.decode()  # msgspec.Raw members are not decoded, so their UTF-8 is not checked yet
         with no_garbage(body):
             found = msgspec.json.decode(body, type=shape)
             if is_deeper(body, depth):
                 raise _too_deep(depth)
-            refuse_doubles(body)
+            refuse_repeated_names(body)
         return found
     except msgspec.ValidationError as error:
-        raise explain_misshapen_body(error, shape) from None
+        raise explain_invalid_body(error, shape) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem(400, "invalid_json", f"the body is not JSON: {error}") from None
     except RecursionError:
@@ -175,8 +175,8 @@ def _demand_json(request: Request, *, has_body: bool) -> None:
         raise Problem(415, "unsupported_media_type", "send the body as it is, without a content encoding")
 
 
-def refuse_doubles(body: bytes) -> None:
-    """Raises Problem for JSON that gives one name twice: two readers would see two requests."""
+def refuse_repeated_names(body: bytes) -> None:
+    """Raises Problem for JSON with a repeated name: two parsers would read two different requests."""
     name = None if _is_plain(body) else repeated_name(body)
     if name is not None:
         detail = f"one object gives the name {name[:60]!r} twice"
@@ -184,8 +184,10 @@ def refuse_doubles(body: bytes) -> None:
 
 
 def _is_plain(body: bytes) -> bool:
-    """True when a text certainly gives no name twice. The decoder keeps the last of two: then a colon is missing when it is
-    written again."""
+    """Returns True when a text certainly repeats no name.
+
+    The decoder keeps the last of two equal names, so a repeated one costs a colon when the value is encoded again.
+    """
     if b"\\" in body:
         return False
     try:
@@ -198,15 +200,15 @@ def _too_deep(depth: int) -> Problem:
     return Problem(400, "too_deep", f"the body is nested more than {depth} levels deep")
 
 
-def accepted(request: Request, offered: tuple[str, ...]) -> str | None:
-    """Which of these media types the client likes best (`Accept`); None when it takes none of them.
+def choose_media_type(request: Request, offered: tuple[str, ...]) -> str | None:
+    """Returns the media type that the client prefers (`Accept`); None when it accepts none of them.
 
-    Of equal ones the first counts, unless another is named and not just covered by a wildcard.
+    Of equal ones the first wins, unless another is named and not just matched by a wildcard.
     """
     headers = request.all_headers(b"accept")
     if not headers:
         return offered[0]
-    ranges = [_range(one) for one in b",".join(headers).decode("latin-1").lower().split(",") if one.strip()]
+    ranges = [_parse_media_range(one) for one in b",".join(headers).decode("latin-1").lower().split(",") if one.strip()]
     best: tuple[float, int, str] | None = None
     for kind in offered:
         fits = [
@@ -218,7 +220,7 @@ def accepted(request: Request, offered: tuple[str, ...]) -> str | None:
     return best[2] if best is not None else (offered[0] if not ranges else None)
 
 
-def _range(text: str) -> tuple[str, int, float]:
+def _parse_media_range(text: str) -> tuple[str, int, float]:
     name, *parameters = (part.strip() for part in text.split(";"))
     quality = 1.0
     for parameter in parameters:
@@ -228,28 +230,28 @@ def _range(text: str) -> tuple[str, int, float]:
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """What a client would like (RFC 7240); what nobody knows is ignored."""
+    """The preferences of a client (RFC 7240); unknown ones are ignored."""
 
     is_async: bool = False
     wait: float | None = None
-    """Seconds."""
+    """Seconds to wait for the end."""
 
     @property
-    def applied(self) -> str:
-        """For `Preference-Applied`."""
+    def header_value(self) -> str:
+        """The value of `Preference-Applied`."""
         said = ["respond-async"] if self.is_async else []
         return ", ".join([*said, *([f"wait={self.wait:g}"] if self.wait is not None else [])])
 
 
-UNSAID = Preference()
-"""Nothing in particular."""
+NO_PREFERENCE = Preference()
+"""The preference of a client that stated none."""
 
 
 def preference_of(request: Request) -> Preference:
-    """The preferences of a request; of one that is given twice the first counts."""
+    """Returns the preferences of a request; of a repeated one the first counts."""
     headers = request.all_headers(b"prefer")
     if not headers:
-        return UNSAID
+        return NO_PREFERENCE
     is_async, wait = False, None
     for header in headers:
         for part in header.decode("latin-1").lower().split(","):

@@ -1,5 +1,8 @@
-"""A route of the HTTP API: what is asked, who may ask, and what comes back. The router, the checks and the OpenAPI document
-are all made from these records, so that none of them can say something the others do not do."""
+"""Routes of the HTTP API: what a request has to contain, which scopes it needs, and what it returns.
+
+The router, the checks and the OpenAPI document are made from these records, so they cannot disagree. `routes` lists
+them; the console uses the same router.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from ferrule.servers.api.ask import Ask
-    from ferrule.servers.api.replies import Replied
+    from ferrule.servers.api.replies import AnyReply
 
 Method = Literal["GET", "POST", "PUT"]
 Tag = Literal["Surface", "Calls", "Approvals", "Invocations", "Catalog", "Audit"]
@@ -21,36 +24,36 @@ EVENT_TYPE = "text/event-stream"
 LINES_TYPE = "application/x-ndjson"
 
 
-class Field(msgspec.Struct, frozen=True):
-    """A part of a path, or a header, that a route takes."""
+class RequestField(msgspec.Struct, frozen=True):
+    """A path part or a header that a route takes."""
 
     name: str
-    says: str
+    description: str
     pattern: str = ""
-    """What all of it must look like; empty: anything. Written so that every dialect of regular expressions agrees."""
+    """Pattern of the full value; empty: anything. Written so that every dialect of regular expressions agrees."""
     takes: str = ""
-    """The same in words."""
+    """The pattern in words."""
     key: bytes = b""
-    """A header's name as requests have it."""
+    """The header's name as requests have it."""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "key", self.name.lower().encode())
 
     @property
     def schema(self) -> dict[str, Any]:
-        """As JSON Schema."""
+        """The field as JSON Schema."""
         return {"type": "string", **({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})}
 
-    def fits(self, text: str) -> bool:
-        """True when a text is one that is taken."""
+    def is_valid(self, text: str) -> bool:
+        """Returns True when a value is valid."""
         return not self.pattern or re.fullmatch(self.pattern, text) is not None
 
 
-Serve: TypeAlias = "Callable[[Ask], Replied | Awaitable[Replied]]"
+Serve: TypeAlias = "Callable[[Ask], AnyReply | Awaitable[AnyReply]]"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation."""
+    """One operation of the HTTP API."""
 
     method: Method
     path: str
@@ -58,51 +61,51 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     serve: Serve
     tag: Tag
     summary: str
-    says: str = ""
+    notes: str = ""
     scopes: tuple[str, ...] = ()
     """Any of them is enough."""
     is_open: bool = False
-    """True when anybody may ask: what is asked proves itself."""
+    """True when no credential is needed: the request itself carries a proof."""
     is_for_workspace: bool = False
-    """True when it is about everybody's: only for credentials that belong to no single tenant."""
+    """True when it concerns all tenants: refused to credentials that belong to one."""
     query: type[msgspec.Struct] | None = None
     body: type[msgspec.Struct] | None = None
     is_body_optional: bool = False
-    headers: tuple[Field, ...] = ()
-    """Request headers that mean something here."""
-    gives: type | None = None
-    """What a success holds, where it is JSON."""
+    headers: tuple[RequestField, ...] = ()
+    """Request headers that the route reads."""
+    returns: type | None = None
+    """The record that a success holds, where it is JSON."""
     produces: tuple[str, ...] = (JSON_TYPE,)
     statuses: tuple[int, ...] = (200,)
-    """The successes."""
+    """Statuses of a success."""
     problems: tuple[int, ...] = ()
-    """What can go wrong here, besides what can everywhere."""
+    """Statuses of problems, besides those that every route has."""
     is_tagged: bool = False
-    """True when answers carry an ETag and may be asked for with `If-None-Match`."""
+    """True when answers carry an ETag and take `If-None-Match`."""
 
     @property
     def operation(self) -> str:
-        """The operation's id."""
+        """The operation id."""
         return self.serve.__name__
 
 
-class Placed(Protocol):
-    """Something at a path."""
+class Routable(Protocol):
+    """Anything with a method and a path."""
 
     @property
     def method(self) -> str:
-        """How it is asked for."""
+        """The HTTP method."""
 
     @property
     def path(self) -> str:
-        """Where it is, with parts in braces."""
+        """The path, with parts in braces."""
 
 
-One = TypeVar("One", bound=Placed)
+One = TypeVar("One", bound=Routable)
 
 
-class Match(Generic[One]):
-    """What is at a path: operations by method, and the parts of the path that are in braces."""
+class RouteMatch(Generic[One]):
+    """The operations at a path, by method, and the values of the parts in braces."""
 
     def __init__(self, routes: Mapping[str, One], parts: dict[str, str]) -> None:
         self.routes = routes
@@ -110,7 +113,7 @@ class Match(Generic[One]):
 
 
 class Router(Generic[One]):
-    """Finds what is at a path."""
+    """Finds the operations at a path."""
 
     def __init__(self, routes: Iterable[One]) -> None:
         self._plain: dict[str, dict[str, One]] = {}
@@ -127,22 +130,24 @@ class Router(Generic[One]):
             else:
                 self._plain[path] = methods
 
-    def find(self, path: str) -> Match[One] | None:
-        """What is at a path below `/v1`, or whatever they are below; None when there is nothing."""
+    def find(self, path: str) -> RouteMatch[One] | None:
+        """Returns the operations at a path below the router's prefix; None when there are none."""
         plain = self._plain.get(path)
         if plain is not None:
-            return Match(plain, {})
+            return RouteMatch(plain, {})
         parts = path[1:].split("/")
         for names, methods in self._templates:
-            found = _parts(names, parts)
+            found = _match_parts(names, parts)
             if found is not None:
-                return Match(methods, found)
+                return RouteMatch(methods, found)
         return None
 
 
-def _parts(names: list[str], parts: list[str]) -> dict[str, str] | None:
-    """What stands where a template has braces; None when a path is another one. Names of tools may hold slashes: at the end
-    of a template they take all that is left."""
+def _match_parts(names: list[str], parts: list[str]) -> dict[str, str] | None:
+    """Returns the values of a template's braces; None when the path does not match.
+
+    Tool names may contain slashes: at the end of a template they take the rest of the path.
+    """
     if names[-1] in _REST and len(parts) > len(names):
         parts = [*parts[: len(names) - 1], "/".join(parts[len(names) - 1 :])]
     if len(names) != len(parts):

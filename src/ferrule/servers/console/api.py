@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
-from ferrule.servers.api.replies import Problem, Replied, Reply
+from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
 from ferrule.servers.asgi import Answer, Header, Request, Stream, on_behalf
 from ferrule.servers.auth.callers import Caller
 
@@ -48,22 +48,22 @@ class Api:
     async def answer(self, path: str, **query: Any) -> Answer | Stream:
         """An answer as it goes out: bytes of a payload, lines of an export. Raises as `get` does."""
         replied = await self._reply(self._asked("GET", path, query, b"", ()))
-        assert not isinstance(replied, Reply)
+        assert not isinstance(replied, JsonReply)
         return replied
 
     async def _value(
         self, method: str, path: str, query: dict[str, Any], body: bytes, headers: tuple[Header, ...]
     ) -> Any:
         replied = await self._reply(self._asked(method, path, query, body, headers))
-        if isinstance(replied, Reply):
+        if isinstance(replied, JsonReply):
             return msgspec.to_builtins(replied.value, str_keys=True, enc_hook=_decoded)
         if isinstance(replied, Stream):
             raise Problem(406, "not_acceptable", "this is a stream")
         return msgspec.json.decode(replied.body) if replied.body else None
 
-    async def _reply(self, request: Request) -> Replied:
+    async def _reply(self, request: Request) -> AnyReply:
         replied = self._endpoint.reply(request, self._caller)
-        return replied if isinstance(replied, Reply | Answer | Stream) else await replied
+        return replied if isinstance(replied, JsonReply | Answer | Stream) else await replied
 
     def _asked(
         self, method: str, path: str, query: dict[str, Any], body: bytes, headers: tuple[Header, ...] | list[Header]

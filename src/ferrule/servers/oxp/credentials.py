@@ -1,7 +1,7 @@
 """Credentials of OXP: an API key, a token signed with a shared secret, a token of the other servers, or none.
 
-Several ways may be open at once (OXP-46). Whatever is wrong with a credential, the answer is 401 and gives nothing away
-(OXP-47); the log tells why.
+Several kinds may be accepted at once (OXP-46). Every invalid credential gets the same 401 (OXP-47); only the log has
+the reason.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ BEARER = 'Bearer realm="oxp"'
 ANYBODY = Caller(Identity("local", "oxp:open", frozenset({CALL})))
 _SHORTEST_SECRET = 32
 _PASSED_ON = (429, 503)
-"""Refusals that are not about the credential."""
+"""Statuses of refusals that are not about the credential."""
 _OPTIONS: Any = {"require": ["exp"], "verify_aud": False, "verify_iat": False, "verify_sub": False}
 _SIGNER = "oxp"
-"""The principal of tokens that name no subject."""
+"""The principal of tokens without a subject."""
 _log = logging.getLogger("ferrule.oxp")
 
 
-class Door:
-    """Lets callers in, in the ways that `[serve.oxp] auth` names."""
+class OxpAuthenticator:
+    """Authenticates callers in the ways that `[serve.oxp] auth` names."""
 
     def __init__(self, edge: Edge, environment: Mapping[str, str] | None = None) -> None:
-        """Raises SettingsError for a secret that is named and not there, or has to be named for anybody to come in."""
+        """Raises SettingsError for a secret that is named and not set, or that is missing though it is the only way in."""
         settings = edge.settings.oxp
         self._edge = edge
         self._settings = settings
@@ -54,23 +54,22 @@ class Door:
         self._takes_tokens = "bearer" in settings.auth or bool(self._secret)
 
     async def caller(self, request: Request) -> Caller:
-        """Who calls. Raises Refused (401)."""
-        if self._is_open:  # a header is not even looked at (OXP-43)
+        """Returns the caller of a request. Raises Refused (401)."""
+        if self._is_open:  # headers are ignored, even invalid ones (OXP-43)
             return ANYBODY
         try:
-            return await self._known(request)
+            return await self._authenticate(request)
         except TokenRejected as why:
-            raise self._refused(str(why), is_shown=self._shows_one(request)) from None
+            raise self._refuse(str(why), is_shown=self._has_credential(request)) from None
 
-    def _shows_one(self, request: Request) -> bool:
-        """True when a request has a header that could let somebody in here."""
+    def _has_credential(self, request: Request) -> bool:
+        """Returns True when a request has a header that could hold a credential."""
         if self._takes_keys and request.header(API_KEY) is not None:
             return True
         return self._takes_tokens and (request.header(b"authorization") or "").lower().startswith("bearer ")
 
-    def _refused(self, why: str, *, is_shown: bool) -> Refused:
-        """What somebody is told who does not come in: the headers that count here, and never what is wrong with theirs. `why` is
-        for the log."""
+    def _refuse(self, why: str, *, is_shown: bool) -> Refused:
+        """Returns the refusal: the accepted headers, and never what is wrong with the credential. `why` is for the log."""
         ways = ["OXP-API-Key: …"] if self._takes_keys else []
         ways += ["Authorization: Bearer …"] if self._takes_tokens else []
         wanted = " or ".join(ways)
@@ -81,13 +80,15 @@ class Door:
         )
         challenges = [BEARER] if self._takes_tokens else []
         challenges += ['OXP-API-Key realm="oxp"'] if self._takes_keys else []
-        return refused_credential(reason, ", ".join(challenges), detail=why)
+        return refuse_credential(reason, ", ".join(challenges), detail=why)
 
-    async def _known(self, request: Request) -> Caller:
-        """Who shows a credential. Raises NotTaken, and Refused for what is not about the credential."""
+    async def _authenticate(self, request: Request) -> Caller:
+        """Returns the caller of a credential. Raises TokenRejected, and Refused for anything that is not about the
+        credential.
+        """
         key = request.header(API_KEY) if self._takes_keys else None
         if key is not None:
-            return await self._with_token(_bearing(request, key))
+            return await self._with_token(_move_key_to_bearer(request, key))
         scheme, _, token = (request.header(b"authorization") or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
@@ -95,7 +96,7 @@ class Door:
         takes_others, wrong = "bearer" in self._settings.auth, list[str]()
         if self._secret and not (takes_others and is_token(token)):
             try:
-                return self._signed(token)
+                return self._verify_signed(token)
             except TokenRejected as why:
                 wrong.append(f"a token of the shared secret: {why}")
         if takes_others:
@@ -106,7 +107,7 @@ class Door:
         raise TokenRejected("; ".join(wrong))
 
     async def _with_token(self, request: Request) -> Caller:
-        """The caller with a token that the other servers take, too. Raises NotTaken, and Refused."""
+        """Returns the caller of a token that the other servers accept, too. Raises TokenRejected and Refused."""
         try:
             caller = await resolve(self._edge.gate.caller(request))
         except Refused as refused:
@@ -117,10 +118,12 @@ class Door:
             raise TokenRejected(f"{caller.identity.principal} by {caller.identity.channel}, which has no scope to call")
         return caller
 
-    def _signed(self, token: str) -> Caller:
-        """The caller with a token of the shared secret (OXP-45). Raises NotTaken when it is not one, or not a valid one."""
+    def _verify_signed(self, token: str) -> Caller:
+        """Returns the caller of a token of the shared secret (OXP-45). Raises TokenRejected for any other token, and
+        for an invalid one.
+        """
         try:
-            claims = self._claims(token)
+            claims = self._decode_claims(token)
         except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
             raise TokenRejected(reason_of(error)) from None
         if (
@@ -133,10 +136,10 @@ class Door:
         subject = claims.get("sub", _SIGNER)
         if not isinstance(subject, str) or not is_principal(subject):
             raise TokenRejected("its sub is no name")
-        return self._granted(subject)
+        return self._apply_grants(subject)
 
-    def _granted(self, principal: str) -> Caller:
-        """What whoever signed a token becomes here. Raises NotTaken when a grant refuses them."""
+    def _apply_grants(self, principal: str) -> Caller:
+        """Returns the caller that the signer of a token becomes here. Raises TokenRejected when a grant refuses it."""
         groups: frozenset[str] = frozenset()
         try:
             bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
@@ -144,29 +147,29 @@ class Door:
             raise TokenRejected(refused.detail) from None
         return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
-    def _claims(self, token: str) -> dict[str, Any]:
+    def _decode_claims(self, token: str) -> dict[str, Any]:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # told once, when the server starts
+            warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # logged once, when the server starts
             claims: dict[str, Any] = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
         return claims
 
 
-def refused_credential(reason: str, challenge: str = BEARER, detail: str = "") -> Refused:
-    """The refusal of whoever may not call with what they showed. `detail`: why, for the log alone."""
+def refuse_credential(reason: str, challenge: str = BEARER, detail: str = "") -> Refused:
+    """Returns the refusal of a credential that may not call. `detail`: the reason, for the log alone."""
     return Refused(401, reason, challenge=challenge, detail=detail)
 
 
 def is_principal(text: str) -> bool:
-    """True for a text that may name somebody on a record."""
+    """Returns True for a text that may name a principal in a record."""
     return 0 < len(text) <= 256 and text.isprintable() and text == text.strip() and not text.startswith("group:")
 
 
 def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
-    """No audience is everybody's; one that is said has to be one of ours."""
+    """Returns True for a token without an audience, and for one with an audience of ours."""
     if audience is None:
         return True
-    said = audience if isinstance(audience, list) else [audience]
-    return any(isinstance(one, str) and one in allowed for one in said)
+    names = audience if isinstance(audience, list) else [audience]
+    return any(isinstance(one, str) and one in allowed for one in names)
 
 
 def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
@@ -176,7 +179,7 @@ def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str
                 "[serve.oxp] auth takes tokens of a shared secret alone, and none is named, so nobody could come in; name the"
                 " environment variable that holds it in jwt_secret_env, or add api-key to auth"
             )
-        if settings.auth != OxpSettings().auth:  # somebody wrote it
+        if settings.auth != OxpSettings().auth:  # the default names jwt as well, so warn only about an explicit setting
             _log.warning(
                 "[serve.oxp] auth names jwt, and jwt_secret_env no secret, so that no such token comes in; name one"
             )
@@ -191,8 +194,8 @@ def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str
     return secret
 
 
-def _bearing(request: Request, key: str) -> Request:
-    """The request as it would be if its key came the way that tokens do."""
+def _move_key_to_bearer(request: Request, key: str) -> Request:
+    """Returns the request with its API key as a bearer token, as the gate expects it."""
     others = [header for header in request.headers if header[0] != b"authorization"]
     shown = (b"authorization", b"Bearer " + key.encode("latin-1"))
     scope = {

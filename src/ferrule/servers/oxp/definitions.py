@@ -1,8 +1,8 @@
-"""Tools as OXP definitions: those written in OXP as they are, all others in its words (OXP-1 to OXP-18); and their ids.
+"""Tools as OXP definitions: those written in OXP as they are, all others converted (OXP-1 to OXP-18); and their ids.
 
-An id is `Toolkit.Tool` with a version, a major version, or none (OXP-30). A definition does not depend on who asks; its
-id and name do, for they must be distinct for each caller (`shelf`). It lists the requirements that callers have to
-bring (`requirements`).
+An id is `Toolkit.Tool` with a version, a major version, or none (OXP-30). A definition does not depend on the caller;
+its id and name do, for they must be distinct on each caller's list (`shelf`). `requirements` decides what callers have
+to bring.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ferrule.schema.walk import positions
 
 _ID = re.compile(r"([A-Za-z0-9_]+\.[A-Za-z0-9_]+)(?:@([0-9]+(?:\.[0-9]+\.[0-9]+)?))?", re.ASCII)
 _VERSION = re.compile(r"[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}", re.ASCII)
-_UNFIT = re.compile(r"[^A-Za-z0-9_]")
+_INVALID_IN_ID = re.compile(r"[^A-Za-z0-9_]")
 LONGEST = 512
-"""More characters than any id has."""
+"""No id is longer."""
 
 
 class ToolRef(NamedTuple):
-    """What a call names."""
+    """The tool and version that a call names."""
 
     tool: str
     """`Toolkit.Tool`"""
@@ -38,7 +38,7 @@ class ToolRef(NamedTuple):
 
 
 def read_ref(written: str) -> ToolRef | None:
-    """The tool and version an id means; None for what is no id. `@x` is exactly `x.0.0`, not the latest of them."""
+    """Returns the tool and version of an id; None for an invalid id. `@x` is exactly `x.0.0`, not the latest `x`."""
     found = _ID.fullmatch(written) if len(written) <= LONGEST else None
     if found is None:
         return None
@@ -46,55 +46,55 @@ def read_ref(written: str) -> ToolRef | None:
     return ToolRef(found[1], f"{version}.0.0" if version is not None and "." not in version else version)
 
 
-def resolved(wanted: str | None, versions: Iterable[str]) -> str | None:
-    """The version that is meant among those there are; None when it is not there."""
+def resolve_version(wanted: str | None, versions: Iterable[str]) -> str | None:
+    """Returns the version that is meant among the existing ones; None when it does not exist."""
     if wanted is None:
-        return max(versions, key=number, default=None)
+        return max(versions, key=version_key, default=None)
     there = list(versions)
     if wanted in there:
         return wanted
-    return next((version for version in there if number(version) == number(wanted)), None)
+    return next((version for version in there if version_key(version) == version_key(wanted)), None)
 
 
-def number(version: str) -> tuple[int, ...]:
-    """Something to compare versions by; what is no version is before all."""
+def version_key(version: str) -> tuple[int, ...]:
+    """Returns a key to sort versions by; an invalid version sorts first."""
     return tuple(map(int, version.split("."))) if _VERSION.fullmatch(version) else (-1,)
 
 
 def is_version(text: str | None) -> bool:
-    """True for `x.y.z` of whole numbers (OXP-6)."""
+    """Returns True for `x.y.z` of whole numbers (OXP-6)."""
     return text is not None and _VERSION.fullmatch(text) is not None
 
 
-def part(text: str) -> str:
-    """A part of an id, of whatever name."""
-    return _UNFIT.sub("_", text) or "_"
+def make_id_part(text: str) -> str:
+    """Returns a name as a valid part of an id."""
+    return _INVALID_IN_ID.sub("_", text) or "_"
 
 
 DIALECT = "oxp"
 LONGEST_NAME = 64
-_NAME_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+")
 _FIRST_VERSION = "1.0.0"
 
 
-class Projected(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool in OXP's words, without an id."""
+class OxpTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as an OXP definition, still without an id."""
 
     tool_part: str
-    """`Toolkit.Tool`, as far as it may be had."""
+    """`Toolkit.Tool`, unless another tool has it."""
     is_own: bool
-    """True for an id and name that the definition itself says."""
+    """True when the definition itself states the id and name."""
     name: str
     version: str
     description: str
     parameters: dict[str, Any]
     output_schema: dict[str, Any] | None
     requirements: dict[str, Any] | None
-    """As they were written."""
+    """The requirements as they were written."""
 
-    def definition(self, tool_part: str, name: str, requirements: dict[str, Any] | None) -> dict[str, Any]:
-        """The whole definition, under this id and name, with what is left to its callers of its requirements."""
+    def build_definition(self, tool_part: str, name: str, requirements: dict[str, Any] | None) -> dict[str, Any]:
+        """Returns the full definition under this id and name, with the requirements that its callers have to meet."""
         written: dict[str, Any] = {
             "id": f"{tool_part}@{self.version}",
             "name": name,
@@ -106,38 +106,40 @@ class Projected(msgspec.Struct, frozen=True, kw_only=True):
         return written if requirements is None else {**written, "requirements": requirements}
 
 
-def projected(tool: Tool) -> Projected:
-    """The tool in OXP's words. Raises NotInlinable."""
-    own = _own_definition(tool)
+def convert_tool(tool: Tool) -> OxpTool:
+    """Converts a tool to OXP. Raises NotInlinable."""
+    own = _read_own_definition(tool)
     is_own = tool.dialect == DIALECT
-    toolkit, _, short = tool.tool_id.partition(".") if is_own else (part(tool.namespace), "", part(tool.name))
-    return Projected(
+    toolkit, _, short = (
+        tool.tool_id.partition(".") if is_own else (make_id_part(tool.namespace), "", make_id_part(tool.name))
+    )
+    return OxpTool(
         tool_part=f"{toolkit}.{short}",
         is_own=is_own,
-        name=_NAME_UNFIT.sub("_", tool.name)[:LONGEST_NAME] or "tool",
+        name=_INVALID_IN_NAME.sub("_", tool.name)[:LONGEST_NAME] or "tool",
         version=tool.version if tool.version is not None and is_version(tool.version) else _FIRST_VERSION,
         description=next((text for text in (tool.description, tool.title) if not is_blank(text)), None) or tool.name,
-        parameters=_parameters(tool),
-        output_schema=_output(tool, own),
+        parameters=_convert_parameters(tool),
+        output_schema=_convert_output(tool, own),
         requirements=own.get("requirements") if isinstance(own.get("requirements"), dict) else None,
     )
 
 
 def requirements_of(tool: Tool) -> Requirements:
-    """What a tool requires of whoever calls it; nothing, for a tool of another dialect."""
+    """Returns the requirements of a tool; none for a tool of another dialect."""
     if tool.credentials is None or tool.dialect not in (DIALECT, SERVER_DIALECT):
         return Requirements()
     return read_requirements(msgspec.json.decode(tool.credentials))
 
 
 def has_no_output(tool: Tool) -> bool:
-    """True when its definition says that it returns nothing: `output_schema: null` (OXP-13)."""
-    own = _own_definition(tool)
+    """Returns True when the definition says that the tool returns nothing: `output_schema: null` (OXP-13)."""
+    own = _read_own_definition(tool)
     return bool(own) and own.get("output_schema", {}) is None
 
 
-def _own_definition(tool: Tool) -> dict[str, Any]:
-    """The OXP definition behind a tool; empty for one that was never written in OXP."""
+def _read_own_definition(tool: Tool) -> dict[str, Any]:
+    """Returns the OXP definition behind a tool; empty for a tool that was never written in OXP."""
     if tool.dialect == SERVER_DIALECT:
         return imported_oxp(tool).definition
     if tool.dialect != DIALECT:
@@ -146,38 +148,38 @@ def _own_definition(tool: Tool) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def _parameters(tool: Tool) -> dict[str, Any]:
-    schema = _plain(msgspec.json.decode(model_schema(tool, internal_fields(tool))))
+def _convert_parameters(tool: Tool) -> dict[str, Any]:
+    schema = _remove_excluded(msgspec.json.decode(model_schema(tool, internal_fields(tool))))
     kind = schema.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         raise NotInlinable(f"it takes no object but {kind!r}")
     members = schema.get("properties")
     if isinstance(members, dict):
-        schema = {**schema, "properties": {name: _described(name, member) for name, member in members.items()}}
+        schema = {**schema, "properties": {name: _add_description(name, member) for name, member in members.items()}}
     return schema if kind == "object" else {**schema, "type": "object"}
 
 
-def _output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
-    """What it returns. A schema that cannot be said without references promises any value, which is true as well."""
+def _convert_output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the output schema. One that needs references becomes a schema for any value, which is also true."""
     if own and own.get("output_schema", {}) is None:
         return None
     if tool.output_schema is None:
         return {}
     try:
-        return _plain(msgspec.json.decode(tool.output_schema))
+        return _remove_excluded(msgspec.json.decode(tool.output_schema))
     except NotInlinable:
         return {}
 
 
-def _plain(schema: Any) -> dict[str, Any]:
-    """The very schema where nothing in it is excluded; else without references."""
+def _remove_excluded(schema: Any) -> dict[str, Any]:
+    """Returns the schema itself where it holds nothing excluded; otherwise a copy without references."""
     if isinstance(schema, dict) and all(EXCLUDED_FROM_OXP.isdisjoint(place.schema) for place in positions(schema)):
         return schema
     return inline(schema)
 
 
-def _described(name: str, member: Any) -> dict[str, Any]:
-    """A parameter with a description: its own, its title, or its name in words (OXP-10)."""
+def _add_description(name: str, member: Any) -> dict[str, Any]:
+    """Returns a parameter with a description: its own, its title, or its name in words (OXP-10)."""
     schema = member if isinstance(member, dict) else inline(member)
     if isinstance(schema.get("description"), str) and not is_blank(schema["description"]):
         return schema

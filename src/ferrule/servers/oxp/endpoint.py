@@ -1,7 +1,7 @@
-"""OXP's part of the port: which path is what, and in which order a request is checked (OXP-24, OXP-25).
+"""The OXP endpoint: its paths, and the order in which a request is checked (OXP-24, OXP-25).
 
-The gate of the port lets everybody in here, for `/health` needs no credential and the other paths take credentials in their
-own ways (`credentials`).
+The port's gate lets all requests through to here: `/health` needs no credential, and the other paths authenticate in
+their own ways (`credentials`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
-from ferrule.servers.oxp.calls import Calling
-from ferrule.servers.oxp.credentials import Door
+from ferrule.servers.oxp.calls import OxpCalls
+from ferrule.servers.oxp.credentials import OxpAuthenticator
 from ferrule.servers.oxp.outcomes import bad_request
-from ferrule.servers.oxp.shelf import Shelves
-from ferrule.servers.oxp.wire import BadRequest, answer, demand_json, read_call, read_list
+from ferrule.servers.oxp.shelf import CallerToolsCache
+from ferrule.servers.oxp.wire import OxpBadRequest, make_answer, read_call, read_list, require_json
 from ferrule.servers.root import OpenEndpoint
 
 VERSION = b"oxp-version"
@@ -37,81 +37,86 @@ class OxpEndpoint:
         self._edge = edge
         self._settings = edge.settings.oxp
         self._base = base_of(self._settings)
-        self._door = Door(edge)
-        self._shelves = Shelves(edge.app)
-        self._calling = Calling(edge, self._shelves)
+        self._door = OxpAuthenticator(edge)
+        self._shelves = CallerToolsCache(edge.app)
+        self._calling = OxpCalls(edge, self._shelves)
         self._table: dict[str, tuple[str, _Handle]] = {
-            "/health": ("GET", self._health),
-            "/tools": ("GET", self._tools),
-            "/tools/call": ("POST", self._call),
+            "/health": ("GET", self._answer_health),
+            "/tools": ("GET", self._list_tools),
+            "/tools/call": ("POST", self._call_tool),
         }
 
     def paths(self) -> dict[str, OpenEndpoint]:
-        """Where it is. At the root of the port it takes its own paths and leaves the rest to the others, `/health` included,
-        which means the same there."""
+        """Returns the paths to serve.
+
+        At the root of the port it takes only its own paths and leaves the rest to the others, `/health` included, which
+        means the same there.
+        """
         if self._base:
             return {f"{self._base}/": self, self._base: self}
         return {path: self for path in (*self._table, _STATES) if path != "/health"}
 
     async def __call__(self, request: Request) -> Answer:
-        """Answer one request."""
+        """Answers one request."""
         path = request.path[len(self._base) :]
         found = self._table.get(path)
         if found is None and path.startswith(_STATES) and path != _STATES:
-            found = ("GET", self._state)
+            found = ("GET", self._answer_authorization)
         if found is None:
-            return answer(404, {"message": "there is nothing at this path"})
+            return make_answer(404, {"message": "there is nothing at this path"})
         method, handle = found
         if request.method != method:
-            return answer(405, {"message": f"this path takes {method}"}, ((b"allow", method.encode()),))
+            return make_answer(405, {"message": f"this path takes {method}"}, ((b"allow", method.encode()),))
         try:
             return await handle(request)
-        except BadRequest as refusal:
+        except OxpBadRequest as refusal:
             return bad_request(refusal)
         except Refused as refused:
             self._edge.refusals.report(refused.detail, f"oxp {refused.code}")
-            return _refusal(refused)
+            return _encode_refusal(refused)
         except TooLarge:
-            return answer(413, {"message": "the body has more bytes than are taken here"})
+            return make_answer(413, {"message": "the body has more bytes than are taken here"})
         except ClientGone:
             raise
-        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
+        except Exception:  # a bug of ours: the client learns that there was one, the log which
             _log.exception("%s %r could not be answered", request.method, path)
-            return answer(500, {"message": "the server failed; its log tells why"})
+            return make_answer(500, {"message": "the server failed; its log tells why"})
 
-    async def _health(self, request: Request) -> Answer:
-        """Nobody has to say who they are (OXP-19)."""
+    async def _answer_health(self, request: Request) -> Answer:
+        """Answers without authentication (OXP-19)."""
         is_ready = not self._edge.app.services.live.is_closing
-        return answer(200, {"status": "ok"}) if is_ready else answer(503, {"status": "stopping"})
+        return make_answer(200, {"status": "ok"}) if is_ready else make_answer(503, {"status": "stopping"})
 
-    async def _tools(self, request: Request) -> Answer:
+    async def _list_tools(self, request: Request) -> Answer:
         caller = await self._door.caller(request)
         body = await resolve(request.read(self._edge.settings.limits.body_bytes))
         if body.strip():
-            demand_json(request.header(b"content-type"), is_optional=True)
+            require_json(request.header(b"content-type"), is_optional=True)
         read_list(body, request.header(VERSION))
-        shelf = await self._calling.shelf(caller)
-        return Answer(200, shelf.listing(is_compat=self._settings.compat), [JSON])
+        shelf = await self._calling.load_tools(caller)
+        return Answer(200, shelf.encode_listing(is_compat=self._settings.compat), [JSON])
 
-    async def _call(self, request: Request) -> Answer:
+    async def _call_tool(self, request: Request) -> Answer:
         caller = await self._door.caller(request)
-        demand_json(request.header(b"content-type"))
+        require_json(request.header(b"content-type"))
         body = await resolve(request.read(self._edge.settings.limits.body_bytes))
-        asked, is_bare = read_call(body, request.header(VERSION), is_compat=self._settings.compat)
+        call, is_bare = read_call(body, request.header(VERSION), is_compat=self._settings.compat)
         if is_bare:
             _log.warning("a call came without its envelope, as later drafts of the protocol have it")
-        where = self._address(request)
-        return await self._calling.answer(caller, asked, lambda state: f"{where}{_STATES}{state}", is_bare=is_bare)
+        where = self._find_address(request)
+        return await self._calling.answer(caller, call, lambda state: f"{where}{_STATES}{state}", is_bare=is_bare)
 
-    async def _state(self, request: Request) -> Answer:
-        """How an authorization stands (OXP-41). Whoever knows its state was given it; it tells nothing else."""
+    async def _answer_authorization(self, request: Request) -> Answer:
+        """Answers with the status of an authorization (OXP-41). Knowing its state is the credential; the answer holds
+        nothing else.
+        """
         state = request.path[len(self._base) + len(_STATES) :]
         if len(state) > _LONGEST_STATE or not state.isascii():
-            return answer(404, {"message": "there is nothing at this path"})
-        return answer(200, {"status": self._edge.app.authorizations.status(state)})
+            return make_answer(404, {"message": "there is nothing at this path"})
+        return make_answer(200, {"status": self._edge.app.authorizations.status(state)})
 
-    def _address(self, request: Request) -> str:
-        """Where clients find this server."""
+    def _find_address(self, request: Request) -> str:
+        """Returns the address that clients reach this server at."""
         public = self._edge.settings.public_url.rstrip("/")
         host = request.header(b"host") or "localhost"
         own = f"{request.scope.get('scheme', 'http')}://{host}"
@@ -119,12 +124,12 @@ class OxpEndpoint:
 
 
 def base_of(settings: OxpSettings) -> str:
-    """The path before all of OXP's; empty at the root of the port."""
+    """Returns the path prefix of OXP; empty at the root of the port."""
     return f"/{settings.path.strip('/')}".rstrip("/")
 
 
-def _refusal(refused: Refused) -> Answer:
-    made = answer(refused.status, {"message": refused.reason})
+def _encode_refusal(refused: Refused) -> Answer:
+    made = make_answer(refused.status, {"message": refused.reason})
     if refused.challenge:
         made.headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
     if refused.retry_after is not None:

@@ -1,6 +1,8 @@
-"""How a call ended, in OXP's words. One place decides which failures are an answer of the server and which of the tool.
+"""Outcomes of calls in OXP: the one place that decides which failures are an answer of the server and which of the
+tool.
 
-Before the call and not about its input: 400. The input does not fit: 422. Everything else ran, or was judged: 200 (OXP-23).
+Before the call and not about its input: 400. Invalid input: 422. Everything else ran, or was decided by policy: 200
+(OXP-23).
 """
 
 from __future__ import annotations
@@ -16,77 +18,81 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes
 from ferrule.runtime.pipeline.admission import KEY_CONFLICT
 from ferrule.servers.asgi import Answer
-from ferrule.servers.oxp.wire import BadRequest, answer
+from ferrule.servers.oxp.wire import OxpBadRequest, make_answer
 
 PENDING_RETRY_MS = 5_000
 """When a caller may ask again about a call that waits for a person."""
 _RUNNING_RETRY_MS = 1_000
 _LONGEST_WORDS = 2_000
 _BEFORE: frozenset[ErrorClass] = frozenset({"unknown_tool", "schema_not_loaded", "setup_required", "capability_gap"})
-"""Classes of failures that come before a call, unless the system behind the tool told them."""
+"""Error classes of failures before a call, unless the system behind the tool reported them."""
 _REQUIREMENTS = frozenset({"authorization_required", "secret_unbound", "secret_unavailable", "user_id_required"})
-"""Codes of requirements that were not met after all."""
+"""Error codes of requirements that turned out not to be met."""
 _LATER = frozenset({"ledger_unavailable", "outcome_not_recorded"})
 _RETRIED = frozenset({"retry", "retry_later", "change_arguments"})
 
 
-def refused(result: Result) -> BadRequest | None:
-    """The refusal of a call that never began; None for one that did, or was judged."""
+def find_refusal(result: Result) -> OxpBadRequest | None:
+    """Returns the refusal of a call that never began; None for one that ran or was denied."""
     error = result.error
     if error is None:
         return None
     if error.error_code == KEY_CONFLICT:
-        return BadRequest("this call_id was used for another input; use a new one for a new call")
+        return OxpBadRequest("this call_id was used for another input; use a new one for a new call")
     if error.error_code in _REQUIREMENTS:
-        told = result.structured_content
-        more = {"missing_requirements": told} if isinstance(told, dict) else {}
-        return BadRequest(error.message, **more)
+        missing = result.structured_content
+        more = {"missing_requirements": missing} if isinstance(missing, dict) else {}
+        return OxpBadRequest(error.message, **more)
     if error.native_error_ref is not None:
         return None
     if error.error_code in _LATER and error.error_class == "dependency_unavailable":
-        return BadRequest("the server is temporarily unavailable; try again later")
+        return OxpBadRequest("the server is temporarily unavailable; try again later")
     if result.abort_reason == "runtime_shutdown" and error.retry.retry_safe:
-        return BadRequest("the server is about to stop; try again later")
-    return BadRequest(error.message) if error.error_class in _BEFORE else None
+        return OxpBadRequest("the server is about to stop; try again later")
+    return OxpBadRequest(error.message) if error.error_class in _BEFORE else None
 
 
 async def is_about_input(result: Result, store: Store) -> bool:
-    """True when the input was refused before anything ran: by the tool's schema, or by its own check (OXP-24)."""
+    """Returns True when the input was refused before anything ran: by the tool's schema, or by its own check (OXP-24)."""
     error = result.error
     if error is None or error.error_class != "invalid_arguments":
         return error is not None and error.error_class == "schema_validation_failed"
-    if error.error_code == "input_mutation_failed":  # a hook's doing
+    if error.error_code == "input_mutation_failed":  # a hook changed the input, so it is not the caller's mistake
         return False
     try:
         rows = await store.rows_of(result.invocation_id)
     except LedgerError:
         return False
-    return [row.outcome for row in rows] == ["validation_failed"]  # a tool that ran, and says the same, has failed
+    return [row.outcome for row in rows] == [
+        "validation_failed"
+    ]  # a tool that ran and reports invalid arguments has failed
 
 
-def succeeded(call_id: str, result: Result, value: Any) -> dict[str, Any]:
-    """`CallToolResponse` of a call that succeeded. No output is no `value` (OXP-31, OXP-32)."""
+def encode_success(call_id: str, result: Result, value: Any) -> dict[str, Any]:
+    """Returns the `CallToolResponse` of a call that succeeded. No output is no `value` (OXP-31, OXP-32)."""
     response: dict[str, Any] = {"call_id": call_id, "duration": duration_ms(result), "success": True}
     return response if value is None else {**response, "value": value}
 
 
-def failed(call_id: str, tool: Tool, result: Result) -> dict[str, Any]:
-    """`CallToolResponse` of a call that ran and failed, or was denied (OXP-22, OXP-33)."""
+def encode_failure(call_id: str, tool: Tool, result: Result) -> dict[str, Any]:
+    """Returns the `CallToolResponse` of a call that ran and failed, or was denied (OXP-22, OXP-33)."""
     assert result.error is not None
     error = result.error
-    told: dict[str, Any] = {"message": _words(result, error), "can_retry": _may_retry(error)}
-    told["developer_message"] = f"{error.error_class}, {error.error_code}: invocation {result.invocation_id}"
+    details: dict[str, Any] = {"message": _compose_message(result, error), "can_retry": _may_retry(error)}
+    details["developer_message"] = f"{error.error_class}, {error.error_code}: invocation {result.invocation_id}"
     after = error.retry_after if error.retry_after is not None else error.retry.retry_after
-    if after is not None and told["can_retry"]:
-        told["retry_after_ms"] = max(0, round(after * 1000))
-    advice = _agent_action(tool, error)
+    if after is not None and details["can_retry"]:
+        details["retry_after_ms"] = max(0, round(after * 1000))
+    advice = _find_agent_action(tool, error)
     if advice:
-        told["additional_prompt_content"] = advice
-    return {"call_id": call_id, "duration": duration_ms(result), "success": False, "error": told}
+        details["additional_prompt_content"] = advice
+    return {"call_id": call_id, "duration": duration_ms(result), "success": False, "error": details}
 
 
-def unfit(call_id: str, result: Result, message: str) -> dict[str, Any]:
-    """`CallToolResponse` of a call whose value cannot be given. It did its work, so it is not to be repeated."""
+def encode_invalid_value(call_id: str, result: Result, message: str) -> dict[str, Any]:
+    """Returns the `CallToolResponse` of a call whose value is invalid. The tool did its work, so the call must not be
+    retried.
+    """
     return {
         "call_id": call_id,
         "duration": duration_ms(result),
@@ -99,8 +105,8 @@ def unfit(call_id: str, result: Result, message: str) -> dict[str, Any]:
     }
 
 
-def pending(call_id: str, message: str, invocation_id: str = "", *, is_running: bool = False) -> dict[str, Any]:
-    """`CallToolResponse` of a call that has not ended: the same `call_id` gets its outcome later."""
+def encode_pending(call_id: str, message: str, invocation_id: str = "", *, is_running: bool = False) -> dict[str, Any]:
+    """Returns the `CallToolResponse` of a call that has not ended: the same `call_id` gets its outcome later."""
     error: dict[str, Any] = {
         "message": f"{message}; call again with the same call_id to learn how it ended",
         "can_retry": True,
@@ -112,25 +118,25 @@ def pending(call_id: str, message: str, invocation_id: str = "", *, is_running: 
     return {"call_id": call_id, "success": False, "error": error}
 
 
-def told_pending(call_id: str, waiting: Pending) -> dict[str, Any]:
-    """The same, of a call that the ledger has."""
+def encode_recorded_pending(call_id: str, waiting: Pending) -> dict[str, Any]:
+    """Returns the `CallToolResponse` of a parked or running call that the ledger has."""
     is_running = waiting.state in ("running", "queued", "approved")
-    return pending(call_id, waiting.message, waiting.invocation_id, is_running=is_running)
+    return encode_pending(call_id, waiting.message, waiting.invocation_id, is_running=is_running)
 
 
-def bad_request(refusal: BadRequest) -> Answer:
-    """`ServerErrorResponse` (OXP-35)."""
-    return answer(400, {"message": refusal.message, **refusal.more})
+def bad_request(refusal: OxpBadRequest) -> Answer:
+    """Returns a `ServerErrorResponse` (OXP-35)."""
+    return make_answer(400, {"message": refusal.message, **refusal.more})
 
 
 def invalid_input(message: str, parameters: dict[str, str]) -> Answer:
-    """`ValidationErrorResponse` (OXP-35)."""
+    """Returns a `ValidationErrorResponse` (OXP-35)."""
     more = {"parameter_errors": parameters} if parameters else {}
-    return answer(422, {"message": message, **more})
+    return make_answer(422, {"message": message, **more})
 
 
 def duration_ms(result: Result) -> float:
-    """How long a call took. The time it began is in its id, so that a stored response says the same as the first."""
+    """Returns how long a call took. The id holds its start, so a stored response equals the first one."""
     try:
         began = int(result.invocation_id[4:18], 16)
     except ValueError:
@@ -142,14 +148,14 @@ def _may_retry(error: ToolError) -> bool:
     return error.recoverability in _RETRIED and error.retry.retry_safe
 
 
-def _words(result: Result, error: ToolError) -> str:
-    """What went wrong, with what the tool itself said of it."""
+def _compose_message(result: Result, error: ToolError) -> str:
+    """Returns the error message with the tool's own text."""
     own = result.text
     return error.message if own in error.message else f"{error.message}: {own[:_LONGEST_WORDS]}"
 
 
-def _agent_action(tool: Tool, error: ToolError) -> str:
-    """What the tool's definition tells an agent to do about this status (AML-36)."""
+def _find_agent_action(tool: Tool, error: ToolError) -> str:
+    """Returns the advice that the tool's definition gives agents for this status (AML-36)."""
     kind, _, status = (error.native_error_ref or "").partition(":")
     if kind != "http" or tool.dialect != "aml":
         return ""

@@ -1,7 +1,7 @@
-"""What a tool requires of a call, checked before its input: tokens, secrets, a user (OXP-37 to OXP-42).
+"""Requirements of a tool, checked before a call's input: tokens, secrets, a user (OXP-37 to OXP-42).
 
-A token comes with the call, or is one that the user authorized here. A secret is the workspace's own where it binds one, and
-comes with the call otherwise. What is missing is told all at once. Values go to the tool, and nowhere else.
+A token arrives with the call, or the user authorized one here. A secret is the workspace's own where it binds one, and
+arrives with the call otherwise. All that is missing is reported at once. Values go to the tool, and nowhere else.
 """
 
 from __future__ import annotations
@@ -17,76 +17,80 @@ from ferrule.model.credentials import NO_CALL_SECRETS, CallSecrets, Requirements
 from ferrule.model.tool import Tool
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import requirements_of
-from ferrule.servers.oxp.wire import BadRequest, CallContext
+from ferrule.servers.oxp.wire import CallContext, OxpBadRequest
 
 _log = logging.getLogger("ferrule.oxp")
 
 
-async def met(
+async def collect_credentials(
     app: App, tool: Tool, caller: Caller, context: CallContext, check_url: Callable[[str], str]
 ) -> CallSecrets:
-    """What the call brings for its tool, and nothing it did not ask for. `caller`: on whose behalf. `check_url`: where a state
-    can be asked about. Raises BadRequest."""
+    """Returns the credentials that the call brings for its tool, and none that the tool does not require.
+
+    `caller`: on whose behalf. `check_url`: the address of an authorization's status. Raises BadRequest.
+    """
     required = requirements_of(tool)
     if not required.is_anything:
         return NO_CALL_SECRETS
     tokens = {one.id: one.token for one in context.authorization if one.token}
     secrets = {one.id: one.value for one in context.secrets if one.value}
-    unbound = _unbound(app, tool, required)
+    unbound = _find_unbound_secrets(app, tool, required)
     lacking = [provider for provider in required.authorization if provider not in tokens]
     unauthorized = [one for one in lacking if not _has_token(app, one, required.authorization[one], caller)]
     missing: dict[str, Any] = {}
     challenges = {
-        provider: await _challenge(app, provider, required.authorization[provider], caller, check_url)
+        provider: await _start_authorization(app, provider, required.authorization[provider], caller, check_url)
         for provider in unauthorized
     }
     if known := [challenge for challenge in challenges.values() if challenge is not None]:
         missing["authorization"] = known
     if unknown := [provider for provider, challenge in challenges.items() if challenge is None]:
-        missing["tokens"] = unknown  # a challenge without its url would be none (OXP-41)
+        missing["tokens"] = unknown  # a challenge needs a URL (OXP-41), and none is known for these
     if absent := sorted(unbound - secrets.keys()):
         missing["secrets"] = absent
     if required.user_id and not context.user_id:
         missing["user_id"] = True
     if missing:
-        raise BadRequest(
-            _told(tool, unauthorized, absent, is_anonymous="user_id" in missing), missing_requirements=missing
+        raise OxpBadRequest(
+            _explain_missing(tool, unauthorized, absent, is_anonymous="user_id" in missing),
+            missing_requirements=missing,
         )
     brought = {name: tokens[name] for name in required.authorization if name in tokens}
     return CallSecrets(brought | {name: secrets[name] for name in sorted(unbound)})
 
 
-def asked_for(app: App, tool: Tool, written: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What a definition says that its callers have to bring: what it requires, without the secrets that are here already. None
-    when nothing is left."""
+def list_open_requirements(app: App, tool: Tool, written: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Returns the requirements that callers have to meet: those written, without secrets that the workspace binds. None
+    when nothing is left.
+    """
     required = requirements_of(tool)
     if written is None or not required.secrets:
         return written
-    bound = required.secrets - _unbound(app, tool, required)
+    bound = required.secrets - _find_unbound_secrets(app, tool, required)
     left = [one for one in written["secrets"] if not isinstance(one, dict) or one.get("id") not in bound]
     others = {name: value for name, value in written.items() if name != "secrets"}
     return {**others, **({"secrets": left} if left else {})} or None
 
 
-def _unbound(app: App, tool: Tool, required: Requirements) -> frozenset[str]:
-    """The secrets that the workspace does not have, so that they have to come with the call."""
+def _find_unbound_secrets(app: App, tool: Tool, required: Requirements) -> frozenset[str]:
+    """Returns the secrets that the workspace does not bind, so that they have to arrive with the call."""
     if not required.secrets or app.readiness is None:
         return required.secrets
     return required.secrets & frozenset(app.readiness.missing_credentials(tool, sorted(required.secrets)))
 
 
 def _has_token(app: App, provider: str, scopes: Iterable[str], caller: Caller) -> bool:
-    """True when the user has authorized it here already. Nobody is asked."""
+    """Returns True when the user has already authorized it here; asks nobody."""
     try:
         return not app.user_tokens.problem(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)
     except (ExecutionFailed, SettingsError):
         return False
 
 
-async def _challenge(
+async def _start_authorization(
     app: App, provider: str, scopes: Iterable[str], caller: Caller, check_url: Callable[[str], str]
 ) -> dict[str, Any] | None:
-    """Where the user is sent; None where nobody here knows that."""
+    """Starts an authorization and returns where to send the user; None where no client is configured for the provider."""
     try:
         begun = await app.authorizations.begin(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)
     except (ExecutionFailed, SettingsError) as problem:
@@ -95,7 +99,7 @@ async def _challenge(
     return {**begun.to_record(), "check_url": check_url(begun.state)}
 
 
-def _told(tool: Tool, providers: list[str], secrets: list[str], *, is_anonymous: bool) -> str:
+def _explain_missing(tool: Tool, providers: list[str], secrets: list[str], *, is_anonymous: bool) -> str:
     wanted = []
     if providers:
         wanted.append(f"an authorization of {', '.join(providers)} (context.authorization)")

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.servers.api.calls import tallies
 from ferrule.servers.api.calls.tallies import width_for
-from ferrule.servers.api.openapi import openapi
+from ferrule.servers.api.openapi import build_openapi
 from tests.driven import driven
 from tests.servers.api.api import api
 
@@ -39,7 +39,7 @@ async def test_calls_are_counted_for_those_who_may_see_them(tmp_path: Path) -> N
         assert await tally("oda", "until=2020-01-02T00:00:00Z") == ({}, {"waiting": 1})
         for query in ("standing=failed", "status=failed", "stretches=0", "since=x"):
             assert (await here.ask("oda", "GET", f"/v1/invocations/tally?{query}")).status == 400
-    taken = {one["name"] for one in openapi()["paths"]["/v1/invocations/tally"]["get"]["parameters"]}
+    taken = {one["name"] for one in build_openapi()["paths"]["/v1/invocations/tally"]["get"]["parameters"]}
     assert not taken & {"standing", "status"}, "calls are counted by how they stand"
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import ferrule
 from ferrule.servers.api.catalog import catalog_cache
-from ferrule.servers.api.catalog.catalog_cache import bookcase
+from ferrule.servers.api.catalog.catalog_cache import find_catalog_cache
 from ferrule.testing import memory_app
 from tests.driven import driven
 
@@ -20,25 +20,27 @@ def look() -> str:
 @driven
 async def test_each_app_has_its_own_and_keeps_it() -> None:
     async with memory_app(tools=[look]) as one, memory_app(tools=[look]) as other:
-        assert bookcase(one) is bookcase(one)
-        assert bookcase(one) is not bookcase(other)
+        assert find_catalog_cache(one) is find_catalog_cache(one)
+        assert find_catalog_cache(one) is not find_catalog_cache(other)
 
 
 @driven
 async def test_a_catalog_is_sorted_once_for_everybody_who_asks_at_the_same_time() -> None:
     async with memory_app(tools=[look]) as app:
-        first, second = await asyncio.gather(bookcase(app).shelf(app), bookcase(app).shelf(app))
-        assert first is second is await bookcase(app).shelf(app)
+        first, second = await asyncio.gather(
+            find_catalog_cache(app).load_index(app), find_catalog_cache(app).load_index(app)
+        )
+        assert first is second is await find_catalog_cache(app).load_index(app)
         assert [shown.listed.tool.name for shown in first.tools] == ["look"]
 
 
 @driven
 async def test_histories_are_kept_up_to_a_bound() -> None:
     async with memory_app(tools=[look]) as app:
-        case = bookcase(app)
-        first = await case.history(app, "a")
-        assert await case.history(app, "a") is first
+        case = find_catalog_cache(app)
+        first = await case.load_history(app, "a")
+        assert await case.load_history(app, "a") is first
         for number in range(catalog_cache._HISTORIES_KEPT):
-            await case.history(app, f"tool {number}")
+            await case.load_history(app, f"tool {number}")
         assert len(case._histories) == catalog_cache._HISTORIES_KEPT
-        assert await case.history(app, "a") is not first, "the oldest went first"
+        assert await case.load_history(app, "a") is not first, "the oldest went first"

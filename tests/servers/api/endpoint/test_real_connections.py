@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ferrule.servers.api.openapi import openapi
+from ferrule.servers.api.openapi import build_openapi
 from tests.servers.stand import WAIT_SECONDS, Served, served
 
 _GZIP = {"Transfer_Encoding": "gzip, chunked"}
@@ -99,7 +99,7 @@ def test_the_api_over_a_wire(tmp_path: Path) -> None:
 
 def test_what_never_becomes_a_request_is_a_problem_that_the_document_knows(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text("")
-    responses = openapi()["paths"]["/v1/tools"]["get"]["responses"]
+    responses = build_openapi()["paths"]["/v1/tools"]["get"]["responses"]
     with served(tmp_path) as server:
         for status, query, headers in ((414, "a" * 33_000, {}), (431, "", {"X": "a" * 40_000}), (501, "", _GZIP)):
             with connected(server, server.token(tmp_path)) as ask:

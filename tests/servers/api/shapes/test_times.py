@@ -7,9 +7,9 @@ from calendar import monthrange
 
 import pytest
 
-from ferrule.servers.api.openapi import openapi
+from ferrule.servers.api.openapi import build_openapi
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.api.shapes import PATTERN, moment
+from ferrule.servers.api.shapes import PATTERN, parse_moment
 
 TAKING = {
     "/v1/invocations": {"since", "until"},
@@ -21,11 +21,11 @@ TAKING = {
 
 def test_a_time_may_be_short_and_is_then_midnight_in_utc() -> None:
     noon = 1_769_860_800_000_000
-    assert moment("since", "2026-01-31") == noon - 12 * 3600 * 1_000_000
+    assert parse_moment("since", "2026-01-31") == noon - 12 * 3600 * 1_000_000
     for text in ("2026-01-31T12:00", "2026-01-31T12:00:00Z", "2026-01-31T13:30:00.000+01:30", "2026-01-31T00:01-11:59"):
-        assert moment("since", text) == noon
-    assert moment("since", "2026-01-31T12:00:00.000001999Z") == noon + 1
-    assert moment("since", None) is None
+        assert parse_moment("since", text) == noon
+    assert parse_moment("since", "2026-01-31T12:00:00.000001999Z") == noon + 1
+    assert parse_moment("since", None) is None
 
 
 def test_the_pattern_has_every_day_of_the_calendar_and_no_other() -> None:
@@ -46,17 +46,17 @@ def test_the_pattern_has_every_day_of_the_calendar_and_no_other() -> None:
 )  # fmt: skip
 def test_anything_else_is_told_what_is_taken(text: str) -> None:
     with pytest.raises(Problem, match="the parameter 'since' takes a time as RFC 3339 writes it"):
-        moment("since", text)
+        parse_moment("since", text)
 
 
 def test_the_ends_of_time_are_read() -> None:
     for text in ("1970-01-01T00:00+23:59", "9999-12-31T23:59:59.999999999-23:59"):
-        assert isinstance(moment("since", text), int)
+        assert isinstance(parse_moment("since", text), int)
 
 
 def test_the_document_says_what_is_taken_wherever_there_is_a_time() -> None:
     found: dict[str, set[str]] = {}
-    for path, operations in openapi()["paths"].items():
+    for path, operations in build_openapi()["paths"].items():
         for parameter in operations.get("get", {}).get("parameters", ()):
             if parameter["name"] in ("since", "until"):
                 assert parameter["schema"] == {"type": "string", "pattern": f"^{PATTERN}$"}

@@ -1,7 +1,8 @@
-"""How the workspace does: what calls did in the last hour, who is waited for, and how the systems behind tools do.
+"""Activity of the workspace: calls of the last hour, calls that wait for people, and the health of the systems behind
+tools.
 
-Everything is counted from the ledger as it grows (`ledger/history/recent_activity.py`), so that asking costs the same however
-long it is.
+All of it is counted from the ledger as it grows (`ledger/history/recent_activity.py`), so a request costs the same
+however long the ledger is.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from ferrule.model.journal import WAITING_STATES, OpenCall
 from ferrule.model.timestamps import iso
 from ferrule.runtime.executors.systems import System, Systems
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.outcomes import is_unseen
-from ferrule.servers.api.replies import Replied, Reply
-from ferrule.servers.api.shapes import says
+from ferrule.servers.api.calls.outcomes import is_refused_and_hidden
+from ferrule.servers.api.replies import AnyReply, JsonReply
+from ferrule.servers.api.shapes import describe
 from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.edge import Edge
 
 _PATIENCE_SECONDS = 0.3
-"""How long whoever asks waits for rows that were not counted yet; then they get what there is."""
+"""How long a request waits for rows that were not counted yet; then it returns the counts so far."""
 _MOST_FAILING = 5
 
-Milliseconds = Annotated[float | None, says("Milliseconds; null when there is nothing to tell.")]
+Milliseconds = Annotated[float | None, describe("Milliseconds; null when there is nothing to tell.")]
 Covers = Literal["everybody", "tenant", "own"]
 Health = Literal["healthy", "slow", "failing", "quiet"]
 
@@ -43,10 +44,10 @@ Health = Literal["healthy", "slow", "failing", "quiet"]
 class ActivityMinute(msgspec.Struct, kw_only=True):
     """Calls that ended in one minute."""
 
-    at: Annotated[str, says("When it began.")]
+    at: Annotated[str, describe("When it began.")]
     succeeded: int
-    failed: Annotated[int, says("Timed out, or with input that did not fit, included.")]
-    denied: Annotated[int, says("A rule or a person said no.")]
+    failed: Annotated[int, describe("Timed out, or with input that did not fit, included.")]
+    denied: Annotated[int, describe("A rule or a person said no.")]
     canceled: int
     p50_ms: Milliseconds
     p95_ms: Milliseconds
@@ -56,7 +57,7 @@ class ActivityMinute(msgspec.Struct, kw_only=True):
 class FailingTool(msgspec.Struct, kw_only=True):
     """A tool whose calls failed."""
 
-    tool: Annotated[str, says("The name it was called by; empty for all others together.")]
+    tool: Annotated[str, describe("The name it was called by; empty for all others together.")]
     calls: int
 
 
@@ -64,24 +65,28 @@ class WaitingState(msgspec.Struct, kw_only=True):
     """Calls that wait for a person."""
 
     calls: int
-    oldest_at: Annotated[str | None, says("Since when the oldest of them waits.")]
-    first_expires_at: Annotated[str | None, says("When the first of them expires.")]
-    answered: Annotated[int, says("How many were answered in the last hour.")]
+    oldest_at: Annotated[str | None, describe("Since when the oldest of them waits.")]
+    first_expires_at: Annotated[str | None, describe("When the first of them expires.")]
+    answered: Annotated[int, describe("How many were answered in the last hour.")]
     median_answer_ms: Milliseconds
 
 
 class ActivityState(msgspec.Struct, kw_only=True):
-    """What calls did in the last hour, by the time they ended. Latency is that of calls that ran, without the time in
-    which a person was waited for; percentiles are within two percent."""
+    """Calls of the last hour, by the time they ended. Latency is that of calls that ran, without the time spent waiting
+    for people; percentiles are within two percent.
+    """
 
     as_of: str
     is_complete: Annotated[
-        bool, says("False while the ledger is still being read, or when there are more callers than are told apart.")
+        bool,
+        describe("False while the ledger is still being read, or when there are more callers than are told apart."),
     ]
-    counted_until: Annotated[str | None, says("The time of the last row that was counted; null when there is none.")]
-    covers: Annotated[Covers, says("Whose calls these are: as far as whoever asks may look.")]
-    calls: Annotated[int, says("All that ended.")]
-    calls_last_minute: Annotated[int, says("Of them, those of the last 55 to 60 seconds.")]
+    counted_until: Annotated[
+        str | None, describe("The time of the last row that was counted; null when there is none.")
+    ]
+    covers: Annotated[Covers, describe("Whose calls these are: as far as whoever asks may look.")]
+    calls: Annotated[int, describe("All that ended.")]
+    calls_last_minute: Annotated[int, describe("Of them, those of the last 55 to 60 seconds.")]
     succeeded: int
     failed: int
     denied: int
@@ -89,24 +94,24 @@ class ActivityState(msgspec.Struct, kw_only=True):
     p50_ms: Milliseconds
     p95_ms: Milliseconds
     p99_ms: Milliseconds
-    failing: Annotated[list[FailingTool], says("The tools that failed most.")]
+    failing: Annotated[list[FailingTool], describe("The tools that failed most.")]
     waiting: WaitingState
-    minutes: Annotated[list[ActivityMinute], says("Sixty, the oldest first; the last one is not over.")]
+    minutes: Annotated[list[ActivityMinute], describe("Sixty, the oldest first; the last one is not over.")]
 
 
 class UpstreamState(msgspec.Struct, kw_only=True):
-    """A system behind tools, judged by what its calls met. Nothing is tried for this."""
+    """A system behind tools, judged by the calls of the last hour. No test call is made."""
 
     kind: str
     name: str
-    tools: Annotated[int, says("How many of the catalog's reach it.")]
-    is_locked: Annotated[bool, says("True for a server whose tools were accepted one by one.")]
-    health: Annotated[Health, says("`quiet`: no calls in the last hour, so nobody knows.")]
-    calls: Annotated[int, says("In the last hour.")]
-    unreached: Annotated[int, says("Of them, those that found it down, too slow or too busy.")]
+    tools: Annotated[int, describe("How many of the catalog's reach it.")]
+    is_locked: Annotated[bool, describe("True for a server whose tools were accepted one by one.")]
+    health: Annotated[Health, describe("`quiet`: no calls in the last hour, so nobody knows.")]
+    calls: Annotated[int, describe("In the last hour.")]
+    unreached: Annotated[int, describe("Of them, those that found it down, too slow or too busy.")]
     p95_ms: Milliseconds
-    since: Annotated[str | None, says("Since when it is slow or failing.")]
-    last_at: Annotated[str | None, says("The last minute with calls.")]
+    since: Annotated[str | None, describe("Since when it is slow or failing.")]
+    last_at: Annotated[str | None, describe("The last minute with calls.")]
 
 
 class LockSummary(msgspec.Struct, kw_only=True):
@@ -114,11 +119,11 @@ class LockSummary(msgspec.Struct, kw_only=True):
 
     servers: int
     tools: int
-    problem: Annotated[str | None, says("Why it cannot be trusted.")]
+    problem: Annotated[str | None, describe("Why it cannot be trusted.")]
 
 
 class UpstreamList(msgspec.Struct, kw_only=True):
-    """Every system behind tools, those with trouble first."""
+    """Every system behind tools, those in trouble first."""
 
     as_of: str
     is_complete: bool
@@ -127,7 +132,7 @@ class UpstreamList(msgspec.Struct, kw_only=True):
 
 
 class _Watch:
-    """What one process knows."""
+    """The running counts of one process."""
 
     def __init__(self, edge: Edge) -> None:
         app = edge.app
@@ -140,18 +145,18 @@ class _Watch:
 _watches: WeakKeyDictionary[Edge, _Watch] = WeakKeyDictionary()
 
 
-def _watch(ask: Ask) -> _Watch:
+def _find_watch(ask: Ask) -> _Watch:
     found = _watches.get(ask.edge)
     if found is None:
         found = _watches[ask.edge] = _Watch(ask.edge)
     return found
 
 
-async def get_activity(ask: Ask) -> Replied:
-    """What calls did in the last hour."""
-    watch, scope, now = _watch(ask), scope_of(ask.caller), ask.edge.app.services.wall()
+async def get_activity(ask: Ask) -> AnyReply:
+    """Returns the activity of the last hour."""
+    watch, scope, now = _find_watch(ask), scope_of(ask.caller), ask.edge.app.services.wall()
     is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
-    seen = await _told(ask, watch.lately.seen(scope))
+    seen = await _hide_refused_tools(ask, watch.lately.seen(scope))
     until = watch.lately.read_until
     state = ActivityState(
         as_of=iso(now),
@@ -165,28 +170,28 @@ async def get_activity(ask: Ask) -> Replied:
         denied=seen.whole.denied,
         canceled=seen.whole.canceled,
         **_percentiles(seen.whole.latency),
-        failing=_failing(seen.whole),
-        waiting=await _waiting(ask, watch, seen.whole.answered),
+        failing=_list_failing(seen.whole),
+        waiting=await _summarize_waiting(ask, watch, seen.whole.answered),
         minutes=[_minute(at, counts) for at, counts in seen.minutes],
     )
-    return Reply(state)
+    return JsonReply(state)
 
 
-async def _told(ask: Ask, seen: Seen) -> Seen:
-    """What calls did, as whoever asks may know: those of a tool that is hidden from them failed, as if there were none."""
+async def _hide_refused_tools(ask: Ask, seen: Seen) -> Seen:
+    """Removes failures of tools that are hidden from the caller, as if these tools did not exist."""
     if ask.caller.is_operator or not seen.whole.refused:
         return seen
     surface = (await resolve(ask.surface())).surface
 
     def is_hidden(name: str) -> bool:
-        return is_unseen(surface, name, "policy_blocked")
+        return is_refused_and_hidden(surface, name, "policy_blocked")
 
     minutes = [(at, counts.hiding(is_hidden)) for at, counts in seen.minutes]
     return seen._replace(minutes=minutes, whole=whole_of([counts for _, counts in minutes]))
 
 
 def scope_of(caller: Caller) -> Scope:
-    """Whose calls a caller may look at, in the words of the counts."""
+    """Returns the calls that a caller may see, as a scope of the counts."""
     if not caller.is_operator:
         return Scope(caller.tenant, caller.identity.principal)
     return EVERYBODY if caller.identity.tenant is None else Scope(caller.identity.tenant)
@@ -211,48 +216,49 @@ def _milliseconds(microseconds: float | None) -> float | None:
     return None if microseconds is None else round(microseconds / 1000, 3)
 
 
-def _failing(whole: Counts) -> list[FailingTool]:
+def _list_failing(whole: Counts) -> list[FailingTool]:
     by_calls = sorted(whole.failing.items(), key=lambda item: (item[0] == OTHER_TOOLS, -item[1], item[0]))
     return [FailingTool(tool=tool, calls=calls) for tool, calls in by_calls[:_MOST_FAILING]]
 
 
-async def _waiting(ask: Ask, watch: _Watch, answered: Histogram) -> WaitingState:
+async def _summarize_waiting(ask: Ask, watch: _Watch, answered: Histogram) -> WaitingState:
     opened = await ask.edge.app.store.open_calls(*WAITING_STATES)
     waits = await watch.waits.of(opened)
-    mine = [(one, waits[one.call]) for one in opened if one.call in waits and _is_told_of(ask.caller, one)]
+    mine = [(one, waits[one.call]) for one in opened if one.call in waits and _may_see_waiting(ask.caller, one)]
     ends = [one.expires_at for one, _ in mine if one.expires_at is not None]
     return WaitingState(
         calls=len(mine),
-        oldest_at=_first([wait for _, wait in mine]),
+        oldest_at=_find_oldest([wait for _, wait in mine]),
         first_expires_at=iso(min(ends)) if ends else None,
         answered=answered.total,
         median_answer_ms=_milliseconds(answered.percentile(0.5)),
     )
 
 
-def _first(waits: Sequence[Wait]) -> str | None:
+def _find_oldest(waits: Sequence[Wait]) -> str | None:
     return iso(min(wait.asked_at for wait in waits)) if waits else None
 
 
-def _is_told_of(caller: Caller, opened: OpenCall) -> bool:
-    """True for one's own, and for what the inbox shows."""
+def _may_see_waiting(caller: Caller, opened: OpenCall) -> bool:
+    """Returns True for the caller's own calls, and for those in its inbox."""
     if caller.sees(opened.principal, opened.tenant):
         return True
     return has_scope(caller, APPROVE) and caller.identity.tenant in (None, opened.tenant)
 
 
-async def list_upstreams(ask: Ask) -> Replied:
-    """Every system behind tools, and how it does."""
-    watch, app = _watch(ask), ask.edge.app
+async def list_upstreams(ask: Ask) -> AnyReply:
+    """Lists every system behind tools with its health."""
+    watch, app = _find_watch(ask), ask.edge.app
+    # The lock is a file, so it is read in a thread; `all()` groups the catalog's tools by system.
     is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
-    tools, lock = await watch.systems.all(), await asyncio.to_thread(_locked, ask)
+    tools, lock = await watch.systems.all(), await asyncio.to_thread(_summarize_lock, ask)
     now, minutes = app.services.wall(), watch.lately.systems()
     items = [
         _upstream(system, count, verdict_of(minutes.get(system.key, ()), now), lock[1])
         for system, count in tools.items()
     ]
     items.sort(key=lambda item: (_ORDER[item.health], item.name, item.kind))
-    return Reply(UpstreamList(as_of=iso(now), is_complete=is_read, items=items, lock=lock[0]))
+    return JsonReply(UpstreamList(as_of=iso(now), is_complete=is_read, items=items, lock=lock[0]))
 
 
 _ORDER: dict[Health, int] = {"failing": 0, "slow": 1, "healthy": 2, "quiet": 3}
@@ -274,11 +280,11 @@ def _upstream(system: System, tools: int, verdict: Verdict, locked: frozenset[st
     )
 
 
-def _locked(ask: Ask) -> tuple[LockSummary, frozenset[str]]:
+def _summarize_lock(ask: Ask) -> tuple[LockSummary, frozenset[str]]:
     try:
         servers = read_lock(ask.edge.app.root).servers
     except SettingsError as error:
-        told = str(error).replace(f"{ask.edge.app.root}/", "")
-        return LockSummary(servers=0, tools=0, problem=told), frozenset()
+        problem = str(error).replace(f"{ask.edge.app.root}/", "")
+        return LockSummary(servers=0, tools=0, problem=problem), frozenset()
     count = sum(len(server.tools) for server in servers.values())
     return LockSummary(servers=len(servers), tools=count, problem=None), frozenset(servers)

@@ -1,7 +1,7 @@
-"""Filters for the calls on record: which calls somebody looks for, and which of them they may see.
+"""Filters for recorded calls: which ones a caller searches for, and which of those it may see.
 
-The ledger is asked first for everything it can tell by itself (`quick`), so that few calls have to be read. A caller
-who may not know of every tool learns nothing from what is left out: how a hidden call really ended decides nothing.
+The ledger filters first by everything it can (`build_ledger_query`), so that few calls have to be read. A caller who
+may not know of every tool learns nothing from gaps in the results: how a hidden call really ended decides nothing.
 """
 
 from __future__ import annotations
@@ -18,102 +18,109 @@ from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
 from ferrule.runtime.redaction.sensitive_input import names_alone
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.outcomes import is_unseen
+from ferrule.servers.api.calls.outcomes import is_refused_and_hidden
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.api.shapes import Time, moment, says
+from ferrule.servers.api.shapes import Time, describe, parse_moment
 from ferrule.servers.auth.callers import Caller
 
 Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 Row = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 _ID = re.compile("inv_[0-9a-f]{24}")
 _LONGEST_INPUT = 100_000
-"""Bytes of an input in which words are looked for."""
+"""Bytes of an input that are searched for words."""
 
 
 class CallFilter(msgspec.Struct, kw_only=True):
-    """Which calls, however they stand."""
+    """Filters for calls, whatever their state."""
 
-    tool: Annotated[Word | None, says("Only calls of this tool: its id, or its name alone.")] = None
-    principal: Annotated[Word | None, says("Only calls on behalf of this one.")] = None
-    tenant: Annotated[Word | None, says("Only calls of this tenant.")] = None
-    agent: Annotated[Word | None, says("Only calls by this agent.")] = None
-    run: Annotated[Word | None, says("Only calls of this run.")] = None
+    tool: Annotated[Word | None, describe("Only calls of this tool: its id, or its name alone.")] = None
+    principal: Annotated[Word | None, describe("Only calls on behalf of this one.")] = None
+    tenant: Annotated[Word | None, describe("Only calls of this tenant.")] = None
+    agent: Annotated[Word | None, describe("Only calls by this agent.")] = None
+    run: Annotated[Word | None, describe("Only calls of this run.")] = None
     words: Annotated[
-        Word | None, says("Only calls with all these words in their id, tool, principal, agent or input.")
+        Word | None, describe("Only calls with all these words in their id, tool, principal, agent or input.")
     ] = None
-    since: Annotated[Time | None, says("Only calls that came on record at this time (RFC 3339) or later.")] = None
-    until: Annotated[Time | None, says("Only calls that came on record before this time (RFC 3339).")] = None
-    after: Annotated[Row | None, says("Only calls that began after this row of the ledger.")] = None
+    since: Annotated[Time | None, describe("Only calls that came on record at this time (RFC 3339) or later.")] = None
+    until: Annotated[Time | None, describe("Only calls that came on record before this time (RFC 3339).")] = None
+    after: Annotated[Row | None, describe("Only calls that began after this row of the ledger.")] = None
 
 
 class CallQuery(CallFilter, kw_only=True):
-    """Which calls."""
+    """Filters for calls, with their state."""
 
     status: Annotated[
-        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STATES)})] | None, says("Only calls in this state.")
+        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STATES)})] | None,
+        describe("Only calls in this state."),
     ] = None
     standing: Annotated[
         Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STANDINGS)})] | None,
-        says("Only calls that stand like this, in one of eight words for all states."),
+        describe("Only calls that stand like this, in one of eight words for all states."),
     ] = None
 
 
-class Looking:
-    """One search, as one caller may make it."""
+class CallSearch:
+    """One search within the calls that a caller may see."""
 
     def __init__(self, ask: Ask, wanted: CallQuery, surface: Surface | None, bounds: tuple[int, int | None]) -> None:
         self.caller: Caller = ask.caller
         self.store: Store = ask.edge.app.store
         self.wanted = wanted
         self.surface = surface
-        """Says which tools the caller may know of; None for who may know of all."""
+        """Decides which tools the caller may know of; None when it may know of all."""
         self.after, self.before = bounds
         self.words = tuple(word.lower() for word in (wanted.words or "").split())
 
     @property
-    def is_whole(self) -> bool:
-        """True when everybody's calls are looked for, by what the ledger knows without reading them."""
+    def covers_everything(self) -> bool:
+        """True when the search covers all tenants and uses only filters that the ledger can apply without reading
+        calls.
+        """
         wanted = self.wanted
         narrow = (wanted.principal, wanted.tenant, wanted.agent, wanted.run, wanted.words, wanted.status)
         return self.caller.sees_all and not any(narrow)
 
     async def page(self, cursor: int | None, count: int) -> Page:
-        """Some calls that fit."""
+        """Returns one page of matching calls."""
         if self.words and _ID.fullmatch(self.words[0]):
             rows = await self.store.rows_of(self.words[0])
-            return Page([rows] if rows and self.fits(rows) else [], None)
+            return Page([rows] if rows and self.matches(rows) else [], None)
         befores = [before for before in (cursor, self.before) if before is not None]
         before = min(befores) if befores else None
         states = self._open_states()
         if states:
             return await page_of_open_calls(
-                self.store, self.fits, states=states, before=before, count=count, quick=self.quick()
+                self.store, self.matches, states=states, before=before, count=count, quick=self.build_ledger_query()
             )
-        return await page_of_calls(self.store, self.fits, before=before, count=count, quick=self.quick())
+        return await page_of_calls(
+            self.store, self.matches, before=before, count=count, quick=self.build_ledger_query()
+        )
 
-    def quick(self) -> CallsWanted:
-        """What the ledger is asked."""
+    def build_ledger_query(self) -> CallsWanted:
+        """Returns the part of the search that the ledger can apply by itself."""
         wanted, caller = self.wanted, self.caller
-        holding = {said.encode() for said in (wanted.principal, wanted.tenant, wanted.agent) if said}
+        holding = {name.encode() for name in (wanted.principal, wanted.tenant, wanted.agent) if name}
         if not caller.is_operator:
             holding |= {caller.identity.principal.encode(), caller.tenant.encode()}
         elif caller.identity.tenant == caller.tenant:
             holding.add(caller.tenant.encode())
-        if self.surface is not None:  # what is hidden from the caller is told otherwise than it is
+        if (
+            self.surface is not None
+        ):  # the caller sees hidden calls with another state, so the ledger must not filter by the real one
             return CallsWanted(after=self.after, holding=tuple(sorted(holding)))
-        states = ENDED_STATES.get(_standing(wanted.standing), ()) if wanted.standing else ()
+        states = ENDED_STATES.get(_find_standing(wanted.standing), ()) if wanted.standing else ()
         if wanted.status:
             states = tuple(state for state in STATES if state == wanted.status)
         return CallsWanted(self.after, wanted.tool or "", states, tuple(sorted(holding)))
 
     def _open_states(self) -> tuple[str, ...]:
-        """The states of a search for calls that have not ended; none for any other search."""
+        """Returns the states of a search for open calls; none for any other search."""
         if self.wanted.standing in OPEN_STATES:
-            return OPEN_STATES[_standing(self.wanted.standing)]
+            return OPEN_STATES[_find_standing(self.wanted.standing)]
         return (self.wanted.status,) if self.wanted.status and self.wanted.status not in TERMINAL else ()
 
-    def fits(self, rows: Rows) -> bool:
-        """True for a call that the caller may see and looks for."""
+    def matches(self, rows: Rows) -> bool:
+        """Returns True for a call that matches and that the caller may see."""
         header, wanted = rows[0].header(), self.wanted
         if not self.caller.sees(header.principal, header.tenant):
             return False
@@ -133,27 +140,28 @@ class Looking:
         )
 
     def hides(self, rows: Rows) -> bool:
-        """True for a call of a tool that the caller may not know of."""
+        """Returns True for a call of a tool that the caller may not know of."""
         if self.surface is None:
             return False
         error = rows[-1].segment().error
-        return error is not None and is_unseen(self.surface, rows[0].header().tool_name, error.error_class)
+        return error is not None and is_refused_and_hidden(self.surface, rows[0].header().tool_name, error.error_class)
 
     def _holds_words(self, rows: Rows, tool_id: str, *, is_hidden: bool) -> bool:
         header = rows[0].header()
         names = (rows[0].call, tool_id, header.tool_name, header.principal, header.agent or "")
-        text = "\n".join((*names, written_input(rows, is_hidden=is_hidden))).lower()
+        text = "\n".join((*names, read_input(rows, is_hidden=is_hidden))).lower()
         return all(word in text for word in self.words)
 
 
-def _standing(text: str | None) -> Standing:
+def _find_standing(text: str | None) -> Standing:
     return next(known for known in STANDINGS if known == text)
 
 
-def written_input(rows: Rows, *, is_hidden: bool) -> str:
-    """The input of a call as it was recorded, as JSON: what would run, or did. Empty where it was erased.
+def read_input(rows: Rows, *, is_hidden: bool) -> str:
+    """Returns the recorded input of a call as JSON: what would run, or ran. Empty where it was erased.
 
-    `is_hidden`: its tool is one that the caller may not know of. What is on record depends on whether there is one.
+    `is_hidden`: the caller may not know of the tool, so only names of arguments remain; what is on record would reveal
+    whether the tool exists.
     """
     for row in reversed(rows):
         payload = row.inputs()
@@ -167,12 +175,12 @@ def written_input(rows: Rows, *, is_hidden: bool) -> str:
     return ""
 
 
-async def looking(ask: Ask, wanted: CallQuery, surface: Surface | None) -> Looking:
-    """A search, checked. Raises Problem."""
-    for name, said, known in (("status", wanted.status, STATES), ("standing", wanted.standing, STANDINGS)):
-        if said is not None and said not in known:
+async def prepare_search(ask: Ask, wanted: CallQuery, surface: Surface | None) -> CallSearch:
+    """Returns a checked search. Raises Problem."""
+    for name, value, known in (("status", wanted.status, STATES), ("standing", wanted.standing, STANDINGS)):
+        if value is not None and value not in known:
             raise Problem(400, "invalid_query", f"the parameter {name!r} takes one of {', '.join(known)}")
     store = ask.edge.app.store
-    since, until = moment("since", wanted.since), moment("until", wanted.until)
+    since, until = parse_moment("since", wanted.since), parse_moment("until", wanted.until)
     after = max(wanted.after or 0, 0 if since is None else await store.seq_at(since) - 1)
-    return Looking(ask, wanted, surface, (after, None if until is None else await store.seq_at(until)))
+    return CallSearch(ask, wanted, surface, (after, None if until is None else await store.seq_at(until)))

@@ -1,4 +1,7 @@
-"""Checks: what would become of a call, found out without making it."""
+"""Checks: what would happen to a call, without making it.
+
+`app/preview` does the check. Nothing is recorded.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from ferrule.app.preview.preview import Preview
 from ferrule.infra.tasks import resolve
 from ferrule.model.decision import Ruling
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.calls import load
-from ferrule.servers.api.calls.outcomes import is_unseen, members_of
-from ferrule.servers.api.replies import Member, Replied, Reply, not_found
-from ferrule.servers.api.shapes import Name, says
+from ferrule.servers.api.calls.calls import load_deferred_tool
+from ferrule.servers.api.calls.outcomes import is_refused_and_hidden, members_of
+from ferrule.servers.api.replies import AnyReply, JsonReply, Member, not_found
+from ferrule.servers.api.shapes import Name, describe
 
 
 class CheckBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -21,54 +24,54 @@ class CheckBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     tool: Name
     arguments: Annotated[
-        msgspec.Raw | msgspec.UnsetType, says("The tool's arguments, as its input schema wants them.")
+        msgspec.Raw | msgspec.UnsetType, describe("The tool's arguments, as its input schema wants them.")
     ] = msgspec.UNSET
     digest: Annotated[
         Annotated[str, msgspec.Meta(max_length=200)] | None,
-        says(
+        describe(
             "The tool's digest, as it was read with its schema: a deferred tool is loaded by it. Another tool is a 409."
         ),
     ] = None
 
 
 class RulingState(msgspec.Struct, kw_only=True):
-    """What the policy says to a call."""
+    """The policy's decision about a call."""
 
-    behavior: Annotated[str, says("`allow`, `ask` or `deny`.")]
-    reason: Annotated[str, says("Why, for people.")]
-    rule: Annotated[str | None, says("The rule that decides, where one does.")]
-    source: Annotated[str | None, says("Where that rule was written.")]
-    approvers: Annotated[list[str], says("Who may say yes to an `ask`; empty: whoever may approve.")]
-    people: Annotated[int, says("How many of them have to.")]
-    not_requester: Annotated[bool, says("True when the one it is for may not be among them.")]
-    expires_seconds: Annotated[int | None, says("How long an `ask` waits.")]
+    behavior: Annotated[str, describe("`allow`, `ask` or `deny`.")]
+    reason: Annotated[str, describe("Why, for people.")]
+    rule: Annotated[str | None, describe("The rule that decides, where one does.")]
+    source: Annotated[str | None, describe("Where that rule was written.")]
+    approvers: Annotated[list[str], describe("Who may say yes to an `ask`; empty: whoever may approve.")]
+    people: Annotated[int, describe("How many of them have to.")]
+    not_requester: Annotated[bool, describe("True when the one it is for may not be among them.")]
+    expires_seconds: Annotated[int | None, describe("How long an `ask` waits.")]
 
 
 class CheckState(msgspec.Struct, kw_only=True):
-    """What would become of a call."""
+    """The predicted fate of a call."""
 
-    is_accepted: Annotated[bool, says("True when it would not be refused before the policy is asked.")]
-    error_class: Annotated[str | None, says("Why it would be refused.")] = None
+    is_accepted: Annotated[bool, describe("True when it would not be refused before the policy is asked.")]
+    error_class: Annotated[str | None, describe("Why it would be refused.")] = None
     code: str | None = None
-    message: Annotated[str, says("The same for people, as its caller would be told.")] = ""
-    errors: Annotated[list[Member], says("What is wrong with which argument.")] = []
-    changed_fields: Annotated[list[str], says("Arguments that would be mended or filled in.")] = []
-    decision: Annotated[RulingState | None, says("What the policy says; null where it would not be asked.")] = None
+    message: Annotated[str, describe("The same for people, as its caller would be told.")] = ""
+    errors: Annotated[list[Member], describe("What is wrong with which argument.")] = []
+    changed_fields: Annotated[list[str], describe("Arguments that would be mended or filled in.")] = []
+    decision: Annotated[RulingState | None, describe("What the policy says; null where it would not be asked.")] = None
 
 
-async def check_call(ask: Ask) -> Replied:
-    """Find out what would become of a call."""
+async def check_call(ask: Ask) -> AnyReply:
+    """Checks a call without making it."""
     body, surface = ask.body(CheckBody), await resolve(ask.surface())
-    load(surface, body)
+    load_deferred_tool(surface, body)
     arguments = b"{}" if isinstance(body.arguments, msgspec.UnsetType) else bytes(body.arguments)
     leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     try:
         checked = await surface.check(body.tool, arguments)
     finally:
         leave()
-    if is_unseen(surface.surface, body.tool, "unknown_tool"):
+    if is_refused_and_hidden(surface.surface, body.tool, "unknown_tool"):
         raise not_found(f"there is no tool {body.tool[:200]!r} here; GET /v1/tools lists yours")
-    return Reply(_state_of(checked))
+    return JsonReply(_state_of(checked))
 
 
 def _state_of(checked: Preview) -> CheckState:

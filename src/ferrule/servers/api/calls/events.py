@@ -1,6 +1,6 @@
-"""Calls as server-sent events: progress with its number as the event's id, what the call waits for, and its result.
+"""Calls as server-sent events: progress with its number as the event's id, waits, and the result.
 
-A stream that breaks is taken up again with the last id that was seen (`Last-Event-ID`). The end has the id `end`.
+A client resumes a broken stream with the last id it received (`Last-Event-ID`). The end has the id `end`.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ _WAITS = frozenset({"waiting_for_permission", "waiting_for_input"})
 END = "end"
 
 
-def event(name: str, data: Any, event_id: str = "") -> bytes:
-    """One event."""
+def encode_event(name: str, data: Any, event_id: str = "") -> bytes:
+    """Encodes one event."""
     number = f"id: {event_id}\n" if event_id else ""
     return f"event: {name}\n{number}".encode() + b"data: " + _encode(data) + b"\n\n"
 
 
-def first_event(invocation_id: str) -> bytes:
-    """Which call this is about, and where to take the stream up again."""
-    return event("call", {"invocation_id": invocation_id, "events": f"/v1/calls/{invocation_id}/events"}, "0")
+def encode_first_event(invocation_id: str) -> bytes:
+    """Encodes the first event: the call, and where to resume the stream."""
+    return encode_event("call", {"invocation_id": invocation_id, "events": f"/v1/calls/{invocation_id}/events"}, "0")
 
 
-async def bounded(
+async def limit_duration(
     events: AsyncIterator[bytes], seconds: float, still: Callable[[], Awaitable[bytes]]
 ) -> AsyncIterator[bytes]:
-    """Events for so long as their reader wants to wait. `still`: gives the last one, where there would be more."""
+    """Yields events for a limited time, and then what `still` returns where there would be more."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
     part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(events))
     try:
         while (await asyncio.wait({part}, timeout=max(0.0, until - loop.time())))[0]:
-            given = part.result()
-            if given is None:
+            data = part.result()
+            if data is None:
                 return
-            yield given
+            yield data
             part = asyncio.ensure_future(_next(events))
         yield await still()
     finally:
@@ -58,18 +58,20 @@ async def _next(events: AsyncIterator[bytes]) -> bytes | None:
     return await anext(events, None)
 
 
-async def call_events(
+async def stream_call_events(
     app: App, invocation_id: str, after: int, final: Callable[[], Awaitable[Result | Pending | None]]
 ) -> AsyncIterator[bytes]:
-    """The events of a call after a number, until it has ended. `final`: gives its outcome, as its reader may see it."""
-    async for said in app.follow(invocation_id, after):
-        yield event("progress", said.to_record(), str(said.sequence))
-        if said.status in _WAITS:
+    """Yields the events of a call after a number, until it has ended. `final` returns its outcome, masked for the
+    reader.
+    """
+    async for progress in app.follow(invocation_id, after):
+        yield encode_event("progress", progress.to_record(), str(progress.sequence))
+        if progress.status in _WAITS:
             pending = await app.result(invocation_id)
             if isinstance(pending, Pending):
-                yield event("waiting", state_of(pending), str(said.sequence))
+                yield encode_event("waiting", state_of(pending), str(progress.sequence))
     outcome = await final()
     if isinstance(outcome, Result):
-        yield event("result", state_of(outcome), END)
+        yield encode_event("result", state_of(outcome), END)
     elif outcome is not None:
-        yield event("waiting", state_of(outcome))
+        yield encode_event("waiting", state_of(outcome))

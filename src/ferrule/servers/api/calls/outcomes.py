@@ -1,7 +1,7 @@
-"""The outcome of a call as a client sees it: how it stands or ended, the HTTP status, and who may look at it.
+"""Outcomes of calls as clients see them: the state or result, the HTTP status, and who may see it.
 
-A call of somebody else looks exactly like one that does not exist. So does a tool that the caller may not know of, now
-and whenever the call is looked at again.
+Calls of other tenants and principals look like calls that do not exist. So do tools that are hidden from the caller,
+now and whenever the call is looked at again.
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ from ferrule.runtime.pipeline.arguments.complaints import Complaint
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, not_found
-from ferrule.servers.api.shapes import Record, ResultOrNone, says
+from ferrule.servers.api.shapes import Record, ResultOrNone, describe
 from ferrule.servers.auth.callers import Caller
 
 _MOST_MEMBERS = 50
 _EXPLAINED = 64 * 1024
-"""Longer arguments are not gone through a second time for it: the detail says what is wrong with them."""
+"""Longer arguments are not validated a second time to list every error: the detail names the first."""
 
 
 class CallState(msgspec.Struct, kw_only=True):
-    """Where a call stands."""
+    """The state of a call, with its result once it has ended."""
 
     invocation_id: str
-    state: Annotated[str, says("A state of the lifecycle while it has not ended, then the status of its result.")]
-    is_pending: Annotated[bool, says("True while it has not ended.")]
-    message: Annotated[str, says("What it waits for, and where that can be given.")] = ""
-    expires_at: Annotated[str | None, says("When it ends by itself, if nobody answers.")] = None
+    state: Annotated[str, describe("A state of the lifecycle while it has not ended, then the status of its result.")]
+    is_pending: Annotated[bool, describe("True while it has not ended.")]
+    message: Annotated[str, describe("What it waits for, and where that can be given.")] = ""
+    expires_at: Annotated[str | None, describe("When it ends by itself, if nobody answers.")] = None
     client_requests: Annotated[
-        dict[str, Record], says("What the tool asks its caller, by key; answer at `/v1/calls/{invocation_id}/answers`.")
+        dict[str, Record],
+        describe("What the tool asks its caller, by key; answer at `/v1/calls/{invocation_id}/answers`."),
     ] = {}
-    round: Annotated[int, says("Another round is another question.")] = 0
+    round: Annotated[int, describe("Another round is another question.")] = 0
     result: ResultOrNone = None
 
 
 def state_of(outcome: Result | Pending) -> CallState:
-    """A call's outcome as clients get it."""
+    """Returns the outcome of a call as clients receive it."""
     if isinstance(outcome, Result):
         record = outcome.to_record()
         return CallState(
@@ -65,8 +66,8 @@ def state_of(outcome: Result | Pending) -> CallState:
     )
 
 
-def is_unseen(surface: Surface, name: str, error_class: str | None) -> bool:
-    """True when a call was refused and its tool is not one the caller may know of."""
+def is_refused_and_hidden(surface: Surface, name: str, error_class: str | None) -> bool:
+    """Returns True when a call was refused and its tool is hidden from the caller."""
     if error_class not in STATUSES:
         return False
     entry = surface.find(name)
@@ -75,8 +76,8 @@ def is_unseen(surface: Surface, name: str, error_class: str | None) -> bool:
     return entry is None or not entry.is_visible
 
 
-def as_unknown(result: Result, name: str) -> Result:
-    """The result of a call whose tool does not exist, as far as its caller may know."""
+def mask_as_unknown(result: Result, name: str) -> Result:
+    """Returns the result of a call as if its tool did not exist."""
     stop = Stop("unknown_tool", f"there is no tool {name[:200]!r} here; GET /v1/tools lists yours", "tool_not_found")
     return Result(
         invocation_id=result.invocation_id,
@@ -87,16 +88,16 @@ def as_unknown(result: Result, name: str) -> Result:
     )
 
 
-def seen(surface: Surface, name: str, outcome: Result | Pending) -> Result | Pending:
-    """An outcome as the caller may see it."""
+def mask_outcome(surface: Surface, name: str, outcome: Result | Pending) -> Result | Pending:
+    """Returns an outcome as the caller may see it: a hidden tool looks unknown."""
     error = outcome.error if isinstance(outcome, Result) else None
-    if isinstance(outcome, Result) and error is not None and is_unseen(surface, name, error.error_class):
-        return as_unknown(outcome, name)
+    if isinstance(outcome, Result) and error is not None and is_refused_and_hidden(surface, name, error.error_class):
+        return mask_as_unknown(outcome, name)
     return outcome
 
 
-def refused(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) -> Problem | None:
-    """The problem that a refused call is; None for a call that was made, however it ended."""
+def explain_refusal(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) -> Problem | None:
+    """Returns the problem for a refused call; None for a call that was made, however it ended."""
     error = result.error
     status = None if error is None else STATUSES.get(error.error_class)
     if error is None or status is None:
@@ -105,7 +106,7 @@ def refused(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) 
         status = 409
     more: dict[str, Any] = {}
     if error.error_class == "schema_validation_failed":
-        more["errors"] = _misfits(handle, name, arguments)
+        more["errors"] = _list_invalid_members(handle, name, arguments)
     return Problem(
         status,
         error.error_code,
@@ -117,8 +118,8 @@ def refused(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) 
     )
 
 
-def _misfits(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]:
-    """Where arguments do not fit their schema, as a check of the same call tells it."""
+def _list_invalid_members(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]:
+    """Lists where arguments do not match their schema."""
     session = handle.session
     prepared = session.prepared.get(name) or session.find(name)
     judge = prepared.arguments if len(arguments) <= _EXPLAINED else None
@@ -127,59 +128,59 @@ def _misfits(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]
 
 
 def members_of(complaints: Iterable[Complaint]) -> list[Member]:
-    """Wrong arguments, as members of the request that has them."""
+    """Returns invalid arguments as members of the request body."""
     return [Member(write_pointer(("arguments", *complaint.path)), complaint.text) for complaint in complaints]
 
 
-class Owner(NamedTuple):
-    """Whose call it is, and of what."""
+class CallOwner(NamedTuple):
+    """The principal, the tenant and the tool of a call."""
 
     principal: str
     tenant: str
     tool_name: str
 
 
-async def owner_of(app: App, invocation_id: str) -> Owner | None:
-    """Whose call an id is; None when there is none."""
+async def owner_of(app: App, invocation_id: str) -> CallOwner | None:
+    """Returns the owner of a call; None for an unknown id."""
     live = app.services.live.calls.get(invocation_id)
     if live is not None:
         request = live.call.session.surface.request
-        return Owner(request.principal, request.tenant, live.call.tool_name)
+        return CallOwner(request.principal, request.tenant, live.call.tool_name)
     rows = await app.store.rows_of(invocation_id)
     return owner_in(rows) if rows else None
 
 
-def owner_in(rows: Sequence[StoredEntry]) -> Owner:
-    """Whose call these are the rows of."""
+def owner_in(rows: Sequence[StoredEntry]) -> CallOwner:
+    """Returns the owner of the call with these rows."""
     header = rows[0].header()
-    return Owner(header.principal, header.tenant, header.tool_name)
+    return CallOwner(header.principal, header.tenant, header.tool_name)
 
 
-def sees(caller: Caller, owner: Owner) -> bool:
-    """True when a caller may look at a call."""
+def may_see(caller: Caller, owner: CallOwner) -> bool:
+    """Returns True when a caller may see a call."""
     return caller.sees(owner.principal, owner.tenant)
 
 
-async def demand_sight(ask: Ask) -> Owner:
-    """Whose the call of the path is, if the caller may look at it. Raises Problem (404)."""
+async def require_visible_call(ask: Ask) -> CallOwner:
+    """Returns the owner of the call in the path. Raises Problem (404) unless the caller may see it."""
     owner = await owner_of(ask.edge.app, ask.invocation_id)
-    if owner is None or not sees(ask.caller, owner):
+    if owner is None or not may_see(ask.caller, owner):
         raise not_found(f"there is no call {ask.invocation_id[:40]!r} of yours")
     return owner
 
 
-async def as_seen(ask: Ask, owner: Owner, outcome: Result | Pending) -> Result | Pending:
-    """An outcome as whoever asks may see it; who oversees the tenant sees all of it."""
+async def mask_for_caller(ask: Ask, owner: CallOwner, outcome: Result | Pending) -> Result | Pending:
+    """Returns an outcome as the caller may see it; an operator of the tenant sees all of it."""
     if ask.caller.oversees(owner.tenant) or not isinstance(outcome, Result) or outcome.error is None:
         return outcome
-    return seen((await resolve(ask.surface())).surface, owner.tool_name, outcome)
+    return mask_outcome((await resolve(ask.surface())).surface, owner.tool_name, outcome)
 
 
-async def demand_recorded(later: asyncio.Task[Any], recorded: asyncio.Event, within: float) -> None:
-    """Waits until an answer stands in the ledger or was refused. Raises Problem (503) when neither is known in time.
+async def wait_until_recorded(later: asyncio.Task[Any], recorded: asyncio.Event, within: float) -> None:
+    """Waits until an answer is in the ledger or refused. Raises Problem (503) when neither is known in time.
 
-    `wait` of a request shortens only the time given to the call: who is told "accepted" while the answer is still on its way
-    to the ledger is told so wrongly when somebody else's gets there first.
+    The client's `wait` shortens only the time given to the call: "accepted" before the row is written would be false if
+    another person's answer is written first.
     """
     known = asyncio.ensure_future(recorded.wait())
     try:

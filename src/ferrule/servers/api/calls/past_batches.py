@@ -1,4 +1,7 @@
-"""Batches that were made: which there are, what became of the calls of one, and ending what of it has not begun."""
+"""Recorded batches: the list, the calls of one, and cancelling those of its calls that have not begun.
+
+`batches` makes them. It knows a batch only by what its calls recorded.
+"""
 
 from __future__ import annotations
 
@@ -22,54 +25,63 @@ from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import Row
 from ferrule.servers.api.calls.calls import CancelBody
-from ferrule.servers.api.calls.invocations import InvocationBrief, brief, is_hidden_from, own_surface
-from ferrule.servers.api.calls.outcomes import owner_in, sees
-from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
-from ferrule.servers.api.shapes import says
+from ferrule.servers.api.calls.invocations import (
+    InvocationBrief,
+    find_visibility_surface,
+    is_hidden_from,
+    summarize_call,
+)
+from ferrule.servers.api.calls.outcomes import may_see, owner_in
+from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link, not_found
+from ferrule.servers.api.shapes import describe
 
 _NOTE = b"batch_id"
 _ID = re.compile(f"{PREFIX}[0-9a-f]{{24}}")
 _NEAR_ROWS, _FAR_ROWS = 2_000, 50_000
-"""Rows after its beginning in which the calls of a batch are looked for: for a list, and for one batch."""
+"""Rows after a batch's beginning that are searched for its calls: for a list, and for one batch."""
 _LIST_ROWS = 50_000
-"""Rows that are gone through for one page of the list."""
+"""Rows that are read for one page of the list."""
 _AT_ONCE = 200
 _UNBEGUN = frozenset({"planned", "queued", "opening"})
 
 
 class BatchQuery(msgspec.Struct, kw_only=True):
-    """How many batches."""
+    """The size and the start of a page."""
 
-    limit: Annotated[int, says("How many on one page.", ge=1, le=100)] = 20
-    cursor: Annotated[Row | None, says("Go on with batches whose calls were recorded before this row.")] = None
+    limit: Annotated[int, describe("How many on one page.", ge=1, le=100)] = 20
+    cursor: Annotated[Row | None, describe("Go on with batches whose calls were recorded before this row.")] = None
 
 
 class BatchBrief(msgspec.Struct, kw_only=True):
     """A batch in a few words."""
 
     batch_id: str
-    at: Annotated[str, says("When it began.")]
+    at: Annotated[str, describe("When it began.")]
     size: int
-    known: Annotated[int, says("How many of its calls were found: on record, or under way here.")]
+    known: Annotated[int, describe("How many of its calls were found: on record, or under way here.")]
     principal: str
     tenant: str
     agent: str | None
     run_id: str
-    is_over: Annotated[bool, says("True when all its calls have ended.")]
-    standings: Annotated[dict[str, int], says("How many of its calls stand how.")]
-    tools: Annotated[dict[str, int], says("How many of its calls are of which tool, by the name they were called by.")]
-    duration_ms: Annotated[float | None, says("From its beginning to its last end; none while it goes on.")]
+    is_over: Annotated[bool, describe("True when all its calls have ended.")]
+    standings: Annotated[dict[str, int], describe("How many of its calls stand how.")]
+    tools: Annotated[
+        dict[str, int], describe("How many of its calls are of which tool, by the name they were called by.")
+    ]
+    duration_ms: Annotated[float | None, describe("From its beginning to its last end; none while it goes on.")]
 
 
 class BatchPage(msgspec.Struct, kw_only=True):
-    """Batches, the newest first. A page may be short, or empty, and still have a next one: looking is bounded."""
+    """Batches, the newest first. A page may be short or empty and still have a next one: one request reads a limited
+    number of rows.
+    """
 
     items: list[BatchBrief]
-    next: Annotated[str | None, says("Where the next page is.")] = None
+    next: Annotated[str | None, describe("Where the next page is.")] = None
 
 
 class StateTime(msgspec.Struct, kw_only=True):
-    """When a call came into a state."""
+    """The time at which a call entered a state."""
 
     state: str
     at: str
@@ -88,16 +100,16 @@ class BatchMember(msgspec.Struct, kw_only=True):
     index: int
     call: InvocationBrief
     is_read_only: bool
-    depends_on: Annotated[list[str], says("Calls that had to end before it could begin.")]
-    waited_ms: Annotated[float | None, says("How long it waited for those.")]
-    queued_ms: Annotated[float | None, says("How long it waited for its turn.")]
+    depends_on: Annotated[list[str], describe("Calls that had to end before it could begin.")]
+    waited_ms: Annotated[float | None, describe("How long it waited for those.")]
+    queued_ms: Annotated[float | None, describe("How long it waited for its turn.")]
     locks: list[LockClaim]
     states: list[StateTime]
-    is_on_record: Annotated[bool, says("False for a call that is under way here and has no row yet.")]
+    is_on_record: Annotated[bool, describe("False for a call that is under way here and has no row yet.")]
     error_class: str | None
-    message: Annotated[str | None, says("What went wrong.")]
+    message: Annotated[str | None, describe("What went wrong.")]
     abort_reason: str | None
-    cause: Annotated[str | None, says("The call whose failure ended this one.")]
+    cause: Annotated[str | None, describe("The call whose failure ended this one.")]
 
 
 class PastBatch(msgspec.Struct, kw_only=True):
@@ -106,20 +118,20 @@ class PastBatch(msgspec.Struct, kw_only=True):
     brief: BatchBrief
     sibling_failure_policy: str
     ordering_policy: str
-    now: Annotated[str, says("The server's time.")]
+    now: Annotated[str, describe("The server's time.")]
     calls: list[BatchMember]
 
 
 class BatchCancelState(msgspec.Struct, kw_only=True):
-    """What was asked to stop."""
+    """The effect of cancelling a batch."""
 
     batch_id: str
-    canceled: Annotated[list[str], says("Calls that had not begun, and never will.")]
-    going_on: Annotated[list[str], says("Calls that run; each can be canceled by itself.")]
+    canceled: Annotated[list[str], describe("Calls that had not begun, and never will.")]
+    going_on: Annotated[list[str], describe("Calls that run; each can be canceled by itself.")]
 
 
-class _Found(msgspec.Struct):
-    """One call of a batch: its rows, or what runs here of it."""
+class _BatchCall(msgspec.Struct):
+    """One call of a batch: its rows, or the running call."""
 
     place: Membership
     rows: Rows = ()
@@ -129,47 +141,49 @@ class _Found(msgspec.Struct):
 
     @property
     def standing(self) -> str:
-        """Where it stands, as the caller may know."""
+        """Its standing, as the caller may know it."""
         if not self.rows:
             return "waiting" if _call(self.live).state in WAITS else "running"
         return "failed" if self.is_hidden else standing_of(self.rows[-1].kind, self.rows[-1].outcome)
 
     @property
     def call_id(self) -> str:
-        """Its id."""
+        """Its invocation id."""
         return self.rows[0].call if self.rows else _call(self.live).invocation_id
 
 
 def _call(live: LiveCall | None) -> Any:
-    assert live is not None  # what has no rows is under way
+    assert live is not None  # a call without rows is running
     return live.call
 
 
-async def list_batches(ask: Ask) -> Replied:
-    """The batches on record, and those under way here."""
-    wanted, surface = ask.query(BatchQuery), await own_surface(ask)
-    named, before = await _named(ask, wanted)
-    found = {batch_id: await _whole(ask, surface, batch_id, firsts) for batch_id, firsts in named.items()}
-    if wanted.cursor:  # a batch may have calls on both sides of a cursor: it is told with the newest of them
-        found = {batch_id: calls for batch_id, calls in found.items() if _last_first(calls) < wanted.cursor}
-    briefs = [_brief(batch_id, calls) for batch_id, calls in sorted(found.items(), reverse=True) if calls]
+async def list_batches(ask: Ask) -> AnyReply:
+    """Lists the batches on record, and those running in this process."""
+    wanted, surface = ask.query(BatchQuery), await find_visibility_surface(ask)
+    met, before = await _find_batches(ask, wanted)
+    found = {batch_id: await _load_batch(ask, surface, batch_id, firsts) for batch_id, firsts in met.items()}
+    if wanted.cursor:  # a batch with calls on both sides of the cursor is listed with the newest of them
+        found = {batch_id: calls for batch_id, calls in found.items() if _latest_start(calls) < wanted.cursor}
+    briefs = [_summarize_batch(batch_id, calls) for batch_id, calls in sorted(found.items(), reverse=True) if calls]
     if before is None:
-        return Reply(BatchPage(items=briefs))
+        return JsonReply(BatchPage(items=briefs))
     address = next_link("/v1/batches", ask.pairs, str(before))
-    return Reply(BatchPage(items=briefs, next=address), headers=(link_header(address),))
+    return JsonReply(BatchPage(items=briefs, next=address), headers=(link_header(address),))
 
 
-async def _named(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[StoredEntry]], int | None]:
-    """The newest batches before the cursor, each with the first rows of those of its calls that were met, and where to go on."""
+async def _find_batches(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[StoredEntry]], int | None]:
+    """Returns the newest batches before the cursor, with the first rows of their calls that were found, and the next
+    cursor.
+    """
     store = ask.edge.app.store
     top = min(wanted.cursor or 10**15, await after_last(store))
     floor = max(0, top - 1 - _LIST_ROWS)
-    quick = CallsWanted(after=floor, holding=(_NOTE, *_own(ask)))
+    quick = CallsWanted(after=floor, holding=(_NOTE, *_list_own_texts(ask)))
     named: dict[str, list[StoredEntry]] = {} if wanted.cursor else {one: [] for one in _live_batches(ask)}
     while True:
         firsts = await store.calls_before(top, _AT_ONCE, quick)
         for row in firsts:
-            place = _seen_place(ask, row)
+            place = _find_visible_membership(ask, row)
             if place is not None:
                 if place.batch_id not in named and len(named) >= wanted.limit:
                     return named, row.seq + 1
@@ -179,73 +193,73 @@ async def _named(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[StoredEnt
             return named, floor + 1 if floor else None
 
 
-async def _whole(ask: Ask, surface: Surface | None, batch_id: str, firsts: list[StoredEntry]) -> list[_Found]:
-    """The calls of a batch, from the first rows of some of them."""
+async def _load_batch(ask: Ask, surface: Surface | None, batch_id: str, firsts: list[StoredEntry]) -> list[_BatchCall]:
+    """Returns the calls of a batch, starting from the first rows of some of them."""
     places = [membership_in([row.segment().notes]) for row in firsts]
     if not firsts or places[0] is None or len(firsts) < places[0].size:
-        return await _batch(ask, surface, batch_id, _NEAR_ROWS)
+        return await _search_batch(ask, surface, batch_id, _NEAR_ROWS)
     calls = await whole_calls(ask.edge.app.store, firsts)
     found = [
-        _Found(place, rows, is_hidden=is_hidden_from(surface, rows))
+        _BatchCall(place, rows, is_hidden=is_hidden_from(surface, rows))
         for place, rows in zip(places, calls, strict=True)
         if place is not None
     ]
     return sorted(found, key=lambda one: one.place.index)
 
 
-def _last_first(calls: Sequence[_Found]) -> int:
+def _latest_start(calls: Sequence[_BatchCall]) -> int:
     return max((call.rows[0].seq for call in calls if call.rows), default=0)
 
 
-def _own(ask: Ask) -> tuple[bytes, ...]:
-    """What the records of calls hold that somebody may see who does not oversee everything."""
+def _list_own_texts(ask: Ask) -> tuple[bytes, ...]:
+    """Returns texts that every record a non-operator may see contains, for the ledger to filter by."""
     caller = ask.caller
     return () if caller.is_operator else (caller.identity.principal.encode(), caller.tenant.encode())
 
 
-def _seen_place(ask: Ask, row: StoredEntry) -> Membership | None:
-    if not sees(ask.caller, owner_in((row,))):
+def _find_visible_membership(ask: Ask, row: StoredEntry) -> Membership | None:
+    if not may_see(ask.caller, owner_in((row,))):
         return None
     return membership_in([row.segment().notes])
 
 
 def _live_batches(ask: Ask) -> list[str]:
-    lives = (live for live in _lives(ask) if not live.has_ended)
+    lives = (live for live in _visible_live_calls(ask) if not live.has_ended)
     found = {place.batch_id for live in lives if (place := membership_in([live.call.notes])) is not None}
     return sorted(found, reverse=True)
 
 
-def _lives(ask: Ask) -> Iterable[LiveCall]:
-    """Calls under way in this process that the caller may see."""
+def _visible_live_calls(ask: Ask) -> Iterable[LiveCall]:
+    """Yields the calls running in this process that the caller may see."""
     for live in list(ask.edge.app.services.live.calls.values()):
         request = live.call.session.surface.request
         if ask.caller.sees(request.principal, request.tenant):
             yield live
 
 
-async def _batch(ask: Ask, surface: Surface | None, batch_id: str, most_rows: int) -> list[_Found]:
-    """The calls of a batch that the caller may see, in call order."""
+async def _search_batch(ask: Ask, surface: Surface | None, batch_id: str, most_rows: int) -> list[_BatchCall]:
+    """Returns the calls of a batch that the caller may see, in call order."""
     store, began = ask.edge.app.store, begun_at(batch_id)
     if began is None or not _ID.fullmatch(batch_id):
         return []
     after = await store.seq_at(began) - 1
-    calls: dict[str, _Found] = {}
+    calls: dict[str, _BatchCall] = {}
     for most in dict.fromkeys((min(_NEAR_ROWS, most_rows), most_rows)):
         for rows in await calls_holding(store, batch_id.encode(), after=after, most_rows=most):
             place = membership_in([row.segment().notes for row in rows])
-            if place is not None and place.batch_id == batch_id and sees(ask.caller, owner_in(rows)):
-                calls[rows[0].call] = _Found(place, rows, is_hidden=is_hidden_from(surface, rows))
+            if place is not None and place.batch_id == batch_id and may_see(ask.caller, owner_in(rows)):
+                calls[rows[0].call] = _BatchCall(place, rows, is_hidden=is_hidden_from(surface, rows))
         if calls and len(calls) >= next(iter(calls.values())).place.size:
             break
-    for live in _lives(ask):
+    for live in _visible_live_calls(ask):
         place = membership_in([live.call.notes])
         if place is not None and place.batch_id == batch_id:
-            known = calls.setdefault(live.call.invocation_id, _Found(place))
+            known = calls.setdefault(live.call.invocation_id, _BatchCall(place))
             known.live = live
     return sorted(calls.values(), key=lambda found: found.place.index)
 
 
-def _brief(batch_id: str, calls: Sequence[_Found]) -> BatchBrief:
+def _summarize_batch(batch_id: str, calls: Sequence[_BatchCall]) -> BatchBrief:
     began = begun_at(batch_id) or 0
     first = calls[0]
     size = first.place.size
@@ -271,30 +285,30 @@ def _brief(batch_id: str, calls: Sequence[_Found]) -> BatchBrief:
     )
 
 
-async def get_batch(ask: Ask) -> Replied:
-    """One batch with its calls."""
-    calls = await _calls_of(ask)
+async def get_batch(ask: Ask) -> AnyReply:
+    """Returns one batch with its calls."""
+    calls = await _require_calls(ask)
     batch_id, first = ask.parts["batch_id"], calls[0]
-    members = [await _member(ask, found) for found in calls]
+    members = [await _build_member(ask, found) for found in calls]
     state = PastBatch(
-        brief=_brief(batch_id, calls),
+        brief=_summarize_batch(batch_id, calls),
         sibling_failure_policy=first.place.sibling_failure_policy,
         ordering_policy=first.place.ordering_policy,
         now=iso(ask.edge.app.services.now()),
         calls=members,
     )
-    return Reply(state, is_final=state.brief.is_over)
+    return JsonReply(state, is_final=state.brief.is_over)
 
 
-async def _calls_of(ask: Ask) -> list[_Found]:
+async def _require_calls(ask: Ask) -> list[_BatchCall]:
     batch_id = ask.parts["batch_id"]
-    calls = await _batch(ask, await own_surface(ask), batch_id, _FAR_ROWS)
+    calls = await _search_batch(ask, await find_visibility_surface(ask), batch_id, _FAR_ROWS)
     if not calls:
         raise not_found(f"there is no batch {batch_id[:40]!r} of yours on record")
     return calls
 
 
-async def _member(ask: Ask, found: _Found) -> BatchMember:
+async def _build_member(ask: Ask, found: _BatchCall) -> BatchMember:
     if not found.rows:
         return _live_member(found)
     rows = found.rows
@@ -302,20 +316,20 @@ async def _member(ask: Ask, found: _Found) -> BatchMember:
     story = Story(rows, await ask.edge.app.store.news_of(rows[0].call) if is_canceled else ())
     if found.is_hidden:
         ended = StateTime(state="failed", at=iso(story.created_at))
-        return _plain_member(found, brief(rows, is_hidden=True), [ended])
+        return _start_member(found, summarize_call(rows, is_hidden=True), [ended])
     states = [StateTime(state=move.state, at=iso(move.at)) for move in story.moves]
     return msgspec.structs.replace(
-        _plain_member(found, brief(rows, is_hidden=False), states),
+        _start_member(found, summarize_call(rows, is_hidden=False), states),
         is_read_only=story.header.is_read_only,
         error_class=None if story.error is None else story.error.error_class,
         message=None if story.error is None else story.error.message,
         abort_reason=story.notes.get("abort_reason"),
         cause=_cause(story),
-        **_scheduled(story.notes),
+        **_read_scheduling(story.notes),
     )
 
 
-def _plain_member(found: _Found, short: InvocationBrief, states: list[StateTime]) -> BatchMember:
+def _start_member(found: _BatchCall, short: InvocationBrief, states: list[StateTime]) -> BatchMember:
     return BatchMember(
         index=found.place.index,
         call=short,
@@ -333,8 +347,8 @@ def _plain_member(found: _Found, short: InvocationBrief, states: list[StateTime]
     )
 
 
-def _scheduled(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scheduler noted of a call."""
+def _read_scheduling(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what the scheduler recorded about a call."""
     noted = notes.get("scheduler", {})
     locks = [LockClaim(key=str(lock["key"]), mode=str(lock["mode"])) for lock in noted.get("resource_locks", ())]
     return {"queued_ms": noted.get("waited_ms"), "locks": locks}
@@ -344,7 +358,7 @@ def _cause(story: Story) -> str | None:
     return next((one.cause for one in story.cancellations if one.cause), None)
 
 
-def _live_member(found: _Found) -> BatchMember:
+def _live_member(found: _BatchCall) -> BatchMember:
     call = _call(found.live)
     request, prepared = call.session.surface.request, call.session.prepared.get(call.tool_name)
     short = InvocationBrief(
@@ -368,13 +382,13 @@ def _live_member(found: _Found) -> BatchMember:
     entered = [(STATES[code & 31], call.created_at + (code >> 5) // 1000) for code in call.states]
     states = [StateTime(state=state, at=iso(at)) for state, at in entered]
     is_read_only = prepared is not None and prepared.traits.is_read_only
-    plain = _plain_member(found, short, states)
-    return msgspec.structs.replace(plain, is_read_only=is_read_only, **_scheduled(call.notes))
+    plain = _start_member(found, short, states)
+    return msgspec.structs.replace(plain, is_read_only=is_read_only, **_read_scheduling(call.notes))
 
 
-async def cancel_batch(ask: Ask) -> Replied:
-    """Ask that what of a batch has not begun never does."""
-    calls, app = await _calls_of(ask), ask.edge.app
+async def cancel_batch(ask: Ask) -> AnyReply:
+    """Cancels the calls of a batch that have not begun."""
+    calls, app = await _require_calls(ask), ask.edge.app
     cancel = Cancel(reason=ask.body(CancelBody).reason, by=ask.caller.identity.principal)
     ending: list[str] = []
     going_on: list[str] = []
@@ -383,8 +397,8 @@ async def cancel_batch(ask: Ask) -> Replied:
             (ending if found.live.stage in _UNBEGUN else going_on).append(found.call_id)
         elif found.rows and found.rows[-1].outcome not in TERMINAL:
             (ending if found.rows[-1].outcome == "awaiting_approval" else going_on).append(found.call_id)
-    told = await asyncio.gather(*(app.calls.cancel(call_id, cancel) for call_id in ending))
-    done = [call_id for call_id, state in zip(ending, told, strict=True) if state and state.outcome == "canceled"]
+    states = await asyncio.gather(*(app.calls.cancel(call_id, cancel) for call_id in ending))
+    done = [call_id for call_id, state in zip(ending, states, strict=True) if state and state.outcome == "canceled"]
     left = [call_id for call_id in ending if call_id not in done]
     state = BatchCancelState(batch_id=ask.parts["batch_id"], canceled=done, going_on=[*going_on, *left])
-    return Reply(state)
+    return JsonReply(state)

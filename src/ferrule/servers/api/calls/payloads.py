@@ -1,4 +1,7 @@
-"""Stored results: what was too large for a record, whole or in ranges."""
+"""Stored results: output that was too large for a record, complete or in ranges.
+
+`runtime/pipeline/results/payload_access` decides who may read them; this module knows HTTP ranges and headers.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ import msgspec
 from ferrule.contracts.payloads import PayloadGone, StoredPayload, uri_of
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.outcomes import Owner, demand_sight
-from ferrule.servers.api.replies import CHECKED, Problem, Replied, Reply, has_tag, not_found
-from ferrule.servers.api.shapes import says
+from ferrule.servers.api.calls.outcomes import CallOwner, require_visible_call
+from ferrule.servers.api.replies import CHECKED, AnyReply, JsonReply, Problem, has_tag, not_found
+from ferrule.servers.api.shapes import describe
 from ferrule.servers.asgi import Answer, Header, Stream
 
 _CHUNK = 256 * 1024
@@ -26,36 +29,38 @@ class PayloadState(msgspec.Struct, kw_only=True):
     """One stored result."""
 
     number: int
-    uri: Annotated[str, says("What results call it.")]
+    uri: Annotated[str, describe("What results call it.")]
     is_there: bool
-    reason: Annotated[str | None, says("Why its bytes cannot be had: `expired`, `unknown`, `denied` or `damaged`.")] = (
-        None
-    )
+    reason: Annotated[
+        str | None, describe("Why its bytes cannot be had: `expired`, `unknown`, `denied` or `damaged`.")
+    ] = None
     media_type: str | None = None
     size: int | None = None
     digest: str | None = None
     name: str | None = None
     expires_at: str | None = None
-    address: Annotated[str | None, says("Where its bytes are.")] = None
+    address: Annotated[str | None, describe("Where its bytes are.")] = None
 
 
 class PayloadList(msgspec.Struct, kw_only=True):
-    """What is stored of a call."""
+    """The stored results of a call."""
 
     items: list[PayloadState]
 
 
-async def list_payloads(ask: Ask) -> Replied:
-    """What is stored of a call's output."""
-    owner = await demand_sight(ask)
+async def list_payloads(ask: Ask) -> AnyReply:
+    """Lists the stored results of a call."""
+    owner = await require_visible_call(ask)
     rows = await ask.edge.app.store.rows_of(ask.invocation_id)
     uris = payloads_of(rows) if rows else ()
-    return Reply(PayloadList(items=[await _described(ask, owner, number, uri) for number, uri in enumerate(uris)]))
+    return JsonReply(
+        PayloadList(items=[await _describe_payload(ask, owner, number, uri) for number, uri in enumerate(uris)])
+    )
 
 
-async def _described(ask: Ask, owner: Owner, number: int, uri: str) -> PayloadState:
+async def _describe_payload(ask: Ask, owner: CallOwner, number: int, uri: str) -> PayloadState:
     try:
-        kept = await _found(ask, owner, uri)
+        kept = await _load_payload(ask, owner, uri)
     except PayloadGone as gone:
         return PayloadState(number=number, uri=uri, is_there=False, reason=gone.reason)
     return PayloadState(
@@ -71,27 +76,27 @@ async def _described(ask: Ask, owner: Owner, number: int, uri: str) -> PayloadSt
     )
 
 
-async def _found(ask: Ask, owner: Owner, uri: str) -> StoredPayload:
+async def _load_payload(ask: Ask, owner: CallOwner, uri: str) -> StoredPayload:
     return await find_payload(ask.edge.app.services, uri, principal=owner.principal, tenant=owner.tenant)
 
 
-async def get_payload(ask: Ask) -> Replied:
-    """The bytes of a stored result."""
-    owner, number = await demand_sight(ask), ask.parts["number"]
+async def get_payload(ask: Ask) -> AnyReply:
+    """Returns the bytes of a stored result, or a range of them."""
+    owner, number = await require_visible_call(ask), ask.parts["number"]
     if not re.fullmatch("0|[1-9][0-9]{0,5}", number):
         raise not_found()
     try:
-        kept = await _found(ask, owner, uri_of(ask.invocation_id, int(number)))
+        kept = await _load_payload(ask, owner, uri_of(ask.invocation_id, int(number)))
     except PayloadGone as gone:
         raise Problem(_STATUSES[gone.reason], f"payload_{gone.reason}", str(gone)) from None
     tag = f'"{kept.digest.removeprefix("sha256:")}"'.encode()
     headers: list[Header] = [(b"etag", tag), CHECKED, (b"accept-ranges", b"bytes")]
     if has_tag(ask.request, tag):
         return Answer(304, b"", headers)
-    headers += _described_headers(kept)
-    span = _range(ask, kept.size, tag)
+    headers += _make_download_headers(kept)
+    span = _parse_range(ask, kept.size, tag)
     if span is None:
-        return await _given(ask, kept, 200, 0, kept.size, headers)
+        return await _send_bytes(ask, kept, 200, 0, kept.size, headers)
     first, last = span
     if first >= kept.size:
         there = (b"content-range", f"bytes */{kept.size}".encode())
@@ -99,11 +104,11 @@ async def get_payload(ask: Ask) -> Replied:
             ask.request_id
         )
     headers.append((b"content-range", f"bytes {first}-{last}/{kept.size}".encode()))
-    return await _given(ask, kept, 206, first, last + 1, headers)
+    return await _send_bytes(ask, kept, 206, first, last + 1, headers)
 
 
-def _described_headers(kept: StoredPayload) -> list[Header]:
-    """Whatever a tool said its output is, a browser only saves it."""
+def _make_download_headers(kept: StoredPayload) -> list[Header]:
+    """Returns the headers that make a browser save the bytes, whatever media type the tool declared."""
     known = _MEDIA_TYPE.fullmatch(kept.media_type) is not None
     name = "".join(letter for letter in kept.name if letter.isascii() and (letter.isalnum() or letter in "._- "))
     disposition = f'attachment; filename="{name.strip()[:100]}"' if name.strip(". ") else "attachment"
@@ -114,24 +119,26 @@ def _described_headers(kept: StoredPayload) -> list[Header]:
     ]
 
 
-def _range(ask: Ask, size: int, tag: bytes) -> tuple[int, int] | None:
-    """The first and last byte that are wanted; None for all of them. What cannot be read as one range is no range (RFC 9110)."""
-    said = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", ask.request.header(b"range") or "")
+def _parse_range(ask: Ask, size: int, tag: bytes) -> tuple[int, int] | None:
+    """Returns the first and last byte of the requested range; None for all of them. An invalid range counts as none
+    (RFC 9110).
+    """
+    match = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", ask.request.header(b"range") or "")
     condition = ask.request.all_headers(b"if-range")
-    if said is None or said[0] == "bytes=-" or (condition and condition[0].strip() != tag):
+    if match is None or match[0] == "bytes=-" or (condition and condition[0].strip() != tag):
         return None
-    if not said[1]:
-        count = int(said[2])
+    if not match[1]:
+        count = int(match[2])
         return (max(0, size - count), size - 1) if count else (size, size)
-    first, last = int(said[1]), min(int(said[2]) if said[2] else size - 1, size - 1)
-    return None if said[2] and int(said[2]) < first else (first, last)
+    first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
+    return None if match[2] and int(match[2]) < first else (first, last)
 
 
-async def _given(
+async def _send_bytes(
     ask: Ask, kept: StoredPayload, status: int, first: int, end: int, headers: list[Header]
 ) -> Answer | Stream:
-    """Few bytes at once, with their number; many in parts."""
-    parts = _bytes(ask, kept, first, end)
+    """Sends a small part at once with its length; a large one as a stream."""
+    parts = _read_parts(ask, kept, first, end)
     if end - first > _AT_ONCE:
         return Stream(status, parts, headers)
     try:
@@ -140,9 +147,9 @@ async def _given(
         raise Problem(_STATUSES[gone.reason], f"payload_{gone.reason}", str(gone)) from None
 
 
-async def _bytes(ask: Ask, kept: StoredPayload, first: int, end: int) -> AsyncIterator[bytes]:
+async def _read_parts(ask: Ask, kept: StoredPayload, first: int, end: int) -> AsyncIterator[bytes]:
     store = ask.edge.app.services.payloads
-    assert store is not None  # what was found is there
+    assert store is not None  # a found payload implies a store
     while first < end:
         part = await store.read(kept.uri, first, min(_CHUNK, end - first))
         if not part:

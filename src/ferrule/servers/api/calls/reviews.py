@@ -1,4 +1,7 @@
-"""What people need to judge a call that waits, or waited, for one of them; what an edit would make of it; what was decided."""
+"""Reviews: everything people need to judge a waiting call, the effect of an edit, and past decisions.
+
+`approvals` takes the answers. It does not decide who may answer.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from ferrule.runtime.approval.inbox import EditCheck
 from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.approvals import ApprovalItem, demand_inbox, inbox_of
-from ferrule.servers.api.calls.outcomes import owner_in, sees
-from ferrule.servers.api.replies import Replied, Reply, not_found
-from ferrule.servers.api.shapes import Limit, Record, Time, moment, says
+from ferrule.servers.api.calls.approvals import ApprovalItem, inbox_of, require_inbox
+from ferrule.servers.api.calls.outcomes import may_see, owner_in
+from ferrule.servers.api.replies import AnyReply, JsonReply, not_found
+from ferrule.servers.api.shapes import Limit, Record, Time, describe, parse_moment
 
 _DAY_SECONDS = 24 * 3600
 _RESULT_CHARS = 600
@@ -35,76 +38,76 @@ class ReviewState(msgspec.Struct, kw_only=True):
     invocation_id: str
     outcome: Annotated[
         str,
-        says("What became of the question: `waiting`, `approved`, `rejected`, `expired`, `canceled`, `answered`, `settled`, or "
-             "`ended` when the call ended without an answer."),
+        describe("The outcome of the question: `waiting`, `approved`, `rejected`, `expired`, `canceled`, `answered`, `settled`, "
+                 "or `ended` when the call ended without an answer."),
     ]  # fmt: skip
-    state: Annotated[str, says("The call's state in the lifecycle.")]
+    state: Annotated[str, describe("The call's state in the lifecycle.")]
     purpose: str
     tool_id: str
     tool_name: str
     tool_title: str
     tool_version: str | None
-    says: Annotated[str, says("What the tool says it does.")]
+    says: Annotated[str, describe("What the tool says it does.")]
     principal: str
     agent: str | None
     tenant: str
     run_id: str
     risk: str
-    is_destructive: Annotated[bool, says("True when what it does may not be undone, or nobody said that it can.")]
+    is_destructive: Annotated[bool, describe("True when it cannot be undone, or no definition says that it can.")]
     to_type: Annotated[
         Record | None,
-        says("What names the thing that such a call is about: a member of the input (`name`) and its `value`, or the tool's own "
-             "name."),
+        describe("The text to type before such a call is approved: a member of the input (`name`) and its `value`, or the tool's "
+                 "own name."),
     ]  # fmt: skip
-    about: Annotated[Record, says("The same for any call.")]
-    message: Annotated[str, says("Why somebody is asked.")]
-    rules: Annotated[list[Record], says("The rules that asked, each with its place and its reason.")]
-    definition: Annotated[str, says("The digest of the tool's definition that the question is about.")]
+    about: Annotated[Record, describe("The same for any call.")]
+    message: Annotated[str, describe("Why a person is asked.")]
+    rules: Annotated[list[Record], describe("The rules that asked, each with its place and its reason.")]
+    definition: Annotated[str, describe("The digest of the tool's definition that the question is about.")]
     is_definition_current: Annotated[
-        bool, says("False when the definition is another one now: an approval would be void.")
+        bool, describe("False when the definition is another one now: an approval would be void.")
     ]
-    model_input: Annotated[Any, says("What the model wrote, as people may see it.")]
-    input: Annotated[Any, says("What would run, or ran, as people may see it.")]
-    differences: Annotated[list[Record], says("From the one to the other.")]
-    changes: Annotated[list[Record], says("Who made them: hooks, people, the runtime.")]
+    model_input: Annotated[Any, describe("What the model wrote, as people may see it.")]
+    input: Annotated[Any, describe("What would run, or ran, as people may see it.")]
+    differences: Annotated[list[Record], describe("From the one to the other.")]
+    changes: Annotated[list[Record], describe("Who made them: hooks, people, the runtime.")]
     signatures: Annotated[
-        list[Record], says("Every answer so far; `counts` is false for one that a later edit voided.")
+        list[Record], describe("Every answer so far; `counts` is false for one that a later edit voided.")
     ]
     people: int
     people_missing: int
     requested_at: str
     decided_at: str | None
     ended_at: str | None
-    error: Annotated[Record | None, says("Why the call failed, where it did.")]
+    error: Annotated[Record | None, describe("Why the call failed, where it did.")]
     result_text: Annotated[
-        str | None, says("The beginning of what the tool gave back, for whoever took part or oversees the call.")
+        str | None, describe("The beginning of the tool's output, for people who answered or oversee the call.")
     ]
-    is_visible: Annotated[bool, says("True when whoever looks may look at the invocation, too.")]
-    why_no_rules: Annotated[str | None, says("Why whoever looks cannot take suggested rules; null when they can.")]
-    item: Annotated[ApprovalItem | None, says("The item in the inbox, while there is one.")]
+    is_visible: Annotated[bool, describe("True when the reader may open the invocation, too.")]
+    why_no_rules: Annotated[str | None, describe("Why the reader may not accept suggested rules; null when they may.")]
+    item: Annotated[ApprovalItem | None, describe("The item in the inbox, while there is one.")]
 
 
 class EditBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An input that somebody might approve instead."""
+    """An input to approve instead of the current one."""
 
     input: Annotated[
-        msgspec.Raw, says("The whole of it. A mask that is left in its place stands for what is behind it.")
+        msgspec.Raw, describe("The whole of it. A mask that is left in its place stands for what is behind it.")
     ]
 
 
 class EditState(EditCheck, frozen=True, kw_only=True):
-    """What an edit would make of an input."""
+    """The effect of an edit on the input."""
 
     differences: list[Record]
-    to_type: Annotated[Record | None, says("As for the call itself, after the edit.")]
+    to_type: Annotated[Record | None, describe("As for the call itself, after the edit.")]
 
 
 class DecidedQuery(msgspec.Struct, kw_only=True):
-    """Which decisions."""
+    """The time span and size of the list."""
 
     since: Annotated[
         Time | None,
-        says("Only what was decided since then (RFC 3339); without it, in the last 24 hours."),
+        describe("Only what was decided since then (RFC 3339); without it, in the last 24 hours."),
     ] = None
     limit: Limit = 50
 
@@ -130,14 +133,14 @@ class DecidedItem(msgspec.Struct, kw_only=True):
 
 
 class DecidedList(msgspec.Struct, kw_only=True):
-    """What was decided, the newest first."""
+    """Past decisions, the newest first."""
 
     items: list[DecidedItem]
 
 
-async def review_call(ask: Ask) -> Replied:
-    """Everything about a call that a person is asked about, and what became of it."""
-    inbox, app = await demand_inbox(ask), ask.edge.app
+async def review_call(ask: Ask) -> AnyReply:
+    """Returns everything about a call that a person is asked about, and its decision."""
+    inbox, app = await require_inbox(ask), ask.edge.app
     try:
         waiting: Waiting | None = await inbox.get(ask.invocation_id)
     except InboxError:
@@ -152,12 +155,12 @@ async def review_call(ask: Ask) -> Replied:
                   if is_input_fixed(one.tool)), None)  # fmt: skip
     state = _state(ask, review, rows, says=versions[0].tool.description if versions else "", fixed=fixed)
     state.why_no_rules = inbox.why_no_rules()
-    return Reply(state)
+    return JsonReply(state)
 
 
 def _state(ask: Ask, review: Review, rows: Sequence[StoredEntry], *, says: str, fixed: str | None) -> ReviewState:
     story, fate, request, waiting = review.story, review.fate, review.request, review.waiting
-    header, is_visible = story.header, sees(ask.caller, owner_in(rows))
+    header, is_visible = story.header, may_see(ask.caller, owner_in(rows))
     took_part = person(ask.caller.identity.principal) in {person(each.by) for each in fate.signatures}
     item: Any = None if waiting is None else waiting.to_dict()
     if item is not None and fixed is not None and "edit" in item["ways"]:
@@ -217,16 +220,16 @@ def _result_text(review: Review) -> str | None:
     return text if len(text) <= _RESULT_CHARS else f"{text[:_RESULT_CHARS]}…"
 
 
-async def check_edit(ask: Ask) -> Replied:
-    """What an edit would make of the input of a call that waits, and what is wrong with it."""
-    inbox, app = await demand_inbox(ask), ask.edge.app
+async def check_edit(ask: Ask) -> AnyReply:
+    """Returns the effect of an edit on a waiting call's input, and its errors."""
+    inbox, app = await require_inbox(ask), ask.edge.app
     made = await inbox.check_edit(ask.invocation_id, bytes(ask.body(EditBody).input))
     waiting, rows = await inbox.get(ask.invocation_id), await app.store.rows_of(ask.invocation_id)
     if made.edited is not None:
         waiting = msgspec.structs.replace(waiting, input=made.edited)
     review = review_of(Story(rows), waiting, app.catalog.versions(waiting.request.tool_id), app.policy)
     found = () if made.edited is None else differences(made.input, made.edited)
-    return Reply(
+    return JsonReply(
         EditState(
             **msgspec.structs.asdict(made),
             differences=[msgspec.to_builtins(each) for each in found],
@@ -235,8 +238,8 @@ async def check_edit(ask: Ask) -> Replied:
     )
 
 
-async def list_decided(ask: Ask) -> Replied:
-    """What people decided lately."""
+async def list_decided(ask: Ask) -> AnyReply:
+    """Lists recent decisions of people."""
     wanted, app = ask.query(DecidedQuery), ask.edge.app
     inbox_of(ask)
     tenant = ask.caller.identity.tenant
@@ -244,15 +247,15 @@ async def list_decided(ask: Ask) -> Replied:
     def is_wanted(rows: Sequence[StoredEntry]) -> bool:
         return tenant in (None, owner_in(rows).tenant)
 
-    since = moment("since", wanted.since)
+    since = parse_moment("since", wanted.since)
     since = app.services.now() - _DAY_SECONDS * MICROSECONDS if since is None else since
     found = await decisions_of(app.store).since(since, is_wanted, wanted.limit)
-    return Reply(DecidedList(items=[_decided(each) for each in found]))
+    return JsonReply(DecidedList(items=[_encode_decision(each) for each in found]))
 
 
-def _decided(each: DecidedCall) -> DecidedItem:
+def _encode_decision(each: DecidedCall) -> DecidedItem:
     header, fate = each.rows[0].header(), each.fate
-    assert fate.decided_at is not None and fate.waited_seconds is not None  # what waits is not in the list
+    assert fate.decided_at is not None and fate.waited_seconds is not None  # the list holds no call that still waits
     return DecidedItem(
         invocation_id=each.rows[0].call,
         tool_id=header.tool_id,

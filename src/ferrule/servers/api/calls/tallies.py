@@ -1,7 +1,7 @@
-"""How many calls stand how, and how they ended over time: for charts and the counts beside filters.
+"""Counts of calls by standing, and over time: for charts and for the numbers beside filters.
 
-Who oversees the workspace has them counted by the ledger. For everybody else, and for searches that have to read calls, so many
-of the newest are counted as are read for one page. What was not counted is said.
+For an operator of the workspace the ledger counts. For anybody else, and for searches that have to read calls, only as
+many of the newest are counted as one page reads; `is_complete` reports that.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ferrule.app.views.past_calls import after_last, page_of_calls, page_of_open
 from ferrule.ledger.history.summary import STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.call_filters import CallFilter, CallQuery, Looking, looking
-from ferrule.servers.api.calls.invocations import own_surface
-from ferrule.servers.api.replies import Replied, Reply
-from ferrule.servers.api.shapes import moment, says
+from ferrule.servers.api.calls.call_filters import CallFilter, CallQuery, CallSearch, prepare_search
+from ferrule.servers.api.calls.invocations import find_visibility_surface
+from ferrule.servers.api.replies import AnyReply, JsonReply
+from ferrule.servers.api.shapes import describe, parse_moment
 
 _DAY = 24 * 3600 * 1_000_000
 _MOST_ROWS = 100_000
 """Rows that the ledger counts."""
 _MOST_READ = 2_000
-"""Calls that are read to be counted."""
+"""Calls that are read for counting."""
 _WIDTHS = tuple(
     seconds * 1_000_000
     for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
@@ -33,47 +33,49 @@ _WIDTHS = tuple(
 
 
 class TallyQuery(CallFilter, kw_only=True):
-    """Which calls, and in how many stretches of time."""
+    """Filters for calls, and the number of stretches of time."""
 
     stretches: Annotated[
-        int, says("How many stretches at most; each is a round number of seconds, minutes or hours.", ge=1, le=200)
+        int, describe("How many stretches at most; each is a round number of seconds, minutes or hours.", ge=1, le=200)
     ] = 96
 
 
 class Stretch(msgspec.Struct, kw_only=True):
-    """How calls ended within one stretch of time."""
+    """Calls that ended within one stretch of time."""
 
-    at: Annotated[str, says("When it began.")]
-    ended: Annotated[dict[str, int], says("How many, by standing.")]
+    at: Annotated[str, describe("When it began.")]
+    ended: Annotated[dict[str, int], describe("How many, by standing.")]
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """How many calls stand how."""
+    """Counts of calls by standing."""
 
     since: str
     until: str
-    counted_since: Annotated[str, says("Later than `since` where there were too many calls to count them all.")]
-    is_complete: Annotated[bool, says("False when there are more calls than were counted.")]
-    seconds: Annotated[float, says("The length of one stretch.")]
-    open: Annotated[dict[str, int], says("How many have not ended, by standing, whenever they began.")]
-    ended: Annotated[dict[str, int], says("How many ended in this time, by standing.")]
-    stretches: Annotated[list[Stretch], says("Those in which calls ended.")]
+    counted_since: Annotated[str, describe("Later than `since` where there were too many calls to count them all.")]
+    is_complete: Annotated[bool, describe("False when there are more calls than were counted.")]
+    seconds: Annotated[float, describe("The length of one stretch.")]
+    open: Annotated[dict[str, int], describe("How many have not ended, by standing, whenever they began.")]
+    ended: Annotated[dict[str, int], describe("How many ended in this time, by standing.")]
+    stretches: Annotated[list[Stretch], describe("Those in which calls ended.")]
 
 
-async def tally_invocations(ask: Ask) -> Replied:
-    """How many calls stand how."""
-    query, surface = ask.query(TallyQuery), await own_surface(ask)
+async def tally_invocations(ask: Ask) -> AnyReply:
+    """Counts calls by standing."""
+    query, surface = ask.query(TallyQuery), await find_visibility_surface(ask)
     now = time.time_ns() // 1000
-    until = moment("until", query.until) or now
-    since = moment("since", query.since)
+    until = parse_moment("until", query.until) or now
+    since = parse_moment("since", query.since)
     oldest = await ask.edge.app.store.rows_after(0, 1)
     since = max(until - _DAY if since is None else since, oldest[0].at if oldest else 0)
     since = min(since, until)
     filters = {name: getattr(query, name) for name in CallFilter.__struct_fields__}
-    search = await looking(ask, CallQuery(**{**filters, "since": iso(max(since, 0))}), surface)
+    search = await prepare_search(ask, CallQuery(**{**filters, "since": iso(max(since, 0))}), surface)
     width = width_for(until - since, query.stretches)
-    open_now = await _open(search)
-    counted = await _counted_by_ledger(search, width) if search.is_whole else await _read(search, width)
+    open_now = await _count_open(search)
+    counted = (
+        await _count_in_ledger(search, width) if search.covers_everything else await _count_by_reading(search, width)
+    )
     ended: Counter[str] = Counter()
     for stretch in counted.stretches.values():
         ended.update(stretch)
@@ -87,21 +89,21 @@ async def tally_invocations(ask: Ask) -> Replied:
         ended=dict(ended),
         stretches=[Stretch(at=iso(at), ended=dict(found)) for at, found in sorted(counted.stretches.items())],
     )
-    return Reply(tally)
+    return JsonReply(tally)
 
 
 def width_for(span: int, most: int) -> int:
-    """The smallest round length of which no more than so many make up a span; microseconds."""
+    """Returns the smallest round length with which at most `most` stretches cover a span; microseconds."""
     return next((width for width in _WIDTHS if span <= width * most), -(-span // (most * _DAY)) * _DAY)
 
 
-class _Counted(msgspec.Struct):
+class _StretchCounts(msgspec.Struct):
     stretches: dict[int, Counter[str]]
     since: int | None
-    """Since when calls were counted; None when all were."""
+    """Start of the counted calls; None when all were counted."""
 
 
-async def _counted_by_ledger(search: Looking, width: int) -> _Counted:
+async def _count_in_ledger(search: CallSearch, width: int) -> _StretchCounts:
     before = search.before or await after_last(search.store)
     after = max(search.after, before - 1 - _MOST_ROWS)
     found: dict[int, Counter[str]] = {}
@@ -110,12 +112,12 @@ async def _counted_by_ledger(search: Looking, width: int) -> _Counted:
         if standing is not None:
             found.setdefault(ending.at, Counter())[standing] += ending.calls
     oldest = await search.store.rows_after(after, 1) if after > search.after else []
-    return _Counted(found, oldest[0].at if oldest else None)
+    return _StretchCounts(found, oldest[0].at if oldest else None)
 
 
-async def _read(search: Looking, width: int) -> _Counted:
+async def _count_by_reading(search: CallSearch, width: int) -> _StretchCounts:
     page = await page_of_calls(
-        search.store, search.fits, before=search.before, count=_MOST_READ, quick=search.quick()
+        search.store, search.matches, before=search.before, count=_MOST_READ, quick=search.build_ledger_query()
     )  # fmt: skip
     found: dict[int, Counter[str]] = {}
     for rows in page.calls:
@@ -123,15 +125,15 @@ async def _read(search: Looking, width: int) -> _Counted:
         if standing is not None:
             found.setdefault(rows[-1].at // width * width, Counter())[standing] += 1
     if page.before is None:
-        return _Counted(found, None)
+        return _StretchCounts(found, None)
     oldest = await search.store.rows_after(page.before - 1, 1)
-    return _Counted(found, oldest[0].at if oldest else 0)
+    return _StretchCounts(found, oldest[0].at if oldest else 0)
 
 
-async def _open(search: Looking) -> dict[str, int]:
-    everywhen = msgspec.structs.replace(search.quick(), after=0)
+async def _count_open(search: CallSearch) -> dict[str, int]:
+    everywhen = msgspec.structs.replace(search.build_ledger_query(), after=0)
     page = await page_of_open_calls(
-        search.store, search.fits, states=(), before=None, count=_MOST_READ, quick=everywhen
+        search.store, search.matches, states=(), before=None, count=_MOST_READ, quick=everywhen
     )  # fmt: skip
     counts = Counter(standing_of(rows[-1].kind, rows[-1].outcome) for rows in page.calls)
     return {standing: counts[standing] for standing in STANDINGS if counts[standing]}

@@ -18,34 +18,35 @@ from ferrule.workspace.tool_history import ToolHistory, history_of
 _HISTORIES_KEPT = 256
 
 
-class Bookcase:
-    """One app's."""
+class CatalogCache:
+    """The cached catalog views of one app."""
 
     def __init__(self, app: App) -> None:
         services = app.services
         self._root = app.root
-        self.checks = Checks(app.root, self._told, services.now, services.tick)
+        self.checks = Checks(app.root, self._redact, services.now, services.tick)
         self._redactor = services.redactor or ONLY_GIVEN
         self._shelf: Shelf | None = None
         self._making: tuple[str, asyncio.Task[Shelf]] | None = None
         self._histories: dict[tuple[str, str, int], ToolHistory] = {}
 
-    def _told(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         return str(self._redactor.value(text, ())[0])
 
-    async def shelf(self, app: App) -> Shelf:
-        """The catalog in force, ready to be looked through."""
+    async def load_index(self, app: App) -> Shelf:
+        """Returns the sorted and indexed catalog in force."""
         catalog = app.catalog
         if self._shelf is not None and self._shelf.digest == catalog.digest:
             return self._shelf
         if self._making is None or self._making[0] != catalog.digest:
             task = asyncio.create_task(asyncio.to_thread(Shelf, catalog), name="ferrule sorts the catalog")
             self._making = (catalog.digest, task)
+        # Shielded: requests share this task, and one client that leaves must not cancel it for the others.
         self._shelf = await asyncio.shield(self._making[1])
         return self._shelf
 
-    async def history(self, app: App, tool_id: str) -> ToolHistory:
-        """What became of a tool."""
+    async def load_history(self, app: App, tool_id: str) -> ToolHistory:
+        """Returns the history of a tool over the releases."""
         try:
             stamp = (self._root / FOLDER).stat().st_mtime_ns
         except OSError:
@@ -60,12 +61,12 @@ class Bookcase:
         return known
 
 
-_BOOKCASES: WeakKeyDictionary[App, Bookcase] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[App, CatalogCache] = WeakKeyDictionary()
 
 
-def bookcase(app: App) -> Bookcase:
-    """What is kept for an app."""
-    found = _BOOKCASES.get(app)
+def find_catalog_cache(app: App) -> CatalogCache:
+    """Returns the cache of an app."""
+    found = _CACHES.get(app)
     if found is None:
-        found = _BOOKCASES[app] = Bookcase(app)
+        found = _CACHES[app] = CatalogCache(app)
     return found

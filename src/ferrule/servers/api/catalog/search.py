@@ -1,4 +1,7 @@
-"""The whole catalog searched and filtered, for who administers the workspace: the words agents search by, and what tools are."""
+"""Search in the full catalog, for operators: by the words that agents search by, and by what tools are and do.
+
+`app/views/browsing` finds and counts. Findings of `ferrule check` are shown when they are known in time.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from ferrule.app.views.browsing import FACETS, Facet, Shown, size_of
 from ferrule.model.diagnostic import Severity
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.catalog.catalog import CatalogTool, off_ids, told_tool
-from ferrule.servers.api.catalog.catalog_cache import bookcase
-from ferrule.servers.api.catalog.reach import surface_of_anybody
-from ferrule.servers.api.catalog.surfaces import Asks, asks_of
-from ferrule.servers.api.replies import Replied, Reply, link_header, next_link
-from ferrule.servers.api.shapes import Limit, says
+from ferrule.servers.api.catalog.catalog import CatalogTool, describe_tool, list_switched_off
+from ferrule.servers.api.catalog.catalog_cache import find_catalog_cache
+from ferrule.servers.api.catalog.reach import load_default_surface
+from ferrule.servers.api.catalog.surfaces import Asks, predict_surface_ask
+from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link
+from ferrule.servers.api.shapes import Limit, describe
 from ferrule.workspace.check_cache import Checked
 
 _PATIENCE_SECONDS = 0.15
@@ -26,70 +29,76 @@ EffectWord = Literal["reads", "writes", "destroys", "depends"]
 
 
 class CatalogSearchQuery(msgspec.Struct, kw_only=True):
-    """Which tools."""
+    """Search words and filters for tools."""
 
-    q: Annotated[Annotated[str, msgspec.Meta(max_length=500)], says("Words of names, descriptions and hints.")] = ""
+    q: Annotated[Annotated[str, msgspec.Meta(max_length=500)], describe("Words of names, descriptions and hints.")] = ""
     limit: Limit = 50
-    cursor: Annotated[Annotated[int, msgspec.Meta(ge=0, le=10**9)] | None, says("Go on after so many tools.")] = None
-    namespace: Annotated[Word | None, says("Only tools of this namespace.")] = None
-    dialect: Annotated[Word | None, says("Only tools written so: `aml`, `adl`, `oxp`, …")] = None
-    effect: Annotated[EffectWord | None, says("Only tools that do so; `depends`: on their input.")] = None
-    risk: Annotated[RiskWord | None, says("Only tools of this risk.")] = None
-    owner: Annotated[Word | None, says("Only tools of this owner; `-`: of nobody.")] = None
-    lifecycle: Annotated[Word | None, says("Only tools in this state.")] = None
+    cursor: Annotated[Annotated[int, msgspec.Meta(ge=0, le=10**9)] | None, describe("Go on after so many tools.")] = (
+        None
+    )
+    namespace: Annotated[Word | None, describe("Only tools of this namespace.")] = None
+    dialect: Annotated[Word | None, describe("Only tools written so: `aml`, `adl`, `oxp`, …")] = None
+    effect: Annotated[EffectWord | None, describe("Only tools that do so; `depends`: on their input.")] = None
+    risk: Annotated[RiskWord | None, describe("Only tools of this risk.")] = None
+    owner: Annotated[Word | None, describe("Only tools of this owner; `-`: of nobody.")] = None
+    lifecycle: Annotated[Word | None, describe("Only tools in this state.")] = None
     approval: Annotated[
-        Literal["required", "none"] | None, says("Whether the definition itself wants a person to agree.")
+        Literal["required", "none"] | None, describe("Whether the definition itself wants a person to agree.")
     ] = None
-    switch: Annotated[Literal["on", "off"] | None, says("Only tools that are turned on, or off.")] = None
+    switch: Annotated[Literal["on", "off"] | None, describe("Only tools that are turned on, or off.")] = None
     findings: Annotated[
-        Literal["errors", "warnings"] | None, says("Only tools with errors, or with warnings and no error.")
+        Literal["errors", "warnings"] | None, describe("Only tools with errors, or with warnings and no error.")
     ] = None
 
 
 class FoundTool(CatalogTool, kw_only=True):
-    """One tool that was found, in the version that surfaces show."""
+    """One tool of the search result, in the version that surfaces show."""
 
     risk: str
-    effect: Annotated[str, says("`reads`, `writes`, `destroys`, or `depends` on its input.")]
-    is_effect_inferred: Annotated[bool, says("True when nobody stated it and the cautious default holds.")]
-    asks_person: Annotated[bool, says("True when a person answers each call.")]
-    approval_required: Annotated[bool, says("True when the definition itself wants a person to agree.")]
+    effect: Annotated[str, describe("`reads`, `writes`, `destroys`, or `depends` on its input.")]
+    is_effect_inferred: Annotated[bool, describe("True when nobody stated it and the cautious default holds.")]
+    asks_person: Annotated[bool, describe("True when a person answers each call.")]
+    approval_required: Annotated[bool, describe("True when the definition itself wants a person to agree.")]
     asks: Annotated[
         Asks | None,
-        says(
+        describe(
             "Whether calls with a key that names no agent wait for a person: `always`, `depends` (on the call) or `never`; "
             "null where they are refused."
         ),
     ]
     is_on: bool
-    is_deferred: Annotated[bool, says("True when its definition wants it found by search, not shown from the start.")]
-    runs_on: Annotated[str | None, says("The transport its definition names.")]
-    tokens: Annotated[int, says("About how many tokens a model is shown of it: 4.5 characters each.")]
-    errors: Annotated[int | None, says("What `ferrule check` finds in its definition; null while that is not known.")]
+    is_deferred: Annotated[
+        bool, describe("True when its definition wants it found by search, not shown from the start.")
+    ]
+    runs_on: Annotated[str | None, describe("The transport its definition names.")]
+    tokens: Annotated[int, describe("About how many tokens a model is shown of it: 4.5 characters each.")]
+    errors: Annotated[
+        int | None, describe("What `ferrule check` finds in its definition; null while that is not known.")
+    ]
     warnings: int | None
 
 
 class CatalogFound(msgspec.Struct, kw_only=True):
-    """Tools, by id; the best first where there are words."""
+    """Tools by id; the best match first where there are words."""
 
-    digest: Annotated[str, says("Of the catalog.")]
-    total: Annotated[int, says("Tools in the catalog.")]
-    matched: Annotated[int, says("Tools that were found, on all pages.")]
+    digest: Annotated[str, describe("Of the catalog.")]
+    total: Annotated[int, describe("Tools in the catalog.")]
+    matched: Annotated[int, describe("Tools that were found, on all pages.")]
     items: list[FoundTool]
     counts: Annotated[
         dict[str, dict[str, int]],
-        says("For each filter: how many tools there are for each of its values, the other filters as they are."),
+        describe("For each filter: how many tools there are for each of its values, the other filters as they are."),
     ]
-    is_checked: Annotated[bool, says("False while the definitions are still being checked.")]
-    next: Annotated[str | None, says("Where the next page is.")] = None
+    is_checked: Annotated[bool, describe("False while the definitions are still being checked.")]
+    next: Annotated[str | None, describe("Where the next page is.")] = None
 
 
-async def search_catalog(ask: Ask) -> Replied:
-    """Find tools in the whole catalog."""
+async def search_catalog(ask: Ask) -> AnyReply:
+    """Searches the full catalog."""
     wanted, app = ask.query(CatalogSearchQuery), ask.edge.app
-    kept = bookcase(app)
-    shelf, off = await kept.shelf(app), await off_ids(ask)
-    checked = await kept.checks.known(_PATIENCE_SECONDS)
+    cache = find_catalog_cache(app)
+    shelf, off = await cache.load_index(app), await list_switched_off(ask)
+    checked = await cache.checks.known(_PATIENCE_SECONDS)
     skip = wanted.cursor or 0
     found = shelf.find(
         wanted.q,
@@ -99,38 +108,40 @@ async def search_catalog(ask: Ask) -> Replied:
         skip=skip,
         count=wanted.limit,
     )
-    asking = await _asking(ask, [shown.listed.tool.tool_id for shown in found.page])
+    asking = await _find_asks(ask, [shown.listed.tool.tool_id for shown in found.page])
     state = CatalogFound(
         digest=shelf.digest,
         total=len(shelf.tools),
         matched=found.matched,
-        items=[_item(shown, off, checked, asking.get(shown.listed.tool.tool_id)) for shown in found.page],
+        items=[_encode_tool(shown, off, checked, asking.get(shown.listed.tool.tool_id)) for shown in found.page],
         counts={facet: dict(counts) for facet, counts in found.counts.items()},
         is_checked=checked is not None,
     )
     if found.matched <= skip + wanted.limit:
-        return Reply(state)
+        return JsonReply(state)
     state.next = next_link("/v1/catalog/search", ask.pairs, str(skip + wanted.limit))
-    return Reply(state, headers=(link_header(state.next),))
+    return JsonReply(state, headers=(link_header(state.next),))
 
 
-async def _asking(ask: Ask, tool_ids: Iterable[str]) -> dict[str, Asks | None]:
-    """Whether calls of these tools wait for a person."""
-    surface = await surface_of_anybody(ask)
+async def _find_asks(ask: Ask, tool_ids: Iterable[str]) -> dict[str, Asks | None]:
+    """Returns for each tool whether its calls wait for a person."""
+    surface = await load_default_surface(ask)
     entries = {} if surface is None else surface.entries
     found = {tool_id: entries[tool_id] for tool_id in tool_ids if tool_id in entries}
     engine = ask.edge.app.policy
-    return {} if surface is None else {name: asks_of(surface, entry, engine) for name, entry in found.items()}
+    return (
+        {} if surface is None else {name: predict_surface_ask(surface, entry, engine) for name, entry in found.items()}
+    )
 
 
 def _filters(wanted: CatalogSearchQuery) -> dict[Facet, str]:
     return {facet: value for facet in FACETS if (value := getattr(wanted, facet)) is not None}
 
 
-def _item(shown: Shown, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
+def _encode_tool(shown: Shown, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
     tool = shown.listed.tool
     return FoundTool(
-        **told_tool(shown.listed),
+        **describe_tool(shown.listed),
         risk=shown.risk,
         effect=shown.effect,
         is_effect_inferred=_is_inferred(shown),
@@ -141,7 +152,7 @@ def _item(shown: Shown, off: set[str], checked: Checked | None, asks: Asks | Non
         is_deferred=tool.lifecycle == "deferred",
         runs_on=transport_of(tool),
         tokens=size_of(tool).tokens,
-        **_counted(tool.tool_id, checked),
+        **_count_findings(tool.tool_id, checked),
     )
 
 
@@ -150,7 +161,7 @@ def _is_inferred(shown: Shown) -> bool:
     return name in shown.listed.tool.inferred_facts
 
 
-def _counted(tool_id: str, checked: Checked | None) -> dict[str, Any]:
+def _count_findings(tool_id: str, checked: Checked | None) -> dict[str, Any]:
     if checked is None:
         return {"errors": None, "warnings": None}
     found = [each.severity for each in checked.by_tool.get(tool_id, ())]

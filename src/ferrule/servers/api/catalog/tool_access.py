@@ -1,4 +1,7 @@
-"""One tool over the catalog's whole population and over time: who may use it, and what became of it. For who administers."""
+"""One tool across all callers and over time: who may use it, and its changes from release to release; for operators.
+
+`app/preview/tool_reach` and `workspace/tool_history` work it out. Nothing is called.
+"""
 
 from __future__ import annotations
 
@@ -8,71 +11,73 @@ import msgspec
 
 from ferrule.app.preview.tool_reach import AccessRule, Circumstances, Reach, reach_of, rules_about_others
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.catalog.catalog import off_ids
-from ferrule.servers.api.catalog.catalog_cache import bookcase
-from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
-from ferrule.servers.api.shapes import says
+from ferrule.servers.api.catalog.catalog import list_switched_off
+from ferrule.servers.api.catalog.catalog_cache import find_catalog_cache
+from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, not_found
+from ferrule.servers.api.shapes import describe
 from ferrule.workspace.tool_history import ToolStep
 
 _MOST_CALLERS = 200
 
 
 class AccessState(msgspec.Struct, kw_only=True):
-    """What one caller may do with a tool."""
+    """One caller's access to a tool."""
 
-    kind: Annotated[str, says("`agent`, `role`, `surface`, or `anyone` who calls as none of them.")]
+    kind: Annotated[str, describe("`agent`, `role`, `surface`, or `anyone` who calls as none of them.")]
     name: str
     access: Annotated[
         str,
-        says("`allow`, `ask`, `depends` (on the call), `deny`, or `blocked` before the policy is asked."),
+        describe("`allow`, `ask`, `depends` (on the call), `deny`, or `blocked` before the policy is asked."),
     ]
     why: str
-    is_deferred: Annotated[bool, says("True when it finds the tool by search only.")]
-    approval_from: Annotated[list[str], says("Who demands an approval: `tool`, `role`, `agent`, `policy`.")]
-    depends_on_input: Annotated[bool, says("True when other arguments than none may be decided otherwise.")]
+    is_deferred: Annotated[bool, describe("True when it finds the tool by search only.")]
+    approval_from: Annotated[list[str], describe("Who demands an approval: `tool`, `role`, `agent`, `policy`.")]
+    depends_on_input: Annotated[bool, describe("True when other arguments than none may be decided otherwise.")]
     rules: list[AccessRule]
 
 
 class ToolAccess(msgspec.Struct, kw_only=True):
-    """Who may use a tool, asked as somebody in particular on nobody's behalf."""
+    """Access to a tool, worked out for no particular principal."""
 
     tool_id: str
     policy_digest: str
     items: list[AccessState]
-    is_cut: Annotated[bool, says("True when there are more callers than are told.")]
-    rules_about_some: Annotated[list[AccessRule], says("Rules that hold only for certain people, agents or channels.")]
+    is_cut: Annotated[bool, describe("True when there are more callers than are told.")]
+    rules_about_some: Annotated[
+        list[AccessRule], describe("Rules that hold only for certain people, agents or channels.")
+    ]
 
 
 class ToolChanges(msgspec.Struct, kw_only=True):
-    """What became of a tool, the newest first."""
+    """The history of a tool, the newest change first."""
 
     tool_id: str
-    releases: Annotated[int, says("Releases of the workspace; 0: nothing was published yet.")]
+    releases: Annotated[int, describe("Releases of the workspace; 0: nothing was published yet.")]
     items: list[ToolStep]
 
 
-async def get_tool_access(ask: Ask) -> Replied:
-    """Who may use a tool."""
+async def get_tool_access(ask: Ask) -> AnyReply:
+    """Returns who may use a tool."""
     app, tool_id = ask.edge.app, ask.parts["tool_id"]
     versions = app.catalog.versions(tool_id)
     if not versions:
         raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
-    app.generation()  # reads the policy again, where its files changed
+    app.generation()  # reloads a policy whose files changed
     here = Circumstances(
-        app.catalog, app.policy, await off_ids(ask), app.readiness, app.surface_settings, app.services.now()
+        app.catalog, app.policy, await list_switched_off(ask), app.readiness, app.surface_settings, app.services.now()
     )
     found, is_cut = reach_of(tool_id, here, _MOST_CALLERS)
     state = ToolAccess(
         tool_id=tool_id,
         policy_digest=app.policy.digest,
-        items=[_access(each) for each in found],
+        items=[_encode_access(each) for each in found],
         is_cut=is_cut,
         rules_about_some=rules_about_others(versions[0], app.policy),
     )
-    return Reply(state)
+    return JsonReply(state)
 
 
-def _access(reach: Reach) -> AccessState:
+def _encode_access(reach: Reach) -> AccessState:
     return AccessState(
         kind=reach.kind,
         name=reach.name,
@@ -85,12 +90,12 @@ def _access(reach: Reach) -> AccessState:
     )
 
 
-async def get_tool_changes(ask: Ask) -> Replied:
-    """What became of a tool from release to release."""
+async def get_tool_changes(ask: Ask) -> AnyReply:
+    """Returns the history of a tool from release to release."""
     app, tool_id = ask.edge.app, ask.parts["tool_id"]
     if not app.catalog.versions(tool_id):
         raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
-    history = await bookcase(app).history(app, tool_id)
+    history = await find_catalog_cache(app).load_history(app, tool_id)
     if history.problem:
         raise Problem(409, "releases_unreadable", f"the releases cannot be read: {history.problem}")
-    return Reply(ToolChanges(tool_id=tool_id, releases=history.releases, items=list(history.steps)))
+    return JsonReply(ToolChanges(tool_id=tool_id, releases=history.releases, items=list(history.steps)))

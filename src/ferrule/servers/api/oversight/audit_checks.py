@@ -1,4 +1,7 @@
-"""The ledger looked at over HTTP: what it is now, checks of it that run behind the requests, and the rows around a break."""
+"""The ledger over HTTP: its state, full checks that run in the background, and the rows around a break.
+
+`app/custody` reads and verifies; `audits` exports. One check runs at a time.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ from ferrule.errors import FerruleError
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.oversight.audits import LedgerHead, Verification, paths_of, plain
-from ferrule.servers.api.replies import Problem, Replied, Reply
-from ferrule.servers.api.shapes import says
+from ferrule.servers.api.oversight.audits import LedgerHead, Verification, flush_ledger, hide_path
+from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
+from ferrule.servers.api.shapes import describe
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 
@@ -28,37 +31,37 @@ _MARKS = 200
 
 
 class WitnessState(msgspec.Struct, kw_only=True):
-    """Where signed heads are written besides."""
+    """The place outside the ledger that keeps its signed heads."""
 
-    name: Annotated[str, says("A file of the workspace, or the host that is told.")]
-    seq: Annotated[int | None, says("The last row it saw; null where that cannot be read here.")]
+    name: Annotated[str, describe("A file of the workspace, or the host that is told.")]
+    seq: Annotated[int | None, describe("The last row it saw; null where that cannot be read here.")]
     at: str | None
 
 
 class UpkeepMark(msgspec.Struct, kw_only=True):
-    """Something that was done to the ledger itself."""
+    """A maintenance step that is recorded in the ledger."""
 
     seq: int
     at: str
-    deed: Annotated[str, says("`opened`, `restored`, `erased` or `pruned`.")]
+    deed: Annotated[str, describe("`opened`, `restored`, `erased` or `pruned`.")]
     by: str
     told: str
 
 
 class AuditCheckState(msgspec.Struct, kw_only=True):
-    """A check of the whole ledger: where it stands, and what the last one gave."""
+    """A full check of the ledger: its progress, and the result of the last one."""
 
     is_running: bool
     began_at: str | None = None
     rows_done: int = 0
     rows_total: int = 0
-    problem: Annotated[str | None, says("Why the last check could not be made.")] = None
+    problem: Annotated[str | None, describe("Why the last check could not be made.")] = None
     checked_at: str | None = None
-    result: Annotated[Verification | None, says("What the last check of this process gave.")] = None
+    result: Annotated[Verification | None, describe("What the last check of this process gave.")] = None
 
 
 class AuditState(msgspec.Struct, kw_only=True):
-    """What the ledger is now. Nothing of it is checked here."""
+    """The state of the ledger. Nothing is verified here."""
 
     ledger: str
     rows: int
@@ -68,22 +71,22 @@ class AuditState(msgspec.Struct, kw_only=True):
     last_at: str | None
     size_bytes: int
     heads: list[LedgerHead]
-    keys: Annotated[int, says("How many public keys are trusted to have signed it.")]
+    keys: Annotated[int, describe("How many public keys are trusted to have signed it.")]
     witness: WitnessState | None
-    marks: Annotated[list[UpkeepMark], says("What was done to it, newest first.")]
+    marks: Annotated[list[UpkeepMark], describe("What was done to it, newest first.")]
     marks_total: int
     check: AuditCheckState
 
 
 class LinkQuery(msgspec.Struct, kw_only=True):
-    """Which rows."""
+    """The rows to show."""
 
-    around: Annotated[int, says("The row in the middle.", ge=1, le=10**15)] = 1
-    count: Annotated[int, says("How many before it, and after it.", ge=0, le=20)] = 2
+    around: Annotated[int, describe("The row in the middle.", ge=1, le=10**15)] = 1
+    count: Annotated[int, describe("How many before it, and after it.", ge=0, le=20)] = 2
 
 
 class ChainLink(msgspec.Struct, kw_only=True):
-    """One row as it hangs in the chain, without its content."""
+    """One row of the chain, without its content."""
 
     seq: int
     kind: str
@@ -93,8 +96,8 @@ class ChainLink(msgspec.Struct, kw_only=True):
     outcome: str
     is_erased: bool
     hash: str
-    is_whole: Annotated[bool, says("True when it is what was hashed, and follows the row before.")]
-    follows_gap: Annotated[bool, says("True when rows before it are missing.")]
+    is_whole: Annotated[bool, describe("True when it is what was hashed, and follows the row before.")]
+    follows_gap: Annotated[bool, describe("True when rows before it are missing.")]
 
 
 class ChainLinks(msgspec.Struct, kw_only=True):
@@ -104,7 +107,7 @@ class ChainLinks(msgspec.Struct, kw_only=True):
 
 
 class _Stopped(Exception):
-    """The process ends."""
+    """Ends a check because the process stops."""
 
 
 class _Check:
@@ -115,26 +118,26 @@ class _Check:
         self._task: asyncio.Task[None] | None = None
         self.state = AuditCheckState(is_running=False)
         self.marks: tuple[int, list[Mark]] = (0, [])
-        """The row up to which marks were looked for, and those there are."""
+        """The last row that was searched for marks, and the marks found."""
         edge.closing.append(self.aclose)
 
-    def begin(self, ask: Ask, paths: LedgerPaths) -> None:
-        """Check the ledger behind the request, unless that goes on already."""
+    def start(self, ask: Ask, paths: LedgerPaths) -> None:
+        """Starts a check in the background, unless one is running."""
         if self._task is None or self._task.done():
             now = iso(ask.edge.app.services.now())
             self.state = msgspec.structs.replace(
                 self.state, is_running=True, began_at=now, rows_done=0, rows_total=0, problem=None
             )
-            self._task = ask.background.keep(self._run(ask, paths))
+            self._task = ask.background.start(self._run(ask, paths))
 
     async def _run(self, ask: Ask, paths: LedgerPaths) -> None:
         result, problem = self.state.result, None
         try:
-            async with ask.background.alone("audit verify"):
+            async with ask.background.lock_for("audit verify"):
                 verdict = await asyncio.to_thread(self._verify, paths)
-            result = _verification(verdict)
+            result = _encode_verdict(verdict)
         except FerruleError as error:
-            problem = plain(paths, error)
+            problem = hide_path(paths, error)
         except _Stopped:
             problem = "the server was stopped"
         finally:
@@ -147,15 +150,15 @@ class _Check:
             )
 
     def _verify(self, paths: LedgerPaths) -> Verdict:
-        return verify_ledger(paths.ledger, public_keys(paths), witness=paths.witness, progress=self._told)
+        return verify_ledger(paths.ledger, public_keys(paths), witness=paths.witness, progress=self._report_progress)
 
-    def _told(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         if self._edge.is_closing:
             raise _Stopped
         self.state.rows_done, self.state.rows_total = done, total
 
     async def aclose(self) -> None:
-        """Wait until a check that runs has stopped."""
+        """Waits until a running check has stopped."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
@@ -163,41 +166,41 @@ class _Check:
 _checks: WeakKeyDictionary[Edge, _Check] = WeakKeyDictionary()
 
 
-def _check(edge: Edge) -> _Check:
+def _find_check(edge: Edge) -> _Check:
     found = _checks.get(edge)
     if found is None:
         found = _checks[edge] = _Check(edge)
     return found
 
 
-def _verification(verdict: Verdict) -> Verification:
+def _encode_verdict(verdict: Verdict) -> Verification:
     return msgspec.convert({"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)}, Verification)
 
 
-async def get_audit(ask: Ask) -> Replied:
-    """What the ledger is now."""
-    paths, check = await paths_of(ask), _check(ask.edge)
+async def get_audit(ask: Ask) -> AnyReply:
+    """Returns the state of the ledger."""
+    paths, check = await flush_ledger(ask), _find_check(ask.edge)
     try:
         ends = await asyncio.to_thread(ends_of, paths)
         seen_to, known = check.marks
         known = [*known, *await asyncio.to_thread(marks_of, paths, seen_to)]
         check.marks = (ends.last_seq, known)
     except FerruleError as error:
-        raise Problem(409, "cannot_be_read", plain(paths, error)) from None
+        raise Problem(409, "cannot_be_read", hide_path(paths, error)) from None
     state = AuditState(
         ledger=ends.heads[0].ledger if ends.heads else "",
         rows=ends.last_seq - ends.first_seq + 1 if ends.last_seq else 0,
         first_seq=ends.first_seq,
-        first_at=_time(ends.first_at),
+        first_at=_format_time(ends.first_at),
         last_seq=ends.last_seq,
-        last_at=_time(ends.last_at),
+        last_at=_format_time(ends.last_at),
         size_bytes=ends.size_bytes,
         heads=[
             LedgerHead(ledger=one.ledger, seq=one.seq, hash=one.hash.hex(), at=iso(one.at), signature=one.signature)
             for one in ends.heads
         ],
         keys=len(read_trusted_keys(paths.public)),
-        witness=await asyncio.to_thread(_witness, ask, paths),
+        witness=await asyncio.to_thread(_read_witness, ask, paths),
         marks=[
             UpkeepMark(seq=one.seq, at=iso(one.at), deed=one.deed, by=one.by, told=one.told)
             for one in known[: -_MARKS - 1 : -1]
@@ -205,14 +208,14 @@ async def get_audit(ask: Ask) -> Replied:
         marks_total=len(known),
         check=check.state,
     )
-    return Reply(state)
+    return JsonReply(state)
 
 
-def _time(at: int) -> str | None:
+def _format_time(at: int) -> str | None:
     return iso(at) if isinstance(at, int) and at > 0 else None
 
 
-def _witness(ask: Ask, paths: LedgerPaths) -> WitnessState | None:
+def _read_witness(ask: Ask, paths: LedgerPaths) -> WitnessState | None:
     name = load_settings(ask.edge.app.root).ledger.witness
     if not name:
         return None
@@ -222,31 +225,31 @@ def _witness(ask: Ask, paths: LedgerPaths) -> WitnessState | None:
     return WitnessState(name=name, seq=seen.seq if seen else None, at=iso(seen.at) if seen else None)
 
 
-async def begin_audit_check(ask: Ask) -> Replied:
-    """Begin to check the whole ledger, behind the request."""
-    paths, check = await paths_of(ask), _check(ask.edge)
-    check.begin(ask, paths)
-    return Reply(check.state, status=202)
+async def begin_audit_check(ask: Ask) -> AnyReply:
+    """Starts a full check of the ledger in the background."""
+    paths, check = await flush_ledger(ask), _find_check(ask.edge)
+    check.start(ask, paths)
+    return JsonReply(check.state, status=202)
 
 
-async def get_audit_check(ask: Ask) -> Replied:
-    """Where the check stands, and what the last one gave."""
-    return Reply(_check(ask.edge).state)
+async def get_audit_check(ask: Ask) -> AnyReply:
+    """Returns the progress of the check and the last result."""
+    return JsonReply(_find_check(ask.edge).state)
 
 
-async def list_chain_links(ask: Ask) -> Replied:
-    """The rows around one, each held against its hash."""
-    wanted, paths = ask.query(LinkQuery), await paths_of(ask)
+async def list_chain_links(ask: Ask) -> AnyReply:
+    """Lists the rows around one, each checked against its hash."""
+    wanted, paths = ask.query(LinkQuery), await flush_ledger(ask)
     try:
         found = await asyncio.to_thread(links_around, paths, wanted.around, wanted.count)
     except FerruleError as error:
-        raise Problem(409, "cannot_be_read", plain(paths, error)) from None
+        raise Problem(409, "cannot_be_read", hide_path(paths, error)) from None
     items = [
         ChainLink(
             seq=one.seq,
             kind=one.kind,
             invocation_id=one.call,
-            at=_time(one.at),
+            at=_format_time(one.at),
             tool=one.tool,
             outcome=one.outcome,
             is_erased=one.is_erased,
@@ -256,4 +259,4 @@ async def list_chain_links(ask: Ask) -> Replied:
         )
         for one in found
     ]
-    return Reply(ChainLinks(items=items))
+    return JsonReply(ChainLinks(items=items))

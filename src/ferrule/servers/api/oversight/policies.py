@@ -1,4 +1,7 @@
-"""The policy as operators see it: its rules in the order they win, how often they decided, and what they would say to a call."""
+"""The policy for operators: its state, the problems in its files, and its rules in order of precedence.
+
+`policy_decisions` counts what they decided, `policy_trials` asks them about calls. This module decides nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +27,25 @@ from ferrule.runtime.policy.ruling import label, modes_of
 from ferrule.runtime.policy.text import SOURCES, by_precedence, conditions_in_words, demands_in_words
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.replies import Replied, Reply, link_header, next_link
-from ferrule.servers.api.shapes import Limit, Record, says
+from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link
+from ferrule.servers.api.shapes import Limit, Record, describe
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 from ferrule.workspace.check_cache import is_inside
 from ferrule.workspace.excerpts import masked_lines
 
 _AROUND = 2
-"""Lines that are shown before and after one with a mistake."""
+"""Lines shown before and after one with an error."""
 _LONGEST_LINE = 300
 _since: WeakKeyDictionary[Edge, tuple[str, str]] = WeakKeyDictionary()
-"""The digest of the policy in force, and when the ledger saw it come."""
+"""The digest of the policy in force, and when the ledger recorded it."""
 
 Word = Annotated[str, msgspec.Meta(max_length=300)]
 Decision = Literal["allow", "ask", "deny", "passthrough"]
 
 
 class PolicyProblem(msgspec.Struct, kw_only=True):
-    """Something wrong with a file of the policy, at its place."""
+    """A problem in a file of the policy, at its place."""
 
     file: str
     line: int
@@ -51,14 +54,14 @@ class PolicyProblem(msgspec.Struct, kw_only=True):
     code: str
     message: str
     hint: str | None
-    excerpt: Annotated[list[Record], says("The lines around it: `number`, `text`, `is_meant`.")]
+    excerpt: Annotated[list[Record], describe("The lines around it: `number`, `text`, `is_meant`.")]
 
 
 class PolicySource(msgspec.Struct, kw_only=True):
     """One file of the policy."""
 
-    source: Annotated[str, says("Which of the sources of rules it is.")]
-    whose: Annotated[str, says("The same in plain words.")]
+    source: Annotated[str, describe("Which of the sources of rules it is.")]
+    whose: Annotated[str, describe("The same in plain words.")]
     name: str
     digest: str
     mode: str | None
@@ -68,38 +71,38 @@ class PolicySource(msgspec.Struct, kw_only=True):
 class PolicyOverview(msgspec.Struct, kw_only=True):
     """The policy in force, without its rules."""
 
-    is_usable: Annotated[bool, says("False when it cannot be used: every call is refused then.")]
-    problem: Annotated[str | None, says("Why it cannot be used.")]
-    problems: Annotated[list[PolicyProblem], says("What is wrong with its files, as they are written now.")]
-    digest: Annotated[str, says("Equal digests decide equally.")]
-    in_force_since: Annotated[str | None, says("When it came into force, as the ledger has it.")]
-    mode: Annotated[str | None, says("What holds where no rule decides; null while the policy cannot be used.")]
-    engine: Annotated[str, says("`rules`, or `cedar` for rules and Cedar policies.")]
-    cedar: Annotated[str | None, says("The Cedar policies.")]
+    is_usable: Annotated[bool, describe("False when it cannot be used: every call is refused then.")]
+    problem: Annotated[str | None, describe("Why it cannot be used.")]
+    problems: Annotated[list[PolicyProblem], describe("What is wrong with its files, as they are written now.")]
+    digest: Annotated[str, describe("Equal digests decide equally.")]
+    in_force_since: Annotated[str | None, describe("When it came into force, as the ledger has it.")]
+    mode: Annotated[str | None, describe("What holds where no rule decides; null while the policy cannot be used.")]
+    engine: Annotated[str, describe("`rules`, or `cedar` for rules and Cedar policies.")]
+    cedar: Annotated[str | None, describe("The Cedar policies.")]
     sources: list[PolicySource]
-    rules: Annotated[dict[str, int], says("How many rules decide what.")]
+    rules: Annotated[dict[str, int], describe("How many rules decide what.")]
     groups: dict[str, list[str]]
     classifiers: list[Record]
     authoritative_hooks: list[str]
-    shadow: Annotated[str | None, says("A policy that is only watched; null when there is none.")]
+    shadow: Annotated[str | None, describe("A policy that is only watched; null when there is none.")]
     shadow_problem: str | None
 
 
 class RuleQuery(msgspec.Struct, kw_only=True):
-    """Which rules."""
+    """Filters for rules."""
 
     limit: Limit = 100
     cursor: Annotated[
-        Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None, says("Go on after this place in the order.")
+        Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None, describe("Go on after this place in the order.")
     ] = None
-    decision: Annotated[Decision | None, says("Only rules that say so.")] = None
-    text: Annotated[Word | None, says("Only rules with this in their id, reason, file or conditions.")] = None
+    decision: Annotated[Decision | None, describe("Only rules that say so.")] = None
+    text: Annotated[Word | None, describe("Only rules with this in their id, reason, file or conditions.")] = None
 
 
 class RuleState(msgspec.Struct, kw_only=True):
     """One rule."""
 
-    place: Annotated[int, says("Its place in the order of precedence, from 1.")]
+    place: Annotated[int, describe("Its place in the order of precedence, from 1.")]
     id: str
     decision: str
     source: str
@@ -107,30 +110,30 @@ class RuleState(msgspec.Struct, kw_only=True):
     file: str
     line: int
     reason: str
-    conditions: Annotated[list[str], says("When it holds, in plain words; empty: always.")]
-    demands: Annotated[list[str], says("What an ask wants besides a yes.")]
+    conditions: Annotated[list[str], describe("When it holds, in plain words; empty: always.")]
+    demands: Annotated[list[str], describe("What an ask wants besides a yes.")]
 
 
 class RulePage(msgspec.Struct, kw_only=True):
-    """Rules, in the order they win."""
+    """Rules in order of precedence."""
 
     items: list[RuleState]
-    total: Annotated[int, says("How many fit, on all pages.")]
-    next: Annotated[str | None, says("Where the next page is.")] = None
+    total: Annotated[int, describe("How many fit, on all pages.")]
+    next: Annotated[str | None, describe("Where the next page is.")] = None
 
 
-_checked: WeakKeyDictionary[Edge, tuple[Any, list[PolicyProblem]]] = WeakKeyDictionary()
-"""What was wrong with the files when they were looked at last; a table of many rules takes a while."""
-_placed: WeakKeyDictionary[RuleEngine, list[RuleState]] = WeakKeyDictionary()
-"""The rules of an engine in order and in words."""
+_problem_cache: WeakKeyDictionary[Edge, tuple[Any, list[PolicyProblem]]] = WeakKeyDictionary()
+"""Problems found in the files, and the state of the files then; checking a long table takes a while."""
+_rule_cache: WeakKeyDictionary[RuleEngine, list[RuleState]] = WeakKeyDictionary()
+"""The rules of an engine, in order and in words."""
 
 
-async def get_policy(ask: Ask) -> Replied:
-    """The policy in force."""
+async def get_policy(ask: Ask) -> AnyReply:
+    """Returns the policy in force."""
     app = ask.edge.app
-    app.generation()  # looks at the files, as a call would
+    app.generation()  # reloads changed files, as a call would
     engine = app.policy
-    problems = await asyncio.to_thread(_problems, ask.edge)
+    problems = await asyncio.to_thread(_find_problems, ask.edge)
     policy = engine.policy if isinstance(engine, RuleEngine) else None
     files = policy.files if policy is not None else ()
     counts = Counter(rule.decision for rule in rules_of(ask))
@@ -139,11 +142,11 @@ async def get_policy(ask: Ask) -> Replied:
         problem=engine.why if isinstance(engine, RefusingPolicy) else None,
         problems=problems,
         digest=engine.digest,
-        in_force_since=await _in_force_since(ask),
+        in_force_since=await _find_start(ask),
         mode=label(modes_of(files)) if policy is not None else None,
         engine="rules" if policy is None or policy.cedar is None else "cedar",
         cedar=None if policy is None else policy.cedar,
-        sources=[_source(file) for file in files],
+        sources=[_encode_source(file) for file in files],
         rules={decision: counts[decision] for decision in ("deny", "ask", "allow", "passthrough")},
         groups={} if policy is None else {name: list(members) for name, members in policy.groups.items()},
         classifiers=[msgspec.to_builtins(use) for file in files for use in file.classifiers],
@@ -151,10 +154,10 @@ async def get_policy(ask: Ask) -> Replied:
         shadow=None if policy is None else policy.shadow_ref or None,
         shadow_problem=None if policy is None else policy.shadow_problem or None,
     )
-    return Reply(overview)
+    return JsonReply(overview)
 
 
-def _source(file: PolicyFile) -> PolicySource:
+def _encode_source(file: PolicyFile) -> PolicySource:
     return PolicySource(
         source=file.source,
         whose=SOURCES[file.source],
@@ -165,8 +168,8 @@ def _source(file: PolicyFile) -> PolicySource:
     )
 
 
-async def _in_force_since(ask: Ask) -> str | None:
-    """When the ledger saw this policy come into force. It is looked up once: the row may lie far back."""
+async def _find_start(ask: Ask) -> str | None:
+    """Returns when the ledger recorded this policy. Cached, since the row may lie far back."""
     app = ask.edge.app
     digest, at = _since.get(ask.edge, ("", ""))
     if digest == app.policy.digest:
@@ -178,26 +181,26 @@ async def _in_force_since(ask: Ask) -> str | None:
     return iso(rows[0].at)
 
 
-def _problems(edge: Edge) -> list[PolicyProblem]:
-    """What is wrong with the files as they are written now."""
+def _find_problems(edge: Edge) -> list[PolicyProblem]:
+    """Returns the problems in the files as they are now."""
     root = edge.app.root
     try:
         table = load_settings(root).policy
     except FerruleError as error:
         broken = Diagnostic("settings", Severity.ERROR, "", SETTINGS_FILE, 1, 1, 1, 1, str(error))
-        return [_problem(edge, broken, {})]
+        return [_encode_problem(edge, broken, {})]
     paths = policy_files(root, table)
-    state = (table, stamps(paths.values()))
-    known, problems = _checked.get(edge, (None, []))
+    state = (table, read_stamps(paths.values()))
+    known, problems = _problem_cache.get(edge, (None, []))
     if known != state:
         found = check_policy(root, table, Library(()), functions=None)
-        problems = [_problem(edge, each, paths) for diagnostics in found.values() for each in diagnostics]
-        _checked[edge] = (state, problems)
+        problems = [_encode_problem(edge, each, paths) for diagnostics in found.values() for each in diagnostics]
+        _problem_cache[edge] = (state, problems)
     return problems
 
 
-def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
-    """What changes when one of these files does."""
+def read_stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+    """Returns a value that changes when one of these files does."""
     found = []
     for path in paths:
         try:
@@ -208,26 +211,26 @@ def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _problem(edge: Edge, found: Diagnostic, paths: dict[str, Path]) -> PolicyProblem:
+def _encode_problem(edge: Edge, found: Diagnostic, paths: dict[str, Path]) -> PolicyProblem:
     return PolicyProblem(
         file=found.file,
         line=found.line,
         column=found.column,
         severity=found.severity.name.lower(),
         code=found.rule,
-        message=_told(edge, found.message.replace(f"{edge.app.root}/", "")),
-        hint=found.hint and _told(edge, found.hint),
+        message=_redact(edge, found.message.replace(f"{edge.app.root}/", "")),
+        hint=found.hint and _redact(edge, found.hint),
         excerpt=_excerpt(edge, paths.get(found.file), found.line),
     )
 
 
-def _told(edge: Edge, text: str) -> str:
-    """A text without the secrets that are known."""
+def _redact(edge: Edge, text: str) -> str:
+    """Returns a text with known secrets redacted."""
     return str((edge.app.services.redactor or ONLY_GIVEN).value(text, ())[0])
 
 
 def _excerpt(edge: Edge, path: Path | None, line: int) -> list[Record]:
-    """The lines around one, without what is secret; none of a file outside the workspace."""
+    """Returns the lines around one, redacted; none of a file outside the workspace."""
     if path is None or not is_inside(str(path), edge.app.root):
         return []
     try:
@@ -236,7 +239,7 @@ def _excerpt(edge: Edge, path: Path | None, line: int) -> list[Record]:
         return []
     lines = text.splitlines()
     first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
-    shown = masked_lines("\n".join(lines[first - 1 : last]), (), lambda said: _told(edge, said)).lines
+    shown = masked_lines("\n".join(lines[first - 1 : last]), (), lambda text: _redact(edge, text)).lines
     return [
         {"number": number, "text": each[:_LONGEST_LINE], "is_meant": number == line}
         for number, each in enumerate(shown, start=first)
@@ -245,33 +248,33 @@ def _excerpt(edge: Edge, path: Path | None, line: int) -> list[Record]:
 
 
 def rules_of(ask: Ask) -> tuple[PolicyRule, ...]:
-    """The rules in force; none while the policy cannot be used."""
+    """Returns the rules in force; none while the policy is invalid."""
     engine = ask.edge.app.policy
     return engine.rules if isinstance(engine, RuleEngine) else ()
 
 
-async def list_rules(ask: Ask) -> Replied:
-    """The rules in force, in the order they win."""
+async def list_rules(ask: Ask) -> AnyReply:
+    """Lists the rules in force, in order of precedence."""
     wanted = ask.query(RuleQuery)
-    fitting = [rule for rule in _in_order(ask.edge.app.policy) if _fits(rule, wanted)]
+    fitting = [rule for rule in _list_in_order(ask.edge.app.policy) if _matches(rule, wanted)]
     rest = [rule for rule in fitting if rule.place > (wanted.cursor or 0)]
     page = rest[: wanted.limit]
     if len(rest) <= wanted.limit:
-        return Reply(RulePage(items=page, total=len(fitting)))
+        return JsonReply(RulePage(items=page, total=len(fitting)))
     address = next_link("/v1/policy/rules", ask.pairs, str(page[-1].place))
-    return Reply(RulePage(items=page, total=len(fitting), next=address), headers=(link_header(address),))
+    return JsonReply(RulePage(items=page, total=len(fitting), next=address), headers=(link_header(address),))
 
 
-def _in_order(engine: PolicyEngine) -> list[RuleState]:
+def _list_in_order(engine: PolicyEngine) -> list[RuleState]:
     if not isinstance(engine, RuleEngine):
         return []
-    if engine not in _placed:
+    if engine not in _rule_cache:
         ordered = by_precedence(engine.rules)
-        _placed[engine] = [_rule(rule, place) for place, rule in enumerate(ordered, start=1)]
-    return _placed[engine]
+        _rule_cache[engine] = [_encode_rule(rule, place) for place, rule in enumerate(ordered, start=1)]
+    return _rule_cache[engine]
 
 
-def _rule(rule: PolicyRule, place: int) -> RuleState:
+def _encode_rule(rule: PolicyRule, place: int) -> RuleState:
     return RuleState(
         place=place,
         id=rule.rule_id,
@@ -286,7 +289,7 @@ def _rule(rule: PolicyRule, place: int) -> RuleState:
     )
 
 
-def _fits(rule: RuleState, wanted: RuleQuery) -> bool:
+def _matches(rule: RuleState, wanted: RuleQuery) -> bool:
     text = (wanted.text or "").lower()
-    said = (rule.id, rule.reason, f"{rule.file}:{rule.line}", *rule.conditions)
-    return wanted.decision in (None, rule.decision) and any(text in part.lower() for part in said)
+    texts = (rule.id, rule.reason, f"{rule.file}:{rule.line}", *rule.conditions)
+    return wanted.decision in (None, rule.decision) and any(text in part.lower() for part in texts)

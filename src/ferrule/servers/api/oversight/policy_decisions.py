@@ -1,4 +1,7 @@
-"""What the policy decided, counted from the ledger: hits of rules, differences of a watched policy, rules that are suggested."""
+"""Decisions of the policy, counted from the ledger: hits of rules, differences of a shadow policy, suggested rules.
+
+One request reads a limited number of rows; a background task reads the rest. `ledger/history/tally` counts.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,30 @@ from ferrule.ledger.history.tally import DAY, WEEK, Decider, Difference, Suggest
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.policies import rules_of
-from ferrule.servers.api.replies import Replied, Reply
-from ferrule.servers.api.shapes import Record, says
+from ferrule.servers.api.replies import AnyReply, JsonReply
+from ferrule.servers.api.shapes import Record, describe
 from ferrule.servers.edge import Edge
 
 Decisions: TypeAlias = "Counter[tuple[Decider, str]]"
-_SAID = ("allow", "ask", "deny")
+_BEHAVIORS = ("allow", "ask", "deny")
 _AT_ONCE, _BEHIND = 2000, 500
-"""Rows that one request reads; the rest is read behind it, a few at a time."""
+"""Rows that one request reads, and rows that the background task reads at a time."""
 _tallies: WeakKeyDictionary[Edge, Tally] = WeakKeyDictionary()
 _behind: WeakKeyDictionary[Edge, asyncio.Task[None]] = WeakKeyDictionary()
 
 
 class Counted(msgspec.Struct, kw_only=True):
-    """How often something decided."""
+    """How often a rule, or another source of decisions, decided."""
 
-    reason: Annotated[str, says("`rule`, or what else decided: `mode`, `policy` (a definition, role or agent), …")]
+    reason: Annotated[str, describe("`rule`, or what else decided: `mode`, `policy` (a definition, role or agent), …")]
     source: str
     rule_id: str
-    day: Annotated[dict[str, int], says("In the last 24 hours, by what was decided.")]
-    week: Annotated[dict[str, int], says("In the last seven days.")]
+    day: Annotated[dict[str, int], describe("In the last 24 hours, by what was decided.")]
+    week: Annotated[dict[str, int], describe("In the last seven days.")]
 
 
 class ShadowDifference(msgspec.Struct, kw_only=True):
-    """A call about which the watched policy would have decided otherwise."""
+    """A call that the shadow policy would have decided differently."""
 
     invocation_id: str
     at: str
@@ -63,28 +66,28 @@ class SuggestedRule(msgspec.Struct, kw_only=True):
 
 
 class PolicyDecisions(msgspec.Struct, kw_only=True):
-    """What was decided, from the ledger."""
+    """Decisions counted from the ledger."""
 
-    since: Annotated[str | None, says("How far back was counted; null when there is nothing yet.")]
-    is_whole: Annotated[bool, says("False while it does not reach back seven days, or to the first row.")]
-    is_counting: Annotated[bool, says("True while older rows are being read: ask again.")]
+    since: Annotated[str | None, describe("How far back was counted; null when there is nothing yet.")]
+    is_whole: Annotated[bool, describe("False while it does not reach back seven days, or to the first row.")]
+    is_counting: Annotated[bool, describe("True while older rows are being read: ask again.")]
     rows: int
     day: dict[str, int]
     week: dict[str, int]
     items: list[Counted]
-    differences: Annotated[list[ShadowDifference], says("The latest ones, newest first.")]
+    differences: Annotated[list[ShadowDifference], describe("The latest ones, newest first.")]
     differing_day: int
     differing_week: int
     suggestions: list[SuggestedRule]
 
 
-async def list_decisions(ask: Ask) -> Replied:
-    """How often each rule decided, from the ledger."""
+async def list_decisions(ask: Ask) -> AnyReply:
+    """Returns how often each rule decided, from the ledger."""
     app = ask.edge.app
     now, tally = app.services.now(), _tallies.setdefault(ask.edge, Tally())
     is_done = await tally.look(app.store, now, _AT_ONCE)
     if not is_done:
-        _go_on(ask, tally)
+        _count_in_background(ask, tally)
     day, week = tally.decisions(now - DAY), tally.decisions(now - WEEK)
     known = {rule.rule_id for rule in rules_of(ask)}
     state = PolicyDecisions(
@@ -92,18 +95,18 @@ async def list_decisions(ask: Ask) -> Replied:
         is_whole=tally.is_whole,
         is_counting=not is_done,
         rows=tally.rows,
-        day=_by_behavior(day),
-        week=_by_behavior(week),
-        items=[_counted(one, day, week) for one in sorted({decider for decider, _ in week})],
-        differences=[_difference(one) for one in tally.differences()],
+        day=_sum_by_behavior(day),
+        week=_sum_by_behavior(week),
+        items=[_encode_count(one, day, week) for one in sorted({decider for decider, _ in week})],
+        differences=[_encode_difference(one) for one in tally.differences()],
         differing_day=tally.shadowed(now - DAY).total(),
         differing_week=tally.shadowed(now - WEEK).total(),
-        suggestions=[_suggestion(one, known) for one in tally.suggestions()],
+        suggestions=[_encode_suggestion(one, known) for one in tally.suggestions()],
     )
-    return Reply(state)
+    return JsonReply(state)
 
 
-def _difference(one: Difference) -> ShadowDifference:
+def _encode_difference(one: Difference) -> ShadowDifference:
     return ShadowDifference(
         invocation_id=one.invocation_id,
         at=iso(one.at),
@@ -119,7 +122,7 @@ def _difference(one: Difference) -> ShadowDifference:
     )
 
 
-def _suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
+def _encode_suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
     rule = one.update.get("rule", {})
     return SuggestedRule(
         rule=rule,
@@ -131,28 +134,29 @@ def _suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
     )
 
 
-def _go_on(ask: Ask, tally: Tally) -> None:
-    """Read the rest behind the request, leaving room for others."""
+def _count_in_background(ask: Ask, tally: Tally) -> None:
+    """Reads the remaining rows in the background."""
     running = _behind.get(ask.edge)
     if running is None or running.done():
-        _behind[ask.edge] = ask.background.keep(_read_all(ask.edge, tally))
+        _behind[ask.edge] = ask.background.start(_read_all(ask.edge, tally))
 
 
 async def _read_all(edge: Edge, tally: Tally) -> None:
     app = edge.app
     while not edge.is_closing and not await tally.look(app.store, app.services.now(), _BEHIND):
+        # A pause between the parts leaves the event loop and the store to calls.
         await asyncio.sleep(0.01)
 
 
-def _by_behavior(counted: Decisions) -> dict[str, int]:
-    total = dict.fromkeys(_SAID, 0)
+def _sum_by_behavior(counted: Decisions) -> dict[str, int]:
+    total = dict.fromkeys(_BEHAVIORS, 0)
     for (_, behavior), times in counted.items():
         total[behavior] = total.get(behavior, 0) + times
     return total
 
 
-def _counted(one: Decider, day: Decisions, week: Decisions) -> Counted:
-    def of(counted: Decisions) -> dict[str, int]:
-        return {said: counted[one, said] for said in _SAID if counted[one, said]}
+def _encode_count(one: Decider, day: Decisions, week: Decisions) -> Counted:
+    def of(counts: Decisions) -> dict[str, int]:
+        return {behavior: counts[one, behavior] for behavior in _BEHAVIORS if counts[one, behavior]}
 
     return Counted(reason=one.reason, source=one.source, rule_id=one.rule_id, day=of(day), week=of(week))

@@ -1,4 +1,7 @@
-"""Asking the policy about calls without making them: one call of anybody's, and the workspace's table of cases."""
+"""The policy asked about calls without making them: one hypothetical call, and the workspace's table of cases.
+
+`app/preview/trial` does the work. Nothing is called and nothing is recorded.
+"""
 
 from __future__ import annotations
 
@@ -21,47 +24,47 @@ from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.policy.records import Demand
 from ferrule.runtime.policy.text import SOURCES, demands_in_words
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.oversight.policies import stamps
-from ferrule.servers.api.replies import Problem, Replied, Reply
-from ferrule.servers.api.shapes import Name, Record, says
+from ferrule.servers.api.oversight.policies import read_stamps
+from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
+from ferrule.servers.api.shapes import Name, Record, describe
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 
 CASES_FILE = "policy.test.toml"
 _MOST_CASES = 1000
 _NOT_ASKED = Ruling("passthrough", "", "other")
-"""Of a call that ends before the policy is asked: no rule, no demand, the usual mode."""
+"""The ruling of a call that ends before the policy is asked: no rule, no demand, the usual mode."""
 Word = Annotated[str, msgspec.Meta(max_length=300)]
 
 
 class ExplainBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A call to ask the policy about."""
+    """A hypothetical call."""
 
     tool: Name
-    arguments: Annotated[Record, says("The call's arguments.")] = {}
-    principal: Annotated[Word, says("On whose behalf.")] = "somebody"
-    agent: Annotated[Word | None, says("The agent that calls.")] = None
-    role: Annotated[Word | None, says("Another role than the agent's own.")] = None
-    channel: Annotated[Word, says("The credential it comes by.")] = "policy"
+    arguments: Annotated[Record, describe("The call's arguments.")] = {}
+    principal: Annotated[Word, describe("On whose behalf.")] = "somebody"
+    agent: Annotated[Word | None, describe("The agent that calls.")] = None
+    role: Annotated[Word | None, describe("Another role than the agent's own.")] = None
+    channel: Annotated[Word, describe("The credential it comes by.")] = "policy"
     tenant: Word | None = None
     model: Word | None = None
-    is_interactive: Annotated[bool, says("False when nobody can be asked.")] = True
+    is_interactive: Annotated[bool, describe("False when nobody can be asked.")] = True
 
 
 class RuleConsidered(msgspec.Struct, kw_only=True):
-    """One rule and what came of it."""
+    """One rule and why it matched or did not."""
 
     id: str
     decision: str
     source: str
     whose: str
-    place: Annotated[str, says("Where it is written.")]
+    place: Annotated[str, describe("Where it is written.")]
     is_matched: bool
     why: str
 
 
 class PolicyExplanation(msgspec.Struct, kw_only=True):
-    """What the policy says about a call that was not made."""
+    """The policy's decision about a hypothetical call."""
 
     tool_id: str
     standing: str
@@ -69,35 +72,35 @@ class PolicyExplanation(msgspec.Struct, kw_only=True):
     message: str
     reason: str
     source: str | None
-    rule: Annotated[str | None, says("The rule that decides, if one does.")]
+    rule: Annotated[str | None, describe("The rule that decides, if one does.")]
     mode: str
-    requires: Annotated[list[str], says("Who demands an approval besides the rules: `tool`, `role`, `agent`, …")]
-    demands: Annotated[list[str], says("What an ask wants besides a yes.")]
+    requires: Annotated[list[str], describe("Who demands an approval besides the rules: `tool`, `role`, `agent`, …")]
+    demands: Annotated[list[str], describe("What an ask wants besides a yes.")]
     facts: dict[str, Any]
-    failures: Annotated[list[str], says("Facts that could not be worked out.")]
+    failures: Annotated[list[str], describe("Facts that could not be worked out.")]
     classifiers: list[Record]
     shadow: Record | None
     rules: list[RuleConsidered]
 
 
 class CaseResults(msgspec.Struct, kw_only=True):
-    """What the workspace's own rules say to the table of cases."""
+    """The results of the table of cases against the workspace's own rules."""
 
-    file: Annotated[str | None, says("The table; null when there is none.")]
-    problem: Annotated[str | None, says("Why it cannot be run.")]
+    file: Annotated[str | None, describe("The table; null when there is none.")]
+    problem: Annotated[str | None, describe("Why it cannot be run.")]
     passed: int
     failed: int
     cases: list[CaseResult]
 
 
-async def explain_policy(ask: Ask) -> Replied:
-    """What the policy would say about a call, and what came of every rule. Nothing is called."""
+async def explain_policy(ask: Ask) -> AnyReply:
+    """Returns what the policy would decide about a call, and why each rule matched or did not. Nothing is called."""
     body, app = ask.body(ExplainBody), ask.edge.app
     app.generation()
     off = {switch.tool_id for switch in await app.store.list_disabled()}
     trial = Trial(app.catalog, app.policy, switched_off=off, classifiers={**BUILTIN, **app.services.classifiers})
-    said = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
-    caller = {name: value for name, value in said.items() if value}
+    optional = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
+    caller = {name: value for name, value in optional.items() if value}
     caller |= {"principal": body.principal or "somebody", "channel": body.channel or "policy"}
     try:
         tried = await trial.try_call(
@@ -106,10 +109,10 @@ async def explain_policy(ask: Ask) -> Replied:
         considered = trial.considered(tried)
     except (PolicyError, SurfaceError) as error:
         raise Problem(404, "cannot_be_judged", str(error)) from None
-    return Reply(_explanation(tried, considered))
+    return JsonReply(_encode_explanation(tried, considered))
 
 
-def _explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
+def _encode_explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
     found = tried.preview
     ruling = found.ruling or _NOT_ASKED
     is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
@@ -123,16 +126,16 @@ def _explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanatio
         rule=ruling.rule_refs[0] if is_by_rule else None,
         mode=ruling.mode,
         requires=list(tried.entry.approval_from),
-        demands=_demands(ruling),
+        demands=_list_demands(ruling),
         facts={name: getattr(found.judged.facts, name) for name in FLAGS} if found.judged is not None else {},
         failures=list(found.failures),
         classifiers=[msgspec.to_builtins(note) for note in ruling.classifiers],
         shadow=msgspec.to_builtins(ruling.shadow) if ruling.shadow is not None else None,
-        rules=[_considered(each) for each in considered],
+        rules=[_encode_considered(each) for each in considered],
     )
 
 
-def _demands(ruling: Ruling) -> list[str]:
+def _list_demands(ruling: Ruling) -> list[str]:
     wanted = ruling.requirement
     if ruling.behavior != "ask":
         return []
@@ -141,7 +144,7 @@ def _demands(ruling: Ruling) -> list[str]:
     )
 
 
-def _considered(each: Considered) -> RuleConsidered:
+def _encode_considered(each: Considered) -> RuleConsidered:
     rule = each.rule
     return RuleConsidered(
         id=rule.rule_id,
@@ -155,37 +158,41 @@ def _considered(each: Considered) -> RuleConsidered:
 
 
 _results: WeakKeyDictionary[Edge, tuple[Any, CaseResults]] = WeakKeyDictionary()
-"""What became of the cases when they were run last, and what that depended on."""
+"""The last results of the cases, and the state of the files they depend on."""
 
 
-async def run_policy_cases(ask: Ask) -> Replied:
-    """Run the table of cases against the workspace's own rules, as `ferrule policy test` does."""
+async def run_policy_cases(ask: Ask) -> AnyReply:
+    """Runs the table of cases against the workspace's own rules, as `ferrule policy test` does."""
     app = ask.edge.app
     try:
         table = load_settings(app.root).policy
-        state = (app.catalog.digest, table, stamps([*policy_files(app.root, table).values(), app.root / CASES_FILE]))
+        state = (
+            app.catalog.digest,
+            table,
+            read_stamps([*policy_files(app.root, table).values(), app.root / CASES_FILE]),
+        )
         known = _results.get(ask.edge)
         if known is None or known[0] != state:
-            known = _results[ask.edge] = (state, await _run(ask))
-        return Reply(known[1])
+            known = _results[ask.edge] = (state, await _run_cases(ask))
+        return JsonReply(known[1])
     except FerruleError as error:
-        told = str(error).replace(f"{app.root}/", "")
-        return Reply(CaseResults(file=CASES_FILE, problem=told, passed=0, failed=0, cases=[]))
+        problem = str(error).replace(f"{app.root}/", "")
+        return JsonReply(CaseResults(file=CASES_FILE, problem=problem, passed=0, failed=0, cases=[]))
 
 
-async def _run(ask: Ask) -> CaseResults:
+async def _run_cases(ask: Ask) -> CaseResults:
     app = ask.edge.app
-    cases = await asyncio.to_thread(_cases, app.root)
+    cases = await asyncio.to_thread(_read_cases, app.root)
     if cases is None:
         return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
-    engine = await asyncio.to_thread(_own_engine, app.root)
+    engine = await asyncio.to_thread(_build_own_engine, app.root)
     tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
     passed = sum(one.passed for one in tested)
     return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(tested) - passed, cases=tested)
 
 
-def _cases(root: Path) -> list[Case] | None:
-    """The cases of the workspace; None when it has no table. Raises PolicyError."""
+def _read_cases(root: Path) -> list[Case] | None:
+    """Returns the workspace's cases; None when it has no table. Raises PolicyError."""
     try:
         text = (root / CASES_FILE).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -195,7 +202,7 @@ def _cases(root: Path) -> list[Case] | None:
     return read_cases(text, CASES_FILE)
 
 
-def _own_engine(root: Path) -> RuleEngine:
+def _build_own_engine(root: Path) -> RuleEngine:
     settings = load_settings(root)
     policy = load_policy(
         root, settings.policy, {}, expires_seconds=settings.approval.expires_seconds, is_personal=False
