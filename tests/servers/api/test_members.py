@@ -56,7 +56,7 @@ def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]
 
 def test_members_are_documented_where_records_are_defined() -> None:
     shapes = build_openapi()["components"]["schemas"]
-    assert shapes["ProblemDetails"]["properties"]["code"]["description"] == "Stable; what a program decides by."
+    assert shapes["ProblemDetails"]["properties"]["code"]["description"] == "Stable; programs decide by it."
     found = shapes["SearchResult"]["properties"]["total_deferred_tools"]
     assert found["description"] == "All deferred tools, not only the matches.", "without the id of a requirement"
     assert read_field_docs(dict) == {}

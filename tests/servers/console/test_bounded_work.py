@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.console.inbox.inbox_words import diff
-from ferrule.servers.console.markdown import markdown
+from ferrule.servers.console.markdown import render_markdown
 from ferrule.workspace.excerpts import masked_lines
 from tests.cpu_time import least_cpu_seconds
 
@@ -21,12 +21,12 @@ MOST_SECONDS = 0.4
     ids=["spaces", "marks", "nothing", "both"],
 )
 def test_headings_take_no_longer_than_their_length(text: str) -> None:
-    seconds, _ = least_cpu_seconds(lambda: markdown(text))
+    seconds, _ = least_cpu_seconds(lambda: render_markdown(text))
     assert seconds < MOST_SECONDS
 
 
 def test_a_heading_loses_the_marks_at_its_end() -> None:
-    assert markdown("## Words # of it ##  ") == "<h3>Words # of it</h3>"
+    assert render_markdown("## Words # of it ##  ") == "<h3>Words # of it</h3>"
 
 
 def test_comparing_inputs_whose_lines_repeat_is_bounded() -> None:

@@ -13,7 +13,7 @@ from ferrule.servers.asgi import Answer
 from ferrule.servers.console import endpoint as module
 from ferrule.servers.console.pages import PAGES
 from ferrule.servers.console.rendering import _files
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, signed_in, text_of
 from tests.servers.stand import Reply, serving
@@ -119,37 +119,37 @@ async def test_head_is_answered_as_get(tmp_path: Path) -> None:
 # Forms. A page of its own stands for all of them.
 
 
-async def _done(view: View) -> Answer:
-    return view.redirect(view.said("to", "/console/"))
+async def _done(view: ConsoleView) -> Answer:
+    return view.redirect(view.field("to", "/console/"))
 
 
-async def _told(view: View) -> Answer:
+async def _told(view: ConsoleView) -> Answer:
     return Answer(200, repr(sorted(view.form.items())).encode())
 
 
-async def _split(view: View) -> Answer:
-    return Answer(200, b"", [(b"hx-push-url", view.said("to").encode())])
+async def _split(view: ConsoleView) -> Answer:
+    return Answer(200, b"", [(b"hx-push-url", view.field("to").encode())])
 
 
-async def _given(view: View) -> Answer:
-    return Answer(200, b"alert(1)", [(b"content-type", view.said("to").encode())])
+async def _given(view: ConsoleView) -> Answer:
+    return Answer(200, b"alert(1)", [(b"content-type", view.field("to").encode())])
 
 
-async def _broken(view: View) -> Answer:
+async def _broken(view: ConsoleView) -> Answer:
     raise RuntimeError("the secret is swordfish")
 
 
-async def _lost(view: View) -> Answer:
+async def _lost(view: ConsoleView) -> Answer:
     raise LedgerUnavailable("the ledger cannot be read")
 
 
 MORE = (
-    Page("POST", "/acts/done", _done),
-    Page("POST", "/acts/told", _told),
-    Page("POST", "/acts/split", _split),
-    Page("POST", "/acts/given", _given),
-    Page("GET", "/acts/broken", _broken),
-    Page("GET", "/acts/lost", _lost),
+    ConsolePage("POST", "/acts/done", _done),
+    ConsolePage("POST", "/acts/told", _told),
+    ConsolePage("POST", "/acts/split", _split),
+    ConsolePage("POST", "/acts/given", _given),
+    ConsolePage("GET", "/acts/broken", _broken),
+    ConsolePage("GET", "/acts/lost", _lost),
 )
 
 

@@ -14,7 +14,16 @@ import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.model.approval import APPROVE, CALL
-from ferrule.servers.console.home import failures, needs, newer_calls, percent, points, sentence, spark, summary
+from ferrule.servers.console.home import (
+    chart_points,
+    percent,
+    spark,
+    write_failures,
+    write_needs,
+    write_newer_calls,
+    write_sentence,
+    write_summary,
+)
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.stand import Stand, serving
@@ -162,7 +171,7 @@ async def test_newer_calls_wait_behind_a_button_and_rows_stay(tmp_path: Path) ->
 
 
 def test_newer_calls_are_counted_as_far_as_was_looked() -> None:
-    assert [newer_calls(number) for number in (0, 1, 12, 60)] == [
+    assert [write_newer_calls(number) for number in (0, 1, 12, 60)] == [
         "",
         "1 newer call",
         "12 newer calls",
@@ -203,24 +212,27 @@ def activity(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_first_sentence_says_how_it_does() -> None:
-    assert sentence(activity()) == "No calls ended in the last hour."
-    assert sentence(activity(calls=1)) == "1 call ended in the last hour, and none failed."
-    assert sentence(activity(calls=2600, failed=26)) == "1 % of 2,600 calls in the last hour failed."
+    assert write_sentence(activity()) == "No calls ended in the last hour."
+    assert write_sentence(activity(calls=1)) == "1 call ended in the last hour, and none failed."
+    assert write_sentence(activity(calls=2600, failed=26)) == "1 % of 2,600 calls in the last hour failed."
 
 
 def test_failures_name_the_tool_that_failed_most() -> None:
-    assert failures(activity(calls=5, failed=3, failing=[{"tool": "pay", "calls": 2}, {"tool": "", "calls": 1}])) == (
-        "3 failed, 2 of them pay"
+    assert write_failures(
+        activity(calls=5, failed=3, failing=[{"tool": "pay", "calls": 2}, {"tool": "", "calls": 1}])
+    ) == ("3 failed, 2 of them pay")
+    assert (
+        write_failures(activity(calls=5, failed=2, failing=[{"tool": "pay", "calls": 2}]))
+        == "2 failed, all of them pay"
     )
-    assert failures(activity(calls=5, failed=2, failing=[{"tool": "pay", "calls": 2}])) == "2 failed, all of them pay"
-    assert failures(activity(calls=5, failed=9, failing=[{"tool": "", "calls": 9}])) == "9 failed"
-    assert failures(activity(calls=5)) == "none failed in the last hour"
+    assert write_failures(activity(calls=5, failed=9, failing=[{"tool": "", "calls": 9}])) == "9 failed"
+    assert write_failures(activity(calls=5)) == "none failed in the last hour"
 
 
 def test_the_charts_are_told_in_words() -> None:
     minutes = [{**activity()["minutes"][0], "at": f"2026-01-01T12:{number:02}:00.000000Z"} for number in range(60)]
     minutes[12] = {**minutes[12], "failed": 5}
-    told = summary(
+    told = write_summary(
         activity(calls=12, succeeded=6, failed=5, denied=1, p50_ms=19.2, p95_ms=142.0, p99_ms=1500.0, minutes=minutes)
     )
     assert told == (
@@ -238,12 +250,12 @@ def test_small_charts_stay_in_their_box() -> None:
 
 
 def test_points_are_seconds_milliseconds_and_calls() -> None:
-    drawn = points(activity(minutes=[{**activity()["minutes"][0], "p95_ms": 4.5, "denied": 2}])["minutes"])
+    drawn = chart_points(activity(minutes=[{**activity()["minutes"][0], "p95_ms": 4.5, "denied": 2}])["minutes"])
     assert (drawn["at"], drawn["p95"], drawn["p50"], drawn["denied"]) == ([1767268800], [4.5], [None], [2])
 
 
 def test_what_a_waiting_call_needs_is_said_in_a_few_words() -> None:
     item = {"purpose": "approval", "approvals": [], "people": 1}
-    assert needs(item) == "needs one person"
-    assert needs({**item, "people": 2, "approvals": [{}]}) == "needs 1 of 2 people"
-    assert needs({**item, "purpose": "input"}) == "needs an answer"
+    assert write_needs(item) == "needs one person"
+    assert write_needs({**item, "people": 2, "approvals": [{}]}) == "needs 1 of 2 people"
+    assert write_needs({**item, "purpose": "input"}) == "needs an answer"

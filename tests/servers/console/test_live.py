@@ -64,9 +64,9 @@ async def ended(opened: Open) -> None:
             pass
 
 
-def live_of(stand: Stand) -> module.Live:
-    (end,) = [one for one in stand.edge.ending if isinstance(getattr(one, "__self__", None), module.Live)]
-    live: module.Live = end.__self__  # type: ignore[attr-defined]  # a bound method
+def live_of(stand: Stand) -> module.LiveUpdates:
+    (end,) = [one for one in stand.edge.ending if isinstance(getattr(one, "__self__", None), module.LiveUpdates)]
+    live: module.LiveUpdates = end.__self__  # type: ignore[attr-defined]  # a bound method
     return live
 
 
@@ -175,7 +175,7 @@ async def test_who_never_reads_costs_a_few_words(tmp_path: Path) -> None:
         live = live_of(person.stand)
         (listener,) = live._listeners
         for _ in range(10_000):
-            listener.tell(module.EVERYTHING)
+            listener.notify(module.EVERYTHING)
         assert len(listener._topics) == len(module.EVERYTHING)
         await opened.leave()
 
@@ -217,16 +217,16 @@ async def test_a_ledger_that_was_lost_is_followed_again(
 async def test_what_came_while_a_page_was_opened_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with looking(tmp_path) as person:
         first = await listening(person)
-        real = module.Live._newest
+        real = module.LiveUpdates._find_newest
 
-        async def late(self: module.Live) -> int:
+        async def late(self: module.LiveUpdates) -> int:
             """Somebody calls between the look at the ledger and the begin of the stream."""
             since = await real(self)
             await called(person.stand)
             await heard(first, "calls")
             return since
 
-        monkeypatch.setattr(module.Live, "_newest", late)
+        monkeypatch.setattr(module.LiveUpdates, "_newest", late)
         second = await listening(person)
         await heard(second, "calls")
         for one in (first, second):

@@ -20,10 +20,10 @@ from ferrule.servers.console.rendering import (
     initials,
     json_lines,
     line,
+    normalize_json,
     part,
     pretty,
     query,
-    readable,
     took,
     when,
 )
@@ -107,8 +107,8 @@ def test_what_is_not_there_is_a_mistake() -> None:
 
 
 def test_written_json_is_read_in_one_way() -> None:
-    assert readable('{"a":1,"b":"bront\\u00eb"}') == '{"a": 1, "b": "brontë"}'
-    assert readable('{"cut": "of…') == '{"cut": "of…'
+    assert normalize_json('{"a":1,"b":"bront\\u00eb"}') == '{"a": 1, "b": "brontë"}'
+    assert normalize_json('{"cut": "of…') == '{"cut": "of…'
 
 
 def test_a_query_says_nought_and_leaves_out_nothing() -> None:

@@ -49,7 +49,7 @@ async def sign_in(stand: Stand, form: dict[str, str], **headers: str) -> Reply:
 def test_a_cookie_is_ours_alone_and_for_a_while() -> None:
     clock = Clock(1000.0)
     cookies = Cookies(b"secret", "/shop", is_secure=False, clock=clock)
-    made = value_of(cookies.made("frl_ada"))
+    made = value_of(cookies.make_sign_in("frl_ada"))
     assert cookies.credential(made) == "frl_ada"
     assert Cookies(b"secret", "/bank", is_secure=False, clock=clock).credential(made) is None
     assert Cookies(b"other secret", "/shop", is_secure=False, clock=clock).credential(made) is None
@@ -59,7 +59,7 @@ def test_a_cookie_is_ours_alone_and_for_a_while() -> None:
 
 def test_a_cookie_that_was_touched_is_worth_nothing() -> None:
     cookies = Cookies(b"secret", "/shop", is_secure=False)
-    made = value_of(cookies.made("frl_ada"))
+    made = value_of(cookies.make_sign_in("frl_ada"))
     for at in range(len(made)):
         other = "A" if made[at] != "A" else "B"
         changed = made[:at] + other + made[at + 1 :]
@@ -70,15 +70,15 @@ def test_a_cookie_that_was_touched_is_worth_nothing() -> None:
 
 def test_no_two_cookies_are_alike_and_none_shows_the_credential() -> None:
     cookies = Cookies(b"secret", "/shop", is_secure=False)
-    assert cookies.made("frl_ada") != cookies.made("frl_ada")
-    assert b"frl_ada" not in cookies.made("frl_ada")[1]
+    assert cookies.make_sign_in("frl_ada") != cookies.make_sign_in("frl_ada")
+    assert b"frl_ada" not in cookies.make_sign_in("frl_ada")[1]
 
 
 def test_a_cookie_is_kept_from_scripts_and_from_other_sites() -> None:
-    plain = Cookies(b"s", "/shop", is_secure=False).made("x")[1].decode()
+    plain = Cookies(b"s", "/shop", is_secure=False).make_sign_in("x")[1].decode()
     assert {"HttpOnly", "SameSite=Lax", "Path=/console", f"Max-Age={LIFE_SECONDS}"} <= set(plain.split("; "))
     assert "Secure" not in plain.split("; ")
-    assert "Secure" in Cookies(b"s", "/shop", is_secure=True).made("x")[1].decode().split("; ")
+    assert "Secure" in Cookies(b"s", "/shop", is_secure=True).make_sign_in("x")[1].decode().split("; ")
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_cookie_is_kept_from_scripts_and_from_other_sites() -> None:
 )
 def test_cookies_of_other_programs_on_this_host_keep_nobody_out(others: str) -> None:
     cookies = Cookies(b"s", "/shop", is_secure=False)
-    made = cookies.made("frl_ada")[1].decode().partition(";")[0]
+    made = cookies.make_sign_in("frl_ada")[1].decode().partition(";")[0]
     request = Request({"method": "GET", "path": "/", "headers": [(b"cookie", others.format(made).encode())]}, None)  # type: ignore[arg-type]  # never read
     assert cookies.credential(cookies.cookie_in(request)) == "frl_ada"
 
 
 def test_the_proof_of_a_page_belongs_to_one_cookie() -> None:
     cookies = Cookies(b"s", "/shop", is_secure=False)
-    one, other = value_of(cookies.made("x")), value_of(cookies.made("x"))
+    one, other = value_of(cookies.make_sign_in("x")), value_of(cookies.make_sign_in("x"))
     assert cookies.is_proof(one, cookies.proof(one))
     assert not cookies.is_proof(one, cookies.proof(other))
     assert not cookies.is_proof(one, "")

@@ -9,7 +9,7 @@ import pytest
 from ferrule.model.approval import ADMIN, CALL, Identity
 from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.console.view import View, in_header, why_not
+from ferrule.servers.console.view import ConsoleView, quote_for_header, why_closed
 from tests.driven import driven
 
 
@@ -19,7 +19,7 @@ def view(
     body: bytes = b"",
     tenant: str | None = None,
     headers: dict[str, str] | None = None,
-) -> View:
+) -> ConsoleView:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body}
 
@@ -27,7 +27,7 @@ def view(
     scope = {"method": "GET", "path": "/console/", "query_string": query, "headers": pairs}
     caller = Caller(Identity("ann", "here", frozenset(scopes or (CALL,)), tenant=tenant))
     nothing: Any = None
-    return View(Request(scope, receive), caller, nothing, nothing, {}, "proof", {})
+    return ConsoleView(Request(scope, receive), caller, nothing, nothing, {}, "proof", {})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_twin_of_a_page_is_asked_for_by_its_address_or_by_accepting_nothing_
 async def test_a_form_keeps_every_value_and_gives_the_first_with_plain_line_ends() -> None:
     here = view(body=b"why=one%0D%0Atwo&why=three&empty=")
     await here.read_form(1000)
-    assert (here.said("why"), here.said("empty", "x"), here.said("none", "x")) == ("one\ntwo", "", "x")
+    assert (here.field("why"), here.field("empty", "x"), here.field("none", "x")) == ("one\ntwo", "", "x")
     assert here.form["why"] == ["one\ntwo", "three"]
 
 
@@ -61,11 +61,11 @@ def test_a_part_of_a_page_goes_on_elsewhere_by_a_header_of_its_own() -> None:
 
 @pytest.mark.parametrize("address", ["/a\r\nset-cookie: x", "/ü", "/a b", "/\ud800"])
 def test_whatever_stands_in_an_address_it_is_one_line_of_a_header(address: str) -> None:
-    written = in_header(address)
+    written = quote_for_header(address)
     assert not {b"\r", b"\n", b" "} & {written[at : at + 1] for at in range(len(written))} and written.isascii()
 
 
 def test_what_is_about_everybody_is_for_who_administers_the_whole_workspace() -> None:
-    assert why_not(view(ADMIN)) == ""
-    assert "the scope admin" in why_not(view())
-    assert "the tenant acme" in why_not(view(ADMIN, tenant="acme"))
+    assert why_closed(view(ADMIN)) == ""
+    assert "the scope admin" in why_closed(view())
+    assert "the tenant acme" in why_closed(view(ADMIN, tenant="acme"))

@@ -1,7 +1,6 @@
-"""The console of one process: signs people in, finds their page, and says in one way what went wrong.
+"""The console of one process: signs people in, finds their page, and turns every failure into a page.
 
-Nothing here decides what somebody may see or do. The credential in the cookie goes through the same gate as everybody's, and
-pages ask the HTTP API.
+It makes no access decisions: the cookie's credential passes the same gate as any other, and pages use the HTTP API.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, R
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS
-from ferrule.servers.console.live import Live
+from ferrule.servers.console.live import LiveUpdates
 from ferrule.servers.console.pages import PAGES
-from ferrule.servers.console.rendering import rendered, static_file
+from ferrule.servers.console.rendering import render, static_file
 from ferrule.servers.console.sign_in import Cookies
-from ferrule.servers.console.view import HTML, NO_STORE, View, in_header
+from ferrule.servers.console.view import HTML, NO_STORE, ConsoleView, quote_for_header
 from ferrule.servers.edge import Edge
 
 _FORM_BYTES = 4 * 1024**2
 _LOGIN_BYTES = 32 * 1024
-"""Of a form that anybody may send."""
+"""Limit of the sign-in form, which anybody may send."""
 _FORM = "application/x-www-form-urlencoded"
 _OWN_SITES = ("same-origin", "none")
 _log = logging.getLogger("ferrule.serve")
 
 
 class ConsoleEndpoint:
-    """Everything below `/console`."""
+    """The endpoint of everything below `/console`."""
 
     def __init__(self, edge: Edge, api: HttpEndpoint) -> None:
         self._edge = edge
@@ -49,64 +48,65 @@ class ConsoleEndpoint:
             is_secure=edge.settings.public_url.startswith("https:"),
         )
         self._router = Router(PAGES)
-        self._live = Live(edge)
+        self._live = LiveUpdates(edge)
         self._shared: dict[str, Any] = {}
 
     async def __call__(self, request: Request) -> Answer | Stream:
-        """Answer one request of anybody."""
+        """Answers one request, with or without a credential."""
         path = request.path.removeprefix(BASE)
         if path.startswith("/static/"):
             answer: Answer | Stream = static_file(request, path.removeprefix("/static/")) or Answer(404)
         else:
-            answer = await self._guarded(request, path)
-            answer.headers = [_inert(header) for header in answer.headers]
+            answer = await self._respond(request, path)
+            answer.headers = [_disarm(header) for header in answer.headers]
         if not all(map(_is_one_line, answer.headers)):
             _log.error("%s %r would have been answered with a header of several lines", request.method, request.path)
-            answer = _wrong(request, 500, _BROKEN)
+            answer = _show_error(request, 500, _BROKEN)
         answer.headers += GUARDS
         return answer
 
-    async def _guarded(self, request: Request, path: str) -> Answer | Stream:
+    async def _respond(self, request: Request, path: str) -> Answer | Stream:
         try:
-            self._demand_own(request)
+            self._require_same_origin(request)
             match path:
                 case "/login":
-                    return await self._login(request)
+                    return await self._sign_in(request)
                 case "/logout":
-                    return await self._logout(request)
+                    return await self._sign_out(request)
                 case _:
-                    return await self._answer(request, path)
+                    return await self._answer_page(request, path)
         except ClientGone:
             raise
         except TooLarge:
-            return _wrong(request, 413, "That is more than is taken here.")
+            return _show_error(request, 413, "That is more than is taken here.")
         except Refused as refused:
             if refused.status == 401:
-                return _to_login(request)
-            return _wrong(request, refused.status, refused.reason, refused.retry_after)
+                return _redirect_to_login(request)
+            return _show_error(request, refused.status, refused.reason, refused.retry_after)
         except Problem as problem:
-            return _wrong(request, problem.status, problem.detail)
+            return _show_error(request, problem.status, problem.detail)
         except FerruleError as error:
             known = problem_of(error)
             if known is None or known.status >= 500:
                 _log.error("%s %r could not be answered: %s", request.method, request.path, error)
-            return _wrong(request, *((known.status, known.detail) if known else (500, _BROKEN)))
+            return _show_error(request, *((known.status, known.detail) if known else (500, _BROKEN)))
         except Exception:
             _log.exception("%s %r could not be answered", request.method, request.path)
-            return _wrong(request, 500, _BROKEN)
+            return _show_error(request, 500, _BROKEN)
 
-    def _demand_own(self, request: Request) -> None:
-        """Pages of other sites may link here, and nothing else: not those that `origins` lets call the API either. Raises
-        Refused."""
+    def _require_same_origin(self, request: Request) -> None:
+        """Raises Refused for requests from other sites. They may link to the console and no more, even those that
+        `origins` lets call the API.
+        """
         is_foreign = bool(self._edge.gate.admit(request))
         if request.method not in ("GET", "HEAD"):
             is_foreign |= (request.header(b"sec-fetch-site") or "none") not in _OWN_SITES
         if is_foreign:
             raise Refused(403, "Pages of other sites may not use the console.")
 
-    async def _answer(self, request: Request, path: str) -> Answer | Stream:
+    async def _answer_page(self, request: Request, path: str) -> Answer | Stream:
         cookie = self._cookies.cookie_in(request)
-        caller = await self._caller(request, cookie)
+        caller = await self._find_caller(request, cookie)
         if path == "/live" and request.method == "GET":
             return Stream(200, await self._live.listen(caller, request), [EVENTS, NO_CACHE])
         match = self._router.find(path)
@@ -118,55 +118,57 @@ class ConsoleEndpoint:
         api = Api(self._api, request, caller)
         proof = self._cookies.proof(cookie)
         try:
-            view = View(request, caller, api, self._edge, match.parts, proof, self._shared)
+            view = ConsoleView(request, caller, api, self._edge, match.parts, proof, self._shared)
         except ValueError:
             raise Problem(400, "malformed_request", "The address says too many things.") from None
         if page.method != "GET":
-            await self._read(view, cookie)
+            await self._read_form(view, cookie)
         return await page.serve(view)
 
-    async def _caller(self, request: Request, cookie: str) -> Caller:
-        """Who looks. The credential of a cookie is put where every other is. Raises Refused."""
+    async def _find_caller(self, request: Request, cookie: str) -> Caller:
+        """Returns the signed-in caller, after moving the cookie's credential to `Authorization`. Raises Refused."""
         credential = self._cookies.credential(cookie) if cookie else None
         if credential is not None:
             kept = [pair for pair in request.headers if pair[0] != b"authorization"]
             request.headers = [*kept, (b"authorization", f"Bearer {credential}".encode("latin-1", "replace"))]
-        else:  # a cookie is the only way in: what a browser adds by itself is not
+        else:  # only the cookie counts: a browser may add an Authorization header by itself
             request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
         return await resolve(self._edge.gate.caller(request))
 
-    async def _read(self, view: View, cookie: str) -> None:
-        """What changes something comes from one of our own pages. Raises Refused and Problem."""
-        _demand_form(view.request)
+    async def _read_form(self, view: ConsoleView, cookie: str) -> None:
+        """Reads a form that changes something, if it is from one of our own pages. Raises Refused and Problem."""
+        _require_form(view.request)
         try:
             await view.read_form(min(_FORM_BYTES, self._edge.settings.limits.body_bytes))
         except ValueError:
             raise Problem(400, "malformed_request", "The form cannot be read.") from None
-        given = view.request.header(b"x-ferrule-proof") or view.said("proof")
+        given = view.request.header(b"x-ferrule-proof") or view.field("proof")
         if not self._cookies.is_proof(cookie, given):
             raise Refused(403, "This page is too old, or was not ours. Load it again, then do it again.")
 
     # Signing in and out
 
-    async def _login(self, request: Request) -> Answer:
-        said = _pairs(request.query)
+    async def _sign_in(self, request: Request) -> Answer:
+        fields = _parse_pairs(request.query)
         if request.method == "POST":
-            _demand_form(request)
-            said |= _pairs(await resolve(request.read(_LOGIN_BYTES)))
+            _require_form(request)
+            fields |= _parse_pairs(await resolve(request.read(_LOGIN_BYTES)))
         elif request.method not in ("GET", "HEAD"):
             raise Problem(405, "method_not_allowed", "That cannot be done here.")
-        there, code = said.get("next", ""), said.get("code", "")
-        if request.method != "POST" and (not code or not _is_opened(request)):
-            return self._form(there, code=code)
-        credential = self._access.redeemed(code) if code else said.get("token", "").strip()
-        if not credential or not await self._is_good(request, credential):
+        there, code = fields.get("next", ""), fields.get("code", "")
+        if request.method != "POST" and (not code or not _is_opened_by_person(request)):
+            return self._show_login(there, code=code)
+        credential = self._access.redeemed(code) if code else fields.get("token", "").strip()
+        if not credential or not await self._is_accepted(request, credential):
             wrong = "That link was used already, or is too old." if code else "That token is not valid here."
-            return self._form(there, wrong, status=401)
+            return self._show_login(there, wrong, status=401)
         target = there if _is_page(there) else f"{BASE}/"
-        return Answer(303, b"", [(b"location", in_header(target)), self._cookies.made(credential), NO_STORE])
+        return Answer(
+            303, b"", [(b"location", quote_for_header(target)), self._cookies.make_sign_in(credential), NO_STORE]
+        )
 
-    async def _is_good(self, request: Request, credential: str) -> bool:
-        """True for a credential that the gate takes. Raises Refused when the gate cannot tell."""
+    async def _is_accepted(self, request: Request, credential: str) -> bool:
+        """Returns True for a credential that the gate accepts. Raises Refused when the gate cannot decide now."""
         try:
             request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
             request.headers.append((b"authorization", f"Bearer {credential}".encode("latin-1")))
@@ -179,41 +181,44 @@ class ConsoleEndpoint:
             return False
         return True
 
-    def _form(self, there: str, wrong: str = "", *, code: str = "", status: int = 200) -> Answer:
+    def _show_login(self, there: str, wrong: str = "", *, code: str = "", status: int = 200) -> Answer:
         values = {
             "next": there if _is_page(there) else "",
             "wrong": wrong,
             "code": code,
             "workspace": self._edge.app.name,
         }
-        return Answer(status, rendered("login.html", values), [HTML, NO_STORE])
+        return Answer(status, render("login.html", values), [HTML, NO_STORE])
 
-    async def _logout(self, request: Request) -> Answer:
+    async def _sign_out(self, request: Request) -> Answer:
         if request.method != "POST":
             raise Problem(405, "method_not_allowed", "Signing out takes the button.")
-        return Answer(303, b"", [(b"location", f"{BASE}/login".encode()), self._cookies.ended(), NO_STORE])
+        return Answer(303, b"", [(b"location", f"{BASE}/login".encode()), self._cookies.make_sign_out(), NO_STORE])
 
 
 _BROKEN = "The server failed; its log tells why."
 
 
-def _demand_form(request: Request) -> None:
-    """Raises Problem for a body that no form of ours sends."""
+def _require_form(request: Request) -> None:
+    """Raises Problem for a body that none of our forms sends."""
     kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise Problem(415, "unsupported_media_type", f"Forms are sent as {_FORM}.")
 
 
-def _is_opened(request: Request) -> bool:
-    """True when a person opened a link that signs them in by itself. One on somebody else's page takes a press of a button, so
-    that nobody is signed in as another without knowing; what only looks ahead uses nothing up."""
+def _is_opened_by_person(request: Request) -> bool:
+    """Returns True when a person opened a sign-in link themselves.
+
+    A link on another site's page takes the press of a button, so that nobody is signed in as another person without
+    knowing; a prefetch must not use up the code.
+    """
     is_ahead = "prefetch" in (request.header(b"sec-purpose") or request.header(b"purpose") or "")
     is_ours = (request.header(b"sec-fetch-site") or "none") in _OWN_SITES
     return request.method == "GET" and is_ours and not is_ahead
 
 
 def _is_page(address: str) -> bool:
-    """True for an address of the console: nobody is sent elsewhere."""
+    """Returns True for an address of the console, so that nobody is redirected elsewhere."""
     path = address.partition("?")[0]
     return (
         path.startswith(f"{BASE}/")
@@ -223,8 +228,8 @@ def _is_page(address: str) -> bool:
     )
 
 
-def _inert(header: Header) -> Header:
-    """Scripts and styles of pages are files of ours: nothing that a tool gave back, or anybody sent, can be loaded as one."""
+def _disarm(header: Header) -> Header:
+    """Returns the header with scripts and styles as plain bytes: no output of a tool may be loaded as one."""
     is_code = header[0] == b"content-type" and any(word in header[1].lower() for word in (b"script", b"css", b"wasm"))
     return (b"content-type", b"application/octet-stream") if is_code else header
 
@@ -233,9 +238,9 @@ def _is_one_line(header: Header) -> bool:
     return not any(byte in header[0] + header[1] for byte in b"\r\n\0")
 
 
-def _to_login(request: Request) -> Answer:
+def _redirect_to_login(request: Request) -> Answer:
     query = f"?{request.query.decode('latin-1')}" if request.query else ""
-    address = b"%s/login?next=%s" % (BASE.encode(), in_header(f"{request.path}{query}", safe="/"))
+    address = b"%s/login?next=%s" % (BASE.encode(), quote_for_header(f"{request.path}{query}", safe="/"))
     if request.header(b"hx-request") == "true":
         return Answer(401, b"", [(b"hx-redirect", b"%s/login" % BASE.encode()), NO_STORE])
     if request.method not in ("GET", "HEAD") or request.path == f"{BASE}/live":
@@ -243,19 +248,19 @@ def _to_login(request: Request) -> Answer:
     return Answer(303, b"", [(b"location", address), NO_STORE])
 
 
-def _wrong(request: Request, status: int, detail: str, retry_after: float | None = None) -> Answer:
-    """What went wrong, as a page, or as the part of one that was asked for."""
+def _show_error(request: Request, status: int, detail: str, retry_after: float | None = None) -> Answer:
+    """Returns an error page, or the error as a part of a page for htmx."""
     is_part = request.header(b"hx-request") == "true"
-    said = detail[:1].upper() + detail[1:] + ("" if detail.endswith((".", "?", "!")) else ".")
-    values = {"status": status, "detail": said}
-    answer = Answer(status, rendered("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
+    text = detail[:1].upper() + detail[1:] + ("" if detail.endswith((".", "?", "!")) else ".")
+    values = {"status": status, "detail": text}
+    answer = Answer(status, render("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
     if retry_after is not None:
         answer.headers.append((b"retry-after", str(max(1, ceil(retry_after))).encode()))
     return answer
 
 
-def _pairs(query: bytes) -> dict[str, str]:
-    """Raises Problem when there are too many."""
+def _parse_pairs(query: bytes) -> dict[str, str]:
+    """Returns the fields of a form. Raises Problem when there are too many."""
     try:
         return dict(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=20))
     except ValueError:

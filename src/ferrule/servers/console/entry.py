@@ -1,4 +1,4 @@
-"""Where the console is. What it is made of is loaded when the first person comes: agents need none of it."""
+"""The console's paths. Its modules are loaded when the first person opens it: agents need none of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ GUARDS: tuple[Header, ...] = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""What every answer of the console carries."""
+"""Headers that every answer of the console has."""
 
 
 class ConsoleEntry:
-    """The console, once somebody wants it."""
+    """The console, loaded on first use."""
 
     def __init__(self, edge: Edge, api: HttpEndpoint) -> None:
         self._edge = edge
@@ -34,11 +34,11 @@ class ConsoleEntry:
         self._endpoint: OpenEndpoint | None = None
 
     def paths(self) -> dict[str, OpenEndpoint]:
-        """Where it is. It asks for a credential in its own way."""
+        """Returns the console's paths; it authenticates by its own cookie."""
         return {"/": _to_console, BASE: _to_console, f"{BASE}/": self}
 
     def __call__(self, request: Request) -> Response:
-        """Answers one request of anybody."""
+        """Answers one request."""
         if self._endpoint is None:
             made: OpenEndpoint = import_module("ferrule.servers.console.endpoint").ConsoleEndpoint(
                 self._edge, self._api

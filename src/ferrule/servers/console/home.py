@@ -1,4 +1,7 @@
-"""The first page: what runs, how it does, and who is waited for. Its numbers come from the ledger, and move as that does."""
+"""The first page: what runs, how it does, and who has to answer. Its numbers come from the ledger and follow it live.
+
+It is made of answers of the HTTP API alone, and its sentences are pure functions of them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from ferrule.model.approval import ADMIN, APPROVE
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
-from ferrule.servers.console.calls.call_words import known_as
-from ferrule.servers.console.rendering import count, readable, took
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.calls.call_words import display_name
+from ferrule.servers.console.rendering import count, normalize_json, took
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 _RECENT = 8
 _LOOKED_FOR_NEWER = 60
@@ -24,14 +27,14 @@ _BEHIND = 60_000_000
 _NONE = "–"
 
 
-async def show(view: View) -> Answer:
+async def show(view: ConsoleView) -> Answer:
     """`GET /console/`"""
     activity, waiting, workspace, clients, recent, upstreams, policy = await asyncio.gather(
         view.api.get("/activity"),
-        _waiting(view),
+        _load_waiting(view),
         view.api.get("/workspace"),
         view.api.get("/clients"),
-        _recent(view, ""),
+        _load_recent(view, ""),
         view.api.get("/upstreams") if _oversees(view) else _nothing(),
         view.api.get("/policy") if _oversees(view) else _nothing(),
     )
@@ -39,58 +42,59 @@ async def show(view: View) -> Answer:
     names = [item["client"] for item in clients["items"]]
     return await view.page(
         "home.html",
-        running=_running(workspace, activity["as_of"]),
-        now=_now(activity, waiting),
+        running=_describe_running(workspace, activity["as_of"]),
+        now=_describe_now(activity, waiting),
         waiting=waiting,
         clients=clients["items"],
         client=chosen if chosen in names else names[0],
         recent=recent,
-        upstreams=_upstreams(upstreams),
-        policy=_policy(policy),
-        check=await _check(view) if "check" in view.query else None,
+        upstreams=_describe_upstreams(upstreams),
+        policy=_describe_policy(policy),
+        check=await _load_check(view) if "check" in view.query else None,
     )
 
 
-async def show_now(view: View) -> Answer:
-    """`GET /console/parts/home/now`: the sentence the page begins with, the numbers, and what the charts are drawn from."""
-    activity, waiting = await asyncio.gather(view.api.get("/activity"), _waiting(view))
-    return view.fragment("home_now.html", now=_now(activity, waiting))
+async def show_now(view: ConsoleView) -> Answer:
+    """`GET /console/parts/home/now`: the first sentence, the numbers, and the data of the charts."""
+    activity, waiting = await asyncio.gather(view.api.get("/activity"), _load_waiting(view))
+    return view.fragment("home_now.html", now=_describe_now(activity, waiting))
 
 
-async def show_waiting(view: View) -> Answer:
+async def show_waiting(view: ConsoleView) -> Answer:
     """`GET /console/parts/home/waiting`: the calls that expire first."""
-    return view.fragment("home_waiting.html", waiting=await _waiting(view))
+    return view.fragment("home_waiting.html", waiting=await _load_waiting(view))
 
 
-async def show_upstreams(view: View) -> Answer:
-    """`GET /console/parts/home/upstreams`: how the systems behind tools do."""
-    return view.fragment("home_upstreams.html", upstreams=_upstreams(await view.api.get("/upstreams")))
+async def show_upstreams(view: ConsoleView) -> Answer:
+    """`GET /console/parts/home/upstreams`: the health of the systems behind tools."""
+    return view.fragment("home_upstreams.html", upstreams=_describe_upstreams(await view.api.get("/upstreams")))
 
 
-async def show_check(view: View) -> Answer:
-    """`GET /console/parts/home/check`: what is wrong with the definitions. The first look at many of them takes a while."""
-    return view.fragment("home_check.html", check=await _check(view))
+async def show_check(view: ConsoleView) -> Answer:
+    """`GET /console/parts/home/check`: the findings in the definitions. The first check of many of them takes a while."""
+    return view.fragment("home_check.html", check=await _load_check(view))
 
 
-async def show_recent(view: View) -> Answer:
-    """`GET /console/parts/home/recent?top=`: the calls on the page as they stand now, and how many are newer. Without `top`,
-    which is the row the first of them began with, the newest."""
-    return view.fragment("home_recent.html", recent=await _recent(view, view.query.get("top", "")))
+async def show_recent(view: ConsoleView) -> Answer:
+    """`GET /console/parts/home/recent?top=`: the listed calls in their current state, and how many are newer. `top` is
+    the row that the first of them began with; without it, the newest calls.
+    """
+    return view.fragment("home_recent.html", recent=await _load_recent(view, view.query.get("top", "")))
 
 
 async def _nothing() -> None:
     return None
 
 
-def _oversees(view: View) -> bool:
-    """True for who may look at the whole workspace."""
+def _oversees(view: ConsoleView) -> bool:
+    """Returns True for operators of the full workspace."""
     return view.may(ADMIN) and view.caller.identity.tenant is None
 
 
 # What is running
 
 
-def _running(workspace: dict[str, Any], as_of: str) -> dict[str, Any]:
+def _describe_running(workspace: dict[str, Any], as_of: str) -> dict[str, Any]:
     up = _micros(as_of) - _micros(workspace["started_at"])
     return {**workspace, "up": took(max(up, 1_000_000)), "address": workspace["url"].partition("://")[2]}
 
@@ -102,46 +106,46 @@ def _micros(at: str) -> int:
 # The numbers
 
 
-def _now(activity: dict[str, Any], waiting: dict[str, Any]) -> dict[str, Any]:
+def _describe_now(activity: dict[str, Any], waiting: dict[str, Any]) -> dict[str, Any]:
     minutes, calls, failed = activity["minutes"], activity["calls"], activity["failed"]
     value, unit = _split(activity["p95_ms"])
     return {
-        "sentence": sentence(activity),
+        "sentence": write_sentence(activity),
         "is_behind": _is_behind(activity),
         "counted_until": activity["counted_until"],
         "covers": activity["covers"],
         "calls": calls,
         "rate": activity["calls_last_minute"],
-        "rate_spark": spark([_calls(minute) for minute in minutes]),
+        "rate_spark": spark([_count_calls(minute) for minute in minutes]),
         "errors": percent(failed, calls),
-        "errors_note": failures(activity),
+        "errors_note": write_failures(activity),
         "errors_spark": spark([minute["failed"] for minute in minutes]),
         "failed": failed,
         "p95": value,
         "p95_unit": unit,
         "p95_spark": spark([minute["p95_ms"] or 0.0 for minute in minutes]),
         "waiting": waiting,
-        "waiting_note": _waiting_note(activity["waiting"], waiting, activity["as_of"]),
-        "summary": summary(activity),
-        "legend": _legend(minutes),
-        "points": points(minutes),
+        "waiting_note": _write_waiting_note(activity["waiting"], waiting, activity["as_of"]),
+        "summary": write_summary(activity),
+        "legend": _write_legend(minutes),
+        "points": chart_points(minutes),
     }
 
 
 def _is_behind(activity: dict[str, Any]) -> bool:
-    """True while so much is still being read that the numbers are of another time."""
+    """Returns True while so many rows are still being read that the numbers are out of date."""
     if activity["is_complete"]:
         return False
     until = activity["counted_until"]
     return until is None or _micros(activity["as_of"]) - _micros(until) > _BEHIND
 
 
-def _calls(minute: dict[str, Any]) -> int:
+def _count_calls(minute: dict[str, Any]) -> int:
     return int(minute["succeeded"] + minute["failed"] + minute["denied"] + minute["canceled"])
 
 
-def sentence(activity: dict[str, Any]) -> str:
-    """How it does, for whoever reads nothing else."""
+def write_sentence(activity: dict[str, Any]) -> str:
+    """Returns the state of the workspace, for people who read nothing else."""
     calls, failed = activity["calls"], activity["failed"]
     whose = "of your calls " if activity["covers"] == "own" else ""
     if not calls:
@@ -152,7 +156,7 @@ def sentence(activity: dict[str, Any]) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """With one figure behind the point, except for what is whole. A dash for nothing; never 0 for what is more than that."""
+    """Returns a percentage with one decimal. A dash for nothing; never 0 for more than nothing."""
     if not whole:
         return _NONE
     share = 100 * part / whole
@@ -163,8 +167,8 @@ def percent(part: int, whole: int) -> str:
     return f"{share:.1f}".removesuffix(".0")
 
 
-def failures(activity: dict[str, Any]) -> str:
-    """How many failed, and of which tool most."""
+def write_failures(activity: dict[str, Any]) -> str:
+    """Returns how many calls failed, and of which tool most."""
     failed, failing = activity["failed"], [one for one in activity["failing"] if one["tool"]]
     if not activity["calls"]:
         return "no calls yet"
@@ -180,7 +184,7 @@ def failures(activity: dict[str, Any]) -> str:
 
 
 def _split(milliseconds: float | None) -> tuple[str, str]:
-    """A duration and its unit, where it has one alone."""
+    """Returns a duration and its unit, where it has a single one."""
     if milliseconds is None:
         return _NONE, ""
     text = took(milliseconds * 1000)
@@ -189,7 +193,7 @@ def _split(milliseconds: float | None) -> tuple[str, str]:
 
 
 def spark(values: Sequence[float]) -> dict[str, str]:
-    """The paths of a small chart: its line, and the area below it."""
+    """Returns the paths of a small chart: its line, and the area below it."""
     most = max(values, default=0) or 1
     step = _SPARK_WIDTH / max(1, len(values) - 1)
     height = _SPARK_HEIGHT - 2 * _SPARK_EDGE
@@ -201,12 +205,12 @@ def spark(values: Sequence[float]) -> dict[str, str]:
     return {"line": line, "area": f"M0 30L{line[1:]}L100 30Z" if line else ""}
 
 
-def _waiting_note(told: dict[str, Any], waiting: dict[str, Any], as_of: str) -> str:
+def _write_waiting_note(counts: dict[str, Any], waiting: dict[str, Any], as_of: str) -> str:
     parts = []
     if waiting["oldest_at"] is not None and waiting["count"]:
         parts.append(f"oldest {took(max(0, _micros(as_of) - _micros(waiting['oldest_at'])))}")
-    if told["median_answer_ms"] is not None:
-        parts.append(f"answered in {took(told['median_answer_ms'] * 1000)} median")
+    if counts["median_answer_ms"] is not None:
+        parts.append(f"answered in {took(counts['median_answer_ms'] * 1000)} median")
     if not parts:
         return "nobody is asked" if not waiting["count"] else "none answered in the last hour"
     return ", ".join(parts)
@@ -215,8 +219,10 @@ def _waiting_note(told: dict[str, Any], waiting: dict[str, Any], as_of: str) -> 
 # The charts
 
 
-def points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """What the charts are drawn from: a list for each line, one value a minute. Seconds since 1970, milliseconds, calls."""
+def chart_points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Returns the data of the charts: a list for each line, one value a minute. Seconds since 1970, milliseconds,
+    calls.
+    """
     return {
         "at": [_micros(minute["at"]) // 1_000_000 for minute in minutes],
         **{name: [minute[f"{name}_ms"] for minute in minutes] for name in ("p50", "p95", "p99")},
@@ -224,40 +230,40 @@ def points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _legend(minutes: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The latest minute that has something to say."""
+def _write_legend(minutes: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Returns the latest minute that has values."""
     busy = next((minute for minute in reversed(minutes) if minute["p50_ms"] is not None), None)
     last = minutes[-1] if minutes else None
-    times = {name: _time(busy[f"{name}_ms"] if busy else None) for name in ("p50", "p95", "p99")}
+    times = {name: _format_time(busy[f"{name}_ms"] if busy else None) for name in ("p50", "p95", "p99")}
     return {**times, **{name: count(last[name]) if last else _NONE for name in ("succeeded", "failed", "denied")}}
 
 
-def _time(milliseconds: float | None) -> str:
+def _format_time(milliseconds: float | None) -> str:
     return took(None if milliseconds is None else milliseconds * 1000)
 
 
-def summary(activity: dict[str, Any]) -> str:
-    """The charts in words, for who cannot see them."""
+def write_summary(activity: dict[str, Any]) -> str:
+    """Returns the charts in words, for people who cannot see them."""
     if not activity["calls"]:
         return "No calls ended in the last hour, so there is nothing to draw."
     ended = [
         f"{count(activity[name])} {name}" for name in ("succeeded", "failed", "denied", "canceled") if activity[name]
     ]
-    text = f"Of {_plural(activity['calls'], 'call')} in the last hour {_listed(ended)}."
+    text = f"Of {_plural(activity['calls'], 'call')} in the last hour {_join_words(ended)}."
     if activity["p50_ms"] is not None:
-        p50, p95, p99 = (_time(activity[f"{name}_ms"]) for name in ("p50", "p95", "p99"))
+        p50, p95, p99 = (_format_time(activity[f"{name}_ms"]) for name in ("p50", "p95", "p99"))
         text += f" Half took {p50} or less, 95 of 100 {p95} or less, 99 of 100 {p99} or less."
-    return text + _worst(activity["minutes"])
+    return text + _write_worst_minute(activity["minutes"])
 
 
-def _worst(minutes: Sequence[dict[str, Any]]) -> str:
+def _write_worst_minute(minutes: Sequence[dict[str, Any]]) -> str:
     worst = max(minutes, key=lambda minute: minute["failed"])
     if worst["failed"] < 2:
         return ""
     return f" Most failures came at {worst['at'][11:16]} UTC: {count(worst['failed'])} in that minute."
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -268,15 +274,17 @@ def _plural(number: int, word: str) -> str:
 # Who is waited for
 
 
-async def _waiting(view: View) -> dict[str, Any]:
-    """The calls that wait: all of the inbox for who may open it, else how many of one's own."""
+async def _load_waiting(view: ConsoleView) -> dict[str, Any]:
+    """Returns the calls that wait: all of the inbox for people who may open it, otherwise the number of the reader's
+    own.
+    """
     if not (view.may(APPROVE) or view.may(ADMIN)):
-        told = (await view.api.get("/activity"))["waiting"]
-        first = told["first_expires_at"]
+        counts = (await view.api.get("/activity"))["waiting"]
+        first = counts["first_expires_at"]
         return {
-            "count": told["calls"],
-            "oldest_at": told["oldest_at"],
-            "left": _left(first, view),
+            "count": counts["calls"],
+            "oldest_at": counts["oldest_at"],
+            "left": _seconds_left(first, view),
             "items": [],
             "is_own": True,
         }
@@ -288,32 +296,32 @@ async def _waiting(view: View) -> dict[str, Any]:
     return {
         "count": len(items),
         "oldest_at": min((item["requested_at"] for item in items), default=None),
-        "left": _left(ends[0], view) if ends else None,
-        "items": [_item(item, view) for item in by_end[:_WAITING_SHOWN]],
+        "left": _seconds_left(ends[0], view) if ends else None,
+        "items": [_describe_item(item, view) for item in by_end[:_WAITING_SHOWN]],
         "is_own": False,
     }
 
 
-def _left(at: str | None, view: View) -> int | None:
-    """Seconds until then, by the server's clock."""
+def _seconds_left(at: str | None, view: ConsoleView) -> int | None:
+    """Returns the seconds until then, by the server's clock."""
     if at is None:
         return None
     return max(0, (_micros(at) - view.edge.app.services.wall()) // 1_000_000)
 
 
-def _item(item: dict[str, Any], view: View) -> dict[str, Any]:
+def _describe_item(item: dict[str, Any], view: ConsoleView) -> dict[str, Any]:
     return {
         "invocation_id": item["invocation_id"],
-        "tool": known_as(item),
+        "tool": display_name(item),
         "risk": item["risk"],
         "who": item["agent"] or item["principal"],
-        "needs": needs(item),
-        "left": _left(item["expires_at"], view),
+        "needs": write_needs(item),
+        "left": _seconds_left(item["expires_at"], view),
     }
 
 
-def needs(item: dict[str, Any]) -> str:
-    """What a waiting call needs, in a few words."""
+def write_needs(item: dict[str, Any]) -> str:
+    """Returns what a waiting call needs, in a few words."""
     if item["purpose"] == "input":
         return "needs an answer"
     if item["purpose"] == "outcome":
@@ -325,10 +333,10 @@ def needs(item: dict[str, Any]) -> str:
 # The rest of the page
 
 _MOST_UPSTREAMS = 30
-"""Systems that are shown, those that need somebody first: a large catalog reaches hundreds."""
+"""Systems that are shown, those in trouble first: a large catalog reaches hundreds."""
 
 
-def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
+def _describe_upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
     if listed is None:
         return None
     kinds = {"failing": "bad", "slow": "warn", "healthy": "ok", "quiet": "off"}
@@ -340,7 +348,7 @@ def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
             "word": "no calls yet" if item["health"] == "quiet" else item["health"],
             "what": " · ".join([item["kind"], _plural(item["tools"], "tool")])
             + (", locked" if item["is_locked"] else ""),
-            "told": _told(item),
+            "note": _describe_health(item),
         }
         for item in worst_first[:_MOST_UPSTREAMS]
     ]
@@ -354,18 +362,18 @@ def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _told(item: dict[str, Any]) -> str:
-    """What its calls met."""
+def _describe_health(item: dict[str, Any]) -> str:
+    """Returns the health of a system in a few words."""
     match item["health"]:
         case "quiet":
             return "in the last hour"
         case "failing":
             return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} lost"
         case _:
-            return f"p95 {_time(item['p95_ms'])}"
+            return f"p95 {_format_time(item['p95_ms'])}"
 
 
-def _policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
+def _describe_policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
     if overview is None:
         return None
     return {
@@ -376,8 +384,8 @@ def _policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-async def _check(view: View) -> dict[str, Any] | None:
-    """The check of the definitions in numbers; None for who may not look at the catalog."""
+async def _load_check(view: ConsoleView) -> dict[str, Any] | None:
+    """Returns the check of the definitions in numbers; None for people who may not see the catalog."""
     if not _oversees(view):
         return None
     try:
@@ -389,47 +397,47 @@ async def _check(view: View) -> dict[str, Any] | None:
     return {"problem": None, "summary": page["summary"]}
 
 
-async def _recent(view: View, top: str) -> dict[str, Any]:
-    """The newest calls; with `top` those from that row on, and how many are newer."""
+async def _load_recent(view: ConsoleView, top: str) -> dict[str, Any]:
+    """Returns the newest calls; with `top` those from that row on, and how many are newer."""
     begin = int(top) if top.isdecimal() and len(top) < _LONGEST_NUMBER else None
     try:
         found = await view.api.get("/invocations", limit=_RECENT, cursor=None if begin is None else begin + 1)
         newest = await view.api.get("/invocations", limit=_LOOKED_FOR_NEWER) if begin is not None else None
-    except Refused:  # who may only approve sees no list of calls
+    except Refused:  # the scope approve alone does not show calls
         return {"items": [], "newer": "", "top": "", "may": False}
     newer = [item for item in newest["items"] if item["seq"] > (begin or 0)] if newest is not None else []
     return {
-        "items": [_call(item) for item in found["items"]],
-        "newer": newer_calls(len(newer)),
+        "items": [_describe_call(item) for item in found["items"]],
+        "newer": write_newer_calls(len(newer)),
         "top": str(found["items"][0]["seq"]) if found["items"] else "",
         "may": True,
     }
 
 
-def newer_calls(number: int) -> str:
-    """How many calls are newer than those on the page; nothing for none."""
+def write_newer_calls(number: int) -> str:
+    """Returns how many calls are newer than those on the page; empty for none."""
     if not number:
         return ""
     return _plural(number, "newer call") if number < _LOOKED_FOR_NEWER else f"more than {number - 1} newer calls"
 
 
-def _call(item: dict[str, Any]) -> dict[str, Any]:
+def _describe_call(item: dict[str, Any]) -> dict[str, Any]:
     kept = ("invocation_id", "at", "agent", "principal", "decision")
     status = "denied" if item["standing"] == "refused" else item["standing"]
     shown = {
-        "tool": known_as(item),
+        "tool": display_name(item),
         "status": status,
-        "took": _time(item["duration_ms"]),
-        "input": readable(item["input"]),
+        "took": _format_time(item["duration_ms"]),
+        "input": normalize_json(item["input"]),
     }
     return {**{name: item[name] for name in kept}, **shown}
 
 
 PAGES = (
-    Page("GET", "/", show),
-    Page("GET", "/parts/home/now", show_now),
-    Page("GET", "/parts/home/waiting", show_waiting),
-    Page("GET", "/parts/home/upstreams", show_upstreams),
-    Page("GET", "/parts/home/check", show_check),
-    Page("GET", "/parts/home/recent", show_recent),
+    ConsolePage("GET", "/", show),
+    ConsolePage("GET", "/parts/home/now", show_now),
+    ConsolePage("GET", "/parts/home/waiting", show_waiting),
+    ConsolePage("GET", "/parts/home/upstreams", show_upstreams),
+    ConsolePage("GET", "/parts/home/check", show_check),
+    ConsolePage("GET", "/parts/home/recent", show_recent),
 )

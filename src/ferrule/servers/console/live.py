@@ -1,7 +1,7 @@
-"""What changes while somebody looks: the ledger is followed, and open pages are told which kinds of things are new.
+"""Live updates: follows the ledger and notifies open pages which kinds of things are new.
 
-A page is told that there is news, at most a few times a second, and fetches the parts that show it: whatever the rate of calls,
-a browser has little to do. What is told holds nobody's data.
+A page is notified at most a few times a second and fetches the parts that changed: whatever the rate of calls, a
+browser has little to do. A notification contains no data of any call.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ TOPICS = {
     "policy": ("policy",),
     "switch": ("catalog", "inbox"),
 }
-"""What pages are told of each kind of row."""
+"""The topics that pages receive for each kind of row."""
 _OF_PEOPLE = ("delegated", "reminded", "input_given")
-"""News of a call that change what its item in the inbox says."""
+"""News of a call that changes its item in the inbox."""
 EVERYTHING = frozenset(topic for topics in TOPICS.values() for topic in topics)
 
 
-class Live:
-    """Everybody in this process who looks at a live page."""
+class LiveUpdates:
+    """The open live pages of this process."""
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
@@ -51,25 +51,27 @@ class Live:
         self._listeners: set[_Listener] = set()
         self._following: asyncio.Task[None] | None = None
         self._seq: int | None = None
-        """How far the ledger was followed; None while it cannot be read."""
+        """The last row that was read; None while the ledger cannot be read."""
         edge.ending.append(self.aclose)
 
     async def listen(self, caller: Caller, request: Request) -> AsyncIterator[bytes]:
-        """Server-sent events until the client leaves or its credential ends: `event: calls`, `inbox`, `catalog`, …, and `beat`
-        while nothing happens. Raises Refused when its principal holds too many open, and TooLarge."""
+        """Returns server-sent events until the client leaves or its credential ends: `event: calls`, `inbox`,
+        `catalog`, …, and `beat` while nothing happens. Raises Refused when its principal holds too many open, and
+        TooLarge.
+        """
         await resolve(request.read(0))
-        with suppress(FerruleError):  # the follower says so, and goes on trying
-            return self._open.stream(caller, request, self._news(await self._newest()))
-        return self._open.stream(caller, request, self._news(None))
+        with suppress(FerruleError):  # the follower logs it and retries
+            return self._open.stream(caller, request, self._stream_news(await self._find_newest()))
+        return self._open.stream(caller, request, self._stream_news(None))
 
-    async def _news(self, since: int | None) -> AsyncIterator[bytes]:
-        """What is new after a row. What came between the first look and now is told at once."""
+    async def _stream_news(self, since: int | None) -> AsyncIterator[bytes]:
+        """Yields what is new after a row, including what arrived before this page began to listen."""
         listener = _Listener()
         if self._following is None or self._following.done():
             self._seq = since
             self._following = asyncio.create_task(self._follow(), name="ferrule console follows the ledger")
         elif self._seq != since:
-            listener.tell(EVERYTHING)
+            listener.notify(EVERYTHING)
         self._listeners.add(listener)
         try:
             yield b"retry: 1000\nevent: beat\ndata: 0\n\n"
@@ -80,11 +82,12 @@ class Live:
             self._listeners.discard(listener)
 
     async def _follow(self) -> None:
-        """Tell everybody what is new while anybody listens. A ledger that cannot be read is tried again: until it can, pages
-        are not told that all is well."""
+        """Notifies open pages while there are any. A ledger that cannot be read is retried; until then pages get no
+        beat, so that they show themselves as stale.
+        """
         while self._listeners:
             try:
-                topics = await self._next()
+                topics = await self._read_topics()
             except FerruleError as error:
                 if self._seq is not None:
                     _log.warning("the console cannot follow the ledger: %s", error)
@@ -93,31 +96,31 @@ class Live:
                 continue
             if topics:
                 for listener in self._listeners:
-                    listener.tell(topics)
+                    listener.notify(topics)
                 await asyncio.sleep(_EVERY_SECONDS)
 
-    async def _next(self) -> frozenset[str]:
-        """The kinds of what came since the last time. Raises FerruleError."""
+    async def _read_topics(self) -> frozenset[str]:
+        """Returns the topics of the rows since the last time. Raises FerruleError."""
         store = self._edge.app.store
         if self._seq is None:
-            self._seq = await self._newest()
+            self._seq = await self._find_newest()
             return EVERYTHING
         if not await store.wait_after(self._seq, 2.0):
             return frozenset()
         rows = await store.rows_after(self._seq, _AT_ONCE)
-        if len(rows) == _AT_ONCE:  # more than anybody could look at: everything is new
-            self._seq = await self._newest()
+        if len(rows) == _AT_ONCE:  # too many rows to look at one by one: refresh everything
+            self._seq = await self._find_newest()
             return EVERYTHING
         if rows:
             self._seq = rows[-1].seq
         return frozenset(topic for row in rows for topic in _topics(row))
 
-    async def _newest(self) -> int:
+    async def _find_newest(self) -> int:
         rows = await self._edge.app.store.rows_before(None, 1)
         return rows[0].seq if rows else 0
 
     async def aclose(self) -> None:
-        """Everybody goes; browsers come back by themselves when there is a server again."""
+        """Ends all streams; browsers reconnect by themselves when there is a server again."""
         await self._open.aclose()
         if self._following is not None:
             self._following.cancel()
@@ -132,18 +135,18 @@ def _topics(row: StoredEntry) -> tuple[str, ...]:
 
 
 class _Listener:
-    """What one page has not been told yet. However slow it reads, that is a handful of words."""
+    """The topics that one page has not received yet. However slowly it reads, there are only a few."""
 
     def __init__(self) -> None:
         self._topics: set[str] = set()
         self._news = asyncio.Event()
 
-    def tell(self, topics: frozenset[str]) -> None:
+    def notify(self, topics: frozenset[str]) -> None:
         self._topics |= topics
         self._news.set()
 
     async def next(self) -> tuple[str, ...]:
-        """What is new; nothing when nothing was for a while."""
+        """Returns the new topics; none when a beat is due."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_BEAT_SECONDS):
                 await self._news.wait()

@@ -1,7 +1,7 @@
-"""Renders the Markdown of authors as HTML: paragraphs, headings, lists, quotes, code, emphasis, and links to the web.
+"""Renders authors' Markdown as HTML: paragraphs, headings, lists, quotes, code, emphasis, and links to the web.
 
-What authors write is somebody else's text. Nothing of it reaches a page unescaped, markup in it is shown as it is written, links
-go to `http` and `https` addresses alone, and no picture is fetched.
+Authors' text is untrusted. None of it reaches a page unescaped, markup in it is shown as text, links go to `http` and
+`https` addresses only, and no image is fetched.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from markupsafe import Markup
 _LONGEST = 20_000
 _LONGEST_LANGUAGE = 20
 _DEEPEST = 16
-"""How deep lists and quotes may nest. The reader drops what is deeper, so such a text is shown as it is written."""
+"""Greatest depth of lists and quotes. The parser drops what is deeper, so such a text is shown as it is written."""
 _WEB = re.compile(r"https?://\S", re.IGNORECASE)
 _RULES = ("list", "blockquote", "fence", "heading", "emphasis", "backticks", "link", "autolink", "escape", "newline")
-"""What a description needs. Without `html_block` and `html_inline`, markup is a text like any other."""
+"""The Markdown that descriptions need. Without `html_block` and `html_inline`, markup is plain text."""
 _CUT = Markup('\n<p class="hint">The rest is not shown: the text is too long.</p>')
 
 
@@ -29,7 +29,7 @@ class _Renderer(RendererHTML):
     """Writes the tags that the console's pages have."""
 
     def heading_open(self, *_: object) -> str:
-        """All headings are alike: the page has its own above them."""
+        """Renders every heading at one level, below those of the page."""
         return "<h3>"
 
     def heading_close(self, *_: object) -> str:
@@ -37,40 +37,40 @@ class _Renderer(RendererHTML):
         return "</h3>\n"
 
     def softbreak(self, *_: object) -> str:
-        """Lines of a paragraph run on."""
+        """Joins the lines of a paragraph."""
         return " "
 
     def hardbreak(self, *_: object) -> str:
-        """So do those that end with a backslash."""
+        """Joins lines that end with a backslash, too."""
         return " "
 
     def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        """A block of code, which a keyboard can scroll."""
+        """Renders a block of code that a keyboard can scroll."""
         info, code = (
             tokens[idx].info.strip(),
             Markup('<div class="code"><pre tabindex="0"><code>{}</code></pre></div>\n'),
         )
-        # More than the name of a language is words that a model reads.
-        said = Markup("<p>{}</p>\n").format(info) if " " in info or len(info) > _LONGEST_LANGUAGE else ""
-        return said + code.format(tokens[idx].content.removesuffix("\n"))
+        # A long info string is no language name but words for the model, so people must see them.
+        words = Markup("<p>{}</p>\n").format(info) if " " in info or len(info) > _LONGEST_LANGUAGE else ""
+        return words + code.format(tokens[idx].content.removesuffix("\n"))
 
     def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
-        """A link that tells its target nothing of the page."""
+        """Renders a link that sends its target no referrer."""
         link, to = Markup('<a href="{}" rel="noopener noreferrer nofollow" target="_blank" title="{}">'), tokens[idx]
         return link.format(to.attrGet("href"), to.attrGet("title") or to.attrGet("href"))
 
 
 @cache
-def _reader() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     reader = MarkdownIt("zero", {"maxNesting": _DEEPEST}, renderer_cls=_Renderer).enable(_RULES)
-    # Another address makes no link, and what was written stays a text.
+    # Any other address, such as javascript:, stays plain text.
     reader.validateLink = lambda url: _WEB.match(url) is not None  # type: ignore[method-assign]  # the library's way
     return reader
 
 
-def markdown(text: str) -> Markup:
-    """Returns a text as HTML."""
-    reader, env = _reader(), {}  # type: tuple[MarkdownIt, dict[str, object]]
+def render_markdown(text: str) -> Markup:
+    """Returns Markdown as safe HTML."""
+    reader, env = _make_parser(), {}  # type: tuple[MarkdownIt, dict[str, object]]
     tokens = reader.parse(text[:_LONGEST].expandtabs(4), env)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         shown = Markup('<div class="code"><pre tabindex="0">{}</pre></div>').format(text[:_LONGEST])

@@ -1,4 +1,4 @@
-"""Every page of the console, and the parts of the frame around them that change while a page is open.
+"""Every page of the console, and the parts of the frame that change while a page is open.
 
 To add a page, write its function and its record in its own file, and name the file here.
 """
@@ -16,29 +16,29 @@ from ferrule.servers.console.catalog.tool_words import address_of, oversees
 from ferrule.servers.console.inbox import inbox
 from ferrule.servers.console.oversight import audit, policy
 from ferrule.servers.console.rendering import part
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 _MOST_FOUND = 8
 
 
-async def waiting(view: View) -> Answer:
-    """`GET /console/parts/waiting`: how many calls wait for whoever looks."""
-    return view.fragment("waiting_count.html", waiting_count=await view.waiting())
+async def show_waiting_count(view: ConsoleView) -> Answer:
+    """`GET /console/parts/waiting`: the number of calls that wait for the reader."""
+    return view.fragment("waiting_count.html", waiting_count=await view.count_waiting())
 
 
-async def jump(view: View) -> Answer:
-    """`GET /console/parts/jump?q=`: tools as a search finds them, and the invocation that an id names."""
+async def show_jump(view: ConsoleView) -> Answer:
+    """`GET /console/parts/jump?q=`: matching tools, and the invocation that an id names."""
     text = view.query.get("q", "").strip()[:500]
     found: list[tuple[str, str, str]] = []
     if text.startswith("inv_"):
         found.append((f"/console/invocations/{part(text)}", text, "invocation"))
     elif text:
-        found += [(address_of(tool["tool_id"]), name, "tool") for tool, name in await _tools(view, text)]
+        found += [(address_of(tool["tool_id"]), name, "tool") for tool, name in await _find_tools(view, text)]
     return view.fragment("jump_found.html", found=found)
 
 
-async def _tools(view: View, words: str) -> list[tuple[dict[str, Any], str]]:
-    """The tools that fit best, of all or of those that whoever looks can use, each by the name it is known by there."""
+async def _find_tools(view: ConsoleView, words: str) -> list[tuple[dict[str, Any], str]]:
+    """Returns the best matching tools that the reader may see, each with its name there."""
     if oversees(view):
         listed = (await view.api.get("/catalog/search", q=words, limit=_MOST_FOUND))["items"]
         return [(tool, tool["tool_id"]) for tool in listed]
@@ -48,10 +48,10 @@ async def _tools(view: View, words: str) -> list[tuple[dict[str, Any], str]]:
     return []
 
 
-FRAME_PAGES = (Page("GET", "/parts/waiting", waiting), Page("GET", "/parts/jump", jump))
+FRAME_PAGES = (ConsolePage("GET", "/parts/waiting", show_waiting_count), ConsolePage("GET", "/parts/jump", show_jump))
 
 
-PAGES: tuple[Page, ...] = (
+PAGES: tuple[ConsolePage, ...] = (
     *home.PAGES,
     *catalog.PAGES,
     *trial_calls.PAGES,

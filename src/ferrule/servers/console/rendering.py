@@ -1,7 +1,7 @@
-"""Renders pages: templates, the text of values, and the static files that ship with the package.
+"""Renders pages: templates, values as text, and the static files of the package.
 
-Everything is escaped, always: a description of a tool is somebody else's words. Styles, script and mark are the same
-for everybody; other content has another address, so that browsers may keep them.
+Everything is escaped, always: the description of a tool is untrusted text. Static files are the same for everybody;
+changed content gets a new address, so browsers may cache them forever.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ferrule.servers.asgi import Answer, Header, Request
-from ferrule.servers.console.markdown import markdown
+from ferrule.servers.console.markdown import render_markdown
 
 FOLDER = Path(__file__).parent / "static"
 _TYPES = {
@@ -32,7 +32,7 @@ _FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
 
 @cache
 def _files() -> dict[str, tuple[bytes, bytes, str]]:
-    """Content, type and version of each file by its name below the folder."""
+    """Returns content, type and version of each file by its name below the folder."""
     found = {}
     for file in sorted(FOLDER.rglob("*")):
         if file.suffix in _TYPES:
@@ -46,12 +46,12 @@ def _files() -> dict[str, tuple[bytes, bytes, str]]:
 
 
 def address_of(name: str) -> str:
-    """Where a file is: another address for other content, so that browsers may keep it."""
+    """Returns the address of a file; changed content gets a new one, so browsers may cache it."""
     return f"/console/static/{name}?v={_files()[name][2]}"
 
 
 def static_file(request: Request, name: str) -> Answer | None:
-    """A file; None when there is none of that name."""
+    """Returns a static file; None for an unknown name."""
     found = _files().get(name)
     if found is None or request.method not in ("GET", "HEAD"):
         return None
@@ -63,7 +63,7 @@ _FOLDER = Path(__file__).parent / "templates"
 
 @cache
 def environment() -> Environment:
-    """The templates. A value that is not there is a mistake, not an empty text."""
+    """Returns the templates. A missing value is an error, not an empty text."""
     made = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
@@ -83,24 +83,26 @@ def environment() -> Environment:
         line=line,
         initials=initials,
         ago=ago,
-        written=_marked,
-        markdown=markdown,
+        written=_mark_line,
+        markdown=render_markdown,
     )
     return made
 
 
-def rendered(template: str, values: dict[str, Any]) -> bytes:
-    """A page, or a part of one."""
+def render(template: str, values: dict[str, Any]) -> bytes:
+    """Renders a page or a part of one."""
     return environment().get_template(template).render(values).encode()
 
 
 def count(number: float) -> str:
-    """`2,604`"""
+    """Returns a number with separators: `2,604`."""
     return f"{number:,.0f}" if isinstance(number, int) or number == int(number) else f"{number:,}"
 
 
 def took(microseconds: float | None) -> str:
-    """A duration with its unit and a space: `0.4 ms`, `142 ms`, `3.1 s`, `6 m 09 s`, `3 h 12 m`, `3 d 4 h`. A dash for none."""
+    """Returns a duration with its unit and a space: `0.4 ms`, `142 ms`, `3.1 s`, `6 m 09 s`, `3 h 12 m`, `3 d 4 h`. A
+    dash for none.
+    """
     if microseconds is None:
         return "–"
     if microseconds < 9_950:
@@ -119,7 +121,7 @@ def took(microseconds: float | None) -> str:
 
 
 def ago(microseconds: float | None) -> str:
-    """How long something is past, in whole units: `8 s`, `6 min`, `2 h`, `3 d`."""
+    """Returns a past duration in whole units: `8 s`, `6 min`, `2 h`, `3 d`."""
     seconds = max(0, round((microseconds or 0) / 1_000_000))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
@@ -127,53 +129,57 @@ def ago(microseconds: float | None) -> str:
     return f"{seconds} s"
 
 
-def _moment(at: str | float) -> datetime:
-    """RFC 3339, or microseconds since 1970."""
+def _parse_moment(at: str | float) -> datetime:
+    """Parses RFC 3339, or microseconds since 1970."""
     if isinstance(at, str):
         return datetime.fromisoformat(at).astimezone(UTC)
     return datetime.fromtimestamp(at / 1_000_000, UTC)
 
 
 def when(at: str | float | None, form: str = "time") -> Markup:
-    """A moment: UTC in the page, local time as soon as a script runs; the whole of it in `title`. `form`: `time` or `full`."""
+    """Returns a moment as HTML: UTC, and local time as soon as a script runs; the full time in `title`. `form`: `time`
+    or `full`.
+    """
     if at is None:
         return Markup("–")
-    moment = _moment(at)
+    moment = _parse_moment(at)
     text = f"{moment:%H:%M:%S}" if form == "time" else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
     exact = moment.isoformat().replace("+00:00", "Z")
     return Markup('<time datetime="{0}" title="{0}" data-local="{1}">{2}</time>').format(exact, form, text)
 
 
 def day(at: str | float) -> str:
-    """The day of a moment, UTC."""
-    return f"{_moment(at):%Y-%m-%d}"
+    """Returns the day of a moment, UTC."""
+    return f"{_parse_moment(at):%Y-%m-%d}"
 
 
 def part(text: str) -> str:
-    """A name or id as one part of an address."""
+    """Returns a name or id quoted as one part of an address."""
     return quote(text, safe="")
 
 
 def query(**members: Any) -> str:
-    """A query with those members that say something: `?status=failed&tool=x`, or nothing."""
-    said = {name: value for name, value in members.items() if value is not None and value is not False and value != ""}
-    return f"?{urlencode(said, doseq=True)}" if said else ""
+    """Returns a query of the members that have a value: `?status=failed&tool=x`, or nothing."""
+    given = {name: value for name, value in members.items() if value is not None and value is not False and value != ""}
+    return f"?{urlencode(given, doseq=True)}" if given else ""
 
 
 def initials(name: str) -> str:
-    """Two letters for a person."""
+    """Returns two letters for a person."""
     words = [word for word in name.replace(".", " ").replace("-", " ").replace("_", " ").split() if word[:1].isalnum()]
     return ("".join(word[0] for word in words[:2]) if len(words) > 1 else name[:2]).upper() or "?"
 
 
 def line(value: Any, most: int = 120) -> str:
-    """A JSON value on one line, cut."""
+    """Returns a JSON value on one line, cut."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def readable(text: str) -> str:
-    """Written JSON on one line, in one way: letters as they are, a space after each comma and colon. Anything else as it is."""
+def normalize_json(text: str) -> str:
+    """Returns JSON text on one line in one spelling: letters unescaped, a space after each comma and colon. Other text
+    as it is.
+    """
     try:
         return json.dumps(json.loads(text), ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -181,17 +187,17 @@ def readable(text: str) -> str:
 
 
 def pretty(value: Any) -> Markup:
-    """A JSON value over several lines, its keys, texts and numbers marked."""
+    """Returns a JSON value over several lines, with its keys, texts and numbers marked."""
     return Markup("\n").join(json_lines(value))
 
 
 def json_lines(value: Any) -> list[Markup]:
-    """The same, line by line, for views that number or compare them."""
-    return [_marked(text) for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]
+    """Returns the lines of a marked JSON value, for views that number or compare them."""
+    return [_mark_line(text) for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]
 
 
-def _marked(text: str) -> Markup:
-    """One line of written JSON."""
+def _mark_line(text: str) -> Markup:
+    """Marks the key and the value in one line of JSON."""
     indent = text[: len(text) - len(text.lstrip())]
     rest, key = text.lstrip(), Markup("")
     if rest.startswith('"'):
@@ -208,7 +214,7 @@ def _marked(text: str) -> Markup:
 
 
 def _end_of_text(text: str) -> int:
-    """Behind the closing quote of the text that begins here."""
+    """Returns the position after the closing quote of the text that begins here."""
     at = 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1

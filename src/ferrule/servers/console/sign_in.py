@@ -1,7 +1,7 @@
-"""Who sits at the browser: a credential, sealed into a cookie that scripts cannot read.
+"""Sign-in: a credential sealed into a cookie that scripts cannot read.
 
-The credential is looked at with every request, exactly as if it had come in `Authorization`: one that was revoked shows nothing
-from then on. What changes anything carries a second token that only our own pages know (CSRF).
+The gate checks the credential with every request, exactly as if it had come in `Authorization`, so a revoked one shows
+nothing from then on. Requests that change something carry a second token that only our own pages know (CSRF).
 """
 
 from __future__ import annotations
@@ -25,57 +25,60 @@ _USE = b"ferrule console sign-in 1"
 _NONCE_BYTES, _LONGEST = 12, 8192
 
 
-class SignedIn(msgspec.Struct, frozen=True, array_like=True):
-    """What a cookie says."""
+class SignInCookie(msgspec.Struct, frozen=True, array_like=True):
+    """The content of a sign-in cookie."""
 
     secret: str
     """The credential."""
     ends_at: float
 
 
-_decode = msgspec.msgpack.Decoder(SignedIn).decode
+_decode = msgspec.msgpack.Decoder(SignInCookie).decode
 
 
 class Cookies:
-    """Makes the cookies of one workspace, and knows its own again."""
+    """Makes and opens the sign-in cookies of one workspace."""
 
     def __init__(
         self, secret: bytes, workspace: str, *, is_secure: bool, clock: Callable[[], float] = time.time
     ) -> None:
-        """`workspace`: names it, since one host may serve several. `is_secure`: clients come by HTTPS."""
+        """`workspace`: its name, since one host may serve several. `is_secure`: browsers use HTTPS."""
         self._key = hmac.new(secret, _USE, hashlib.sha256).digest()
         self._cipher = AESGCM(self._key)
         self.name = f"ferrule-{hashlib.sha256(workspace.encode()).hexdigest()[:8]}"
         self._more = "; Secure" if is_secure else ""
         self._clock = clock
 
-    def made(self, credential: str) -> Header:
-        """The header that signs somebody in."""
+    def make_sign_in(self, credential: str) -> Header:
+        """Returns the header that signs somebody in."""
         nonce = os.urandom(_NONCE_BYTES)
-        said = SignedIn(credential, self._clock() + LIFE_SECONDS)
-        sealed = self._cipher.encrypt(nonce, msgspec.msgpack.encode(said), self.name.encode())
+        content = SignInCookie(credential, self._clock() + LIFE_SECONDS)
+        sealed = self._cipher.encrypt(nonce, msgspec.msgpack.encode(content), self.name.encode())
         return self._set(urlsafe_b64encode(nonce + sealed).decode(), LIFE_SECONDS)
 
-    def ended(self) -> Header:
-        """The header that signs somebody out."""
+    def make_sign_out(self) -> Header:
+        """Returns the header that signs somebody out."""
         return self._set("", 0)
 
     def credential(self, cookie: str) -> str | None:
-        """The credential in a cookie; None for one that is not ours, or over."""
+        """Returns the credential in a cookie; None for a foreign or expired one."""
         try:
             whole = urlsafe_b64decode(cookie.encode("ascii"))
-            if urlsafe_b64encode(whole).decode() != cookie:  # one spelling each: the proof of a page is of the spelling
+            if (
+                urlsafe_b64encode(whole).decode() != cookie
+            ):  # one spelling per cookie, because a page's proof is made from the spelling
                 return None
             opened = self._cipher.decrypt(whole[:_NONCE_BYTES], whole[_NONCE_BYTES:], self.name.encode())
-            said = _decode(opened)
+            content = _decode(opened)
         except (Unreadable, ValueError, InvalidTag, msgspec.MsgspecError):
             return None
-        return said.secret if said.ends_at > self._clock() else None
+        return content.secret if content.ends_at > self._clock() else None
 
     def cookie_in(self, request: Request) -> str:
-        """The cookie that a request came with; empty when there is none.
+        """Returns the cookie of a request; empty without one.
 
-        Cookies do not know ports: whatever else runs on this host sends its own along, and none of them keeps anybody out."""
+        Cookies do not know ports: other programs on this host send theirs too, and those must not lock anybody out.
+        """
         for header in request.all_headers(b"cookie"):
             for pair in header.decode("latin-1").split(";"):
                 name, _, value = pair.strip().partition("=")
@@ -84,14 +87,14 @@ class Cookies:
         return ""
 
     def proof(self, cookie: str) -> str:
-        """What a page of whoever has this cookie sends with everything that changes something."""
+        """Returns the token that pages of this cookie send with every change (CSRF)."""
         return hmac.new(self._key, b"csrf" + cookie.encode(), hashlib.sha256).hexdigest()
 
     def is_proof(self, cookie: str, given: str) -> bool:
-        """True for the right one."""
+        """Returns True for the right token."""
         return hmac.compare_digest(self.proof(cookie).encode(), given.encode("utf-8", "replace"))
 
     def _set(self, value: str, seconds: int) -> Header:
-        # Lax: a link in a message leads to the page itself. What changes anything is never a GET.
+        # Lax, not Strict: a link in a chat message must open the page signed in. No GET changes anything.
         text = f"{self.name}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Lax{self._more}"
         return (b"set-cookie", text.encode("ascii"))

@@ -1,8 +1,7 @@
 """One request of a signed-in person, and the ways to answer it with a page of the console.
 
-A page is a path below `/console` and the function that answers there. Some pages are about everybody: they are only for
-people who administer the whole workspace, and not a tenant of it. Others get the reason. Every page stands above this
-module.
+A page is a path below `/console` and the function that answers there. Pages about the full workspace are only for
+people who administer all of it, not one tenant; others see the reason. Every page stands above this module.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
 from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer
-from ferrule.servers.console.rendering import rendered
+from ferrule.servers.console.rendering import render
 from ferrule.servers.edge import Edge
 
 HTML: Header = (b"content-type", b"text/html; charset=utf-8")
@@ -28,8 +27,8 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 _MOST_MEMBERS = 5000
 
 
-class View:
-    """Who looks at what."""
+class ConsoleView:
+    """A request of a signed-in person, with the API as that person may use it."""
 
     def __init__(
         self,
@@ -46,18 +45,18 @@ class View:
         self.api = api
         self.edge = edge
         self.parts = parts
-        """What stands in the path where the route has braces."""
+        """Values of the braces in the page's path."""
         self.proof = proof
-        """For the hidden field `proof` of every form that changes something."""
+        """The hidden field `proof` of every form that changes something."""
         self.shared = shared
-        """What pages of this process keep between requests, each under its own name."""
+        """Values that pages of this process keep between requests, each under its own name."""
         self.query = dict(parse_qsl(request.query.decode("utf-8", "replace"), max_num_fields=100))
         self.form: dict[str, list[str]] = {}
-        """The members of a form that was sent."""
+        """The fields of a submitted form."""
 
     @property
     def is_fragment(self) -> bool:
-        """True when only a part of the page is asked for (htmx)."""
+        """True when only a part of the page is requested (htmx)."""
         return self.request.header(b"hx-request") == "true"
 
     @property
@@ -65,49 +64,51 @@ class View:
         """True for the JSON twin of a page: `?format=json`, or a client that accepts JSON alone."""
         return self.query.get("format") == "json" or self.request.header(b"accept") == "application/json"
 
-    def said(self, name: str, default: str = "") -> str:
-        """A member of the form, the first of its name."""
+    def field(self, name: str, default: str = "") -> str:
+        """Returns a field of the form, the first of its name."""
         return self.form.get(name, [default])[0]
 
     def may(self, scope: str) -> bool:
-        """True when the credential is enough for `call`, `approve` or `admin`."""
+        """Returns True when the credential has the scope `call`, `approve` or `admin`."""
         return has_scope(self.caller, scope)
 
     async def read_form(self, limit: int) -> None:
-        """Read what was sent. Raises TooLarge, ClientGone, ValueError."""
+        """Reads a submitted form. Raises TooLarge, ClientGone, ValueError."""
         body = await resolve(self.request.read(limit))
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_MEMBERS)
         for name, value in pairs:
             self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))
 
     async def page(self, template: str, *, status: int = 200, **values: Any) -> Answer:
-        """A whole page around a template that extends `base.html`. `values` are JSON values: they are the page's twin."""
+        """Returns a full page from a template that extends `base.html`. `values` are JSON values: they are the page's
+        twin.
+        """
         if self.wants_json:
             return Answer(status, msgspec.json.encode(values), [JSON, NO_STORE])
-        return Answer(status, rendered(template, {**values, **await self._shell()}), [HTML, NO_STORE])
+        return Answer(status, render(template, {**values, **await self._frame_values()}), [HTML, NO_STORE])
 
     def fragment(self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any) -> Answer:
-        """A part of a page, to be put where the browser wants it."""
-        common = {"proof": self.proof, "who": self.caller.identity.principal, **self._allowed()}
-        return Answer(status, rendered(template, {**common, **values}), [HTML, NO_STORE, *headers])
+        """Returns a part of a page."""
+        common = {"proof": self.proof, "who": self.caller.identity.principal, **self._list_permissions()}
+        return Answer(status, render(template, {**common, **values}), [HTML, NO_STORE, *headers])
 
     def redirect(self, address: str) -> Answer:
-        """Go on at another address of the console, after something was done."""
+        """Redirects to another address of the console after a change."""
         if self.is_fragment:
-            return Answer(204, b"", [(b"hx-redirect", in_header(address)), NO_STORE])
-        return Answer(303, b"", [(b"location", in_header(address)), NO_STORE])
+            return Answer(204, b"", [(b"hx-redirect", quote_for_header(address)), NO_STORE])
+        return Answer(303, b"", [(b"location", quote_for_header(address)), NO_STORE])
 
-    async def waiting(self) -> int | None:
-        """How many calls wait for whoever looks; None for somebody who has no inbox."""
+    async def count_waiting(self) -> int | None:
+        """Returns how many calls wait for the reader; None for people without an inbox."""
         if not (self.may(APPROVE) or self.may(ADMIN)):
             return None
         return sum(may_answer(item) for item in (await self.api.get("/approvals"))["items"])
 
-    def _allowed(self) -> dict[str, bool]:
+    def _list_permissions(self) -> dict[str, bool]:
         return {"may_call": self.may(CALL), "may_approve": self.may(APPROVE), "may_admin": self.may(ADMIN)}
 
-    async def _shell(self) -> dict[str, Any]:
-        """What the frame around every page shows."""
+    async def _frame_values(self) -> dict[str, Any]:
+        """Returns the values of the frame around every page."""
         identity = self.caller.identity
         return {
             "proof": self.proof,
@@ -117,14 +118,14 @@ class View:
             "channel": identity.channel,
             "path": self.request.path,
             "twin": f"{quote(self.request.path)}?{_with_format(self.request.query)}",
-            "waiting_count": await self.waiting(),
+            "waiting_count": await self.count_waiting(),
             "audit": self.shared.get("audit"),
-            **self._allowed(),
+            **self._list_permissions(),
         }
 
 
-def in_header(address: str, safe: str = "/?&=%#~:@!$'()*+,;") -> bytes:
-    """An address as a header may hold it: whatever stands in it, it is one line."""
+def quote_for_header(address: str, safe: str = "/?&=%#~:@!$'()*+,;") -> bytes:
+    """Returns an address quoted for a header: whatever it contains, it stays one line."""
     return quote(address, safe=safe, errors="replace").encode("ascii")
 
 
@@ -133,20 +134,22 @@ def _with_format(query: bytes) -> str:
     return "&".join([*kept, "format=json"])
 
 
-Serve = Callable[[View], Awaitable[Answer | Stream]]
+Serve = Callable[[ConsoleView], Awaitable[Answer | Stream]]
 
 
-class Page(NamedTuple):
-    """What is at one path below `/console`."""
+class ConsolePage(NamedTuple):
+    """The page at one path below `/console`."""
 
     method: str
     path: str
-    """With parts in braces: `/invocations/{invocation_id}`. A `{tool_id}` or `{tool}` at the end takes all that is left."""
+    """With parts in braces: `/invocations/{invocation_id}`. A `{tool_id}` or `{tool}` at the end takes the rest of the
+    path.
+    """
     serve: Serve
 
 
-def why_not(view: View) -> str:
-    """Why somebody may not see what is about the whole workspace; empty for who may."""
+def why_closed(view: ConsoleView) -> str:
+    """Returns why the reader may not see pages about the full workspace; empty when they may."""
     if not view.may(ADMIN):
         return "This takes a credential with the scope admin, and yours does not have it."
     tenant = view.caller.identity.tenant
@@ -156,12 +159,12 @@ def why_not(view: View) -> str:
 
 
 def for_whole_workspace(title: str, about: str) -> Callable[[Serve], Serve]:
-    """A page for who administers everything. Others get the reason, and what the page is about."""
+    """Restricts a page to people who administer the full workspace. Others see the reason, and what the page is about."""
 
     def around(serve: Serve) -> Serve:
         @wraps(serve)
-        async def guarded(view: View) -> Answer | Stream:
-            reason = why_not(view)
+        async def guarded(view: ConsoleView) -> Answer | Stream:
+            reason = why_closed(view)
             if not reason:
                 return await serve(view)
             if view.is_fragment:

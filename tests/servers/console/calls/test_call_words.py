@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.servers.console.calls.call_words import known_as
+from ferrule.servers.console.calls.call_words import display_name
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from ferrule.servers.console.calls.call_words import known_as
     ],
 )
 def test_a_tool_has_one_name_on_every_page(tool_id: str, called: str, shown: str) -> None:
-    assert known_as({"tool_id": tool_id, "tool_name": called}) == shown
+    assert display_name({"tool_id": tool_id, "tool_name": called}) == shown

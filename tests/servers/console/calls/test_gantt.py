@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.servers.console.calls.gantt import at_once, chart_of, held_up_by, locks_of, pieces_of, ticks_of
+from ferrule.servers.console.calls.gantt import chart_of, count_parallel, find_delay, locks_of, pieces_of, ticks_of
 
 QUEUED = (("planned", 0), ("queued", 1), ("running", 2000), ("succeeded", 3000))
 
@@ -55,14 +55,14 @@ def test_a_call_is_drawn_in_the_parts_of_its_time() -> None:
 def test_waiting_is_told_by_what_was_waited_for() -> None:
     one = batch(member(0, *FIRST, locks=("order:1",)), member(1, *QUEUED, locks=("order:1",)))
     pieces = [pieces_of(each, began_of(each), 0) for each in one["calls"]]
-    assert held_up_by(one, pieces) == {"held_by": "order:1", "held_for": 1_999_000}
+    assert find_delay(one, pieces) == {"held_by": "order:1", "held_for": 1_999_000}
     [lock] = locks_of(one)
     assert (lock["calls"], lock["waited"], lock["held_by"], lock["waiting"]) == (2, 1_999_000, [], 0)
     other = batch(member(0, *FIRST), member(1, *QUEUED))
     assert (
-        held_up_by(other, [pieces_of(each, began_of(each), 0) for each in other["calls"]])["held_by"] == "other calls"
+        find_delay(other, [pieces_of(each, began_of(each), 0) for each in other["calls"]])["held_by"] == "other calls"
     )
-    assert [count for _, count in at_once(pieces)] == [1, 1, 0]
+    assert [count for _, count in count_parallel(pieces)] == [1, 1, 0]
 
 
 def test_the_chart_has_bars_within_its_width_and_hatches_waits() -> None:

@@ -13,7 +13,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import CALL
-from ferrule.servers.console.calls.invocations import Filters, sentence_of, strip_of
+from ferrule.servers.console.calls.invocations import CallListFilters, sentence_of, strip_of
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.console.many_calls import busy_workspace
@@ -315,13 +315,16 @@ async def test_many_calls_cost_little_to_look_at(tmp_path: Path) -> None:
 
 
 def test_filters_leave_out_what_was_not_said() -> None:
-    assert Filters({}).address() == "/console/invocations"
-    assert Filters({"state": "failed", "q": " x ", "color": "red"}).address() == "/console/invocations?q=x&state=failed"
-    assert Filters({"state": "failed"}).address(state="") == "/console/invocations"
-    chosen = Filters({"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"})
+    assert CallListFilters({}).address() == "/console/invocations"
+    assert (
+        CallListFilters({"state": "failed", "q": " x ", "color": "red"}).address()
+        == "/console/invocations?q=x&state=failed"
+    )
+    assert CallListFilters({"state": "failed"}).address(state="") == "/console/invocations"
+    chosen = CallListFilters({"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"})
     assert (chosen.range, chosen.span) == ("", "the time you chose")
-    assert Filters({"since": "2026-01-01T00:00:00Z", "range": "week"}).range == "week"
-    assert Filters({"state": "waiting"}).listing(10**15)["since"] is None
+    assert CallListFilters({"since": "2026-01-01T00:00:00Z", "range": "week"}).range == "week"
+    assert CallListFilters({"state": "waiting"}).listing(10**15)["since"] is None
 
 
 def test_a_count_that_is_not_whole_says_so() -> None:

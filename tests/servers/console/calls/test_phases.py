@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.console.calls.phases import details_of, said_of
+from ferrule.servers.console.calls.phases import describe_phase, list_details
 from tests.servers.console.calls.scene import story
 
 ALLOWED = {"behavior": "allow", "rule_refs": ["small"], "reason": {"type": "rule", "message": "fine"}}
@@ -36,34 +36,34 @@ def failed(message: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_phase_says_what_it_found(phase: str, more: dict[str, Any], words: str) -> None:
-    assert said_of(phase, story(**more)) == words
+    assert describe_phase(phase, story(**more)) == words
 
 
 def test_a_phase_that_did_not_run_says_nothing() -> None:
     phases = [{"phase": "resolve_tool", "ran": False, "ended_after_ms": None, "duration_ms": None}]
-    assert said_of("resolve_tool", story(phases=phases)) == ""
+    assert describe_phase("resolve_tool", story(phases=phases)) == ""
 
 
 def test_a_very_long_message_is_cut() -> None:
-    text = said_of("execute", failed("x" * 500))
+    text = describe_phase("execute", failed("x" * 500))
     assert len(text) == 160 and text.endswith("…")
 
 
 def test_the_phase_in_which_a_call_ended_says_with_what_and_no_other_does() -> None:
     here = failed("slow down")
-    assert details_of("map_result", here, has_stopped=False) == []
-    (ended,) = details_of("map_result", here, has_stopped=True)
+    assert list_details("map_result", here, has_stopped=False) == []
+    (ended,) = list_details("map_result", here, has_stopped=True)
     assert (ended["name"], ended["text"]) == ("Ended with", "rate limited (http_429): slow down")
 
 
 def test_a_batch_and_what_a_call_waited_for_lead_to_their_pages() -> None:
     batch = {"batch_id": "bat_1", "index": 1, "size": 3, "depends_on": ["inv_0"]}
-    first, second = details_of("schedule", story(batch=batch), has_stopped=False)
+    first, second = list_details("schedule", story(batch=batch), has_stopped=False)
     assert (first["text"], first["link"]) == ("number 2 of 3", "/console/batches/bat_1")
     assert (second["text"], second["link"]) == ("inv_0", "/console/invocations/inv_0")
 
 
 def test_of_much_progress_the_last_is_shown() -> None:
     progress = [{"status": "running", "message": f"step {number}", "percent": number} for number in range(9)]
-    texts = [one["text"] for one in details_of("execute", story(progress=progress), has_stopped=False)]
+    texts = [one["text"] for one in list_details("execute", story(progress=progress), has_stopped=False)]
     assert texts == [f"step {number}, {number} %" for number in range(4, 9)]

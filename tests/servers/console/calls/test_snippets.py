@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.console.calls.snippets import as_curl, as_mcp, as_python, body_of, one_line
+from ferrule.servers.console.calls.snippets import one_line, write_body, write_curl, write_mcp, write_python
 
 HOSTILE = [
     "it's",
@@ -31,10 +31,10 @@ HOSTILE = [
 def test_a_body_is_one_ascii_line_that_says_the_same(text: str) -> None:
     arguments = {text: [text, {"n": 1}]}
     for written in (json.dumps(arguments, indent=2), json.dumps(arguments, indent=2, ensure_ascii=False)):
-        body = body_of(text, written)
+        body = write_body(text, written)
         assert json.loads(body) == {"tool": text, "arguments": arguments}
         assert all(" " <= letter <= "~" for letter in body)
-        assert json.loads(as_mcp(text, written))["params"] == {"name": text, "arguments": arguments}
+        assert json.loads(write_mcp(text, written))["params"] == {"name": text, "arguments": arguments}
 
 
 def test_numbers_stay_as_they_were_typed() -> None:
@@ -52,7 +52,7 @@ def test_a_shell_hands_the_command_over_as_it_is(text: str, tmp_path: Path) -> N
     fake.chmod(0o755)
     (tmp_path / "the token").write_text("frl_secret\n")
     written = json.dumps({"x": text}, indent=2, ensure_ascii=False)
-    command = as_curl("http://127.0.0.1:1", "the token", text, written)
+    command = write_curl("http://127.0.0.1:1", "the token", text, written)
     assert "frl_secret" not in command
     given, sent = shell(command, tmp_path)
     assert given[:3] == ["--silent", "--show-error", "http://127.0.0.1:1/v1/calls"]
@@ -71,7 +71,7 @@ def shell(command: str, folder: Path) -> Any:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_program_holds_the_input_as_text_alone(text: str) -> None:
     written = json.dumps({"x": text}, indent=2, ensure_ascii=False)
-    program = as_python("http://127.0.0.1:1", "the token", text, written)
+    program = write_python("http://127.0.0.1:1", "the token", text, written)
     known: dict[str, Any] = {}
     line = next(line for line in program.splitlines() if line.startswith("call = "))
     exec(compile(line, "snippet", "exec"), known)

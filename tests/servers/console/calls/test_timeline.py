@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ferrule.model.lifecycle import PHASES
-from ferrule.servers.console.calls.timeline import Wait, scale, timeline_of
+from ferrule.servers.console.calls.timeline import TimelineWait, make_scale, timeline_of
 from tests.servers.console.calls.scene import START, at, story
 
 
 def test_waiting_is_drawn_no_wider_than_the_work() -> None:
-    place = scale(70.0, [Wait(5.0, 65.0, "person", "permission")])
+    place = make_scale(70.0, [TimelineWait(5.0, 65.0, "person", "permission")])
     assert [round(place(moment), 3) for moment in (0, 5, 65, 70)] == [0.0, 25.0, 75.0, 100.0]
     timeline = timeline_of(story(), START)
     rows = {row["phase"]: row for row in timeline["phases"]}

@@ -16,7 +16,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import APPROVE, CALL
-from ferrule.servers.console.catalog.trial_calls import does
+from ferrule.servers.console.catalog.trial_calls import describe_effect
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.stand import Reply, Stand, serving
@@ -387,6 +387,6 @@ def _numbered(number: int) -> Any:
 
 
 def test_what_a_tool_may_do_is_said_in_a_few_words() -> None:
-    assert does({"is_read_only": True, "is_destructive": False}) == "reads only"
-    assert does({"is_read_only": False, "is_destructive": False}) == "changes things"
-    assert does({"is_read_only": False, "is_destructive": None}) == "may destroy something"
+    assert describe_effect({"is_read_only": True, "is_destructive": False}) == "reads only"
+    assert describe_effect({"is_read_only": False, "is_destructive": False}) == "changes things"
+    assert describe_effect({"is_read_only": False, "is_destructive": None}) == "may destroy something"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.console.inbox.inbox_answers import Unreadable, answer_form, answer_of
+from ferrule.servers.console.inbox.inbox_answers import InvalidAnswer, answer_form, read_answer
 
 OBJECT = {
     "type": "object",
@@ -24,13 +24,13 @@ OBJECT = {
 def test_an_answer_has_the_types_of_its_schema() -> None:
     sent = {"shelf": "2", "copies": "3", "price": "1.5", "is_new": "no", "note": ""}
     form = {f"answer.{name}": [text] for name, text in sent.items()}
-    assert answer_of(OBJECT, form) == {"shelf": 2, "copies": 3, "price": 1.5, "is_new": False}
+    assert read_answer(OBJECT, form) == {"shelf": 2, "copies": 3, "price": 1.5, "is_new": False}
 
 
 @pytest.mark.parametrize("text", ["two", "1.5", "NaN", "Infinity", "1e999", "true", '"3"', "[" * 5000])
 def test_what_is_no_whole_number_is_refused(text: str) -> None:
-    with pytest.raises(Unreadable, match="copies must be a whole number"):
-        answer_of(OBJECT, {"answer.shelf": ["A"], "answer.copies": [text]})
+    with pytest.raises(InvalidAnswer, match="copies must be a whole number"):
+        read_answer(OBJECT, {"answer.shelf": ["A"], "answer.copies": [text]})
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_any_schema_has_a_form(schema: dict[str, Any], kind: str) -> None:
 
 
 def test_answers_without_fields_are_text_or_json() -> None:
-    assert answer_of({}, {"answer": ["{}"]}) == "{}"
-    assert answer_of({"type": "array"}, {"answer": ["[1]"]}) == [1]
-    assert answer_of({"type": "boolean"}, {"answer.": ["yes"]}) is True
-    with pytest.raises(Unreadable, match="not JSON"):
-        answer_of({"type": "array"}, {"answer": ["[1"]})
+    assert read_answer({}, {"answer": ["{}"]}) == "{}"
+    assert read_answer({"type": "array"}, {"answer": ["[1]"]}) == [1]
+    assert read_answer({"type": "boolean"}, {"answer.": ["yes"]}) is True
+    with pytest.raises(InvalidAnswer, match="not JSON"):
+        read_answer({"type": "array"}, {"answer": ["[1"]})

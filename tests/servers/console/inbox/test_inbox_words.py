@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ferrule.servers.console.inbox.inbox_words import clock, decision, diff, left_out, listed, people, seconds_left
+from ferrule.servers.console.inbox.inbox_words import (
+    clock,
+    count_hidden_lines,
+    describe_decision,
+    diff,
+    join_names,
+    people,
+    seconds_left,
+)
 
 
 def test_only_lines_that_differ_are_marked() -> None:
@@ -24,7 +32,7 @@ def test_a_comma_alone_is_no_difference() -> None:
 def test_a_very_long_input_is_cut_and_says_so() -> None:
     value = list(range(5000))
     assert len(diff(None, value)) == 1500
-    assert left_out(value) == 3502
+    assert count_hidden_lines(value) == 3502
 
 
 def test_a_countdown_reads_like_the_one_of_the_script() -> None:
@@ -36,8 +44,8 @@ def test_a_countdown_reads_like_the_one_of_the_script() -> None:
 
 
 def test_people_are_named_as_a_person_would() -> None:
-    assert listed(["amy", "ben", "me"], "me") == "amy, ben and you"
+    assert join_names(["amy", "ben", "me"], "me") == "amy, ben and you"
     assert people(["group:privacy", "ben"]) == "anyone in privacy or ben"
     assert people([]) == "anyone who may approve"
-    assert decision("approved", ["me"], "me", is_edited=True) == "approved by you, edited"
-    assert decision("expired", [], "me") == "expired, nobody answered"
+    assert describe_decision("approved", ["me"], "me", is_edited=True) == "approved by you, edited"
+    assert describe_decision("expired", [], "me") == "expired, nobody answered"

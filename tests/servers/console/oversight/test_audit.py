@@ -9,7 +9,7 @@ from typing import Any
 
 import ferrule
 from ferrule.app.custody.check import verify_file
-from ferrule.servers.console.oversight.audit import sentence, size
+from ferrule.servers.console.oversight.audit import format_size, write_sentence
 from tests.driven import driven
 from tests.servers.api.oversight.tampering import tampered
 from tests.servers.console.browsing import Person, signed_in, text_of
@@ -123,6 +123,6 @@ async def test_a_row_can_be_looked_up(tmp_path: Path) -> None:
 def test_words() -> None:
     check = {"is_running": False, "problem": None, "result": None}
     state = {"rows": 1, "heads": [{}], "check": check}
-    assert sentence(state)["text"].startswith("The ledger has 1 row.")
-    assert sentence({**state, "heads": []})["kind"] == "bad"
-    assert [size(number) for number in (12, 3_400, 5_000_000)] == ["12 bytes", "3.4 kB", "5.0 MB"]
+    assert write_sentence(state)["text"].startswith("The ledger has 1 row.")
+    assert write_sentence({**state, "heads": []})["kind"] == "bad"
+    assert [format_size(number) for number in (12, 3_400, 5_000_000)] == ["12 bytes", "3.4 kB", "5.0 MB"]

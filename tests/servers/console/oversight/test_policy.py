@@ -8,7 +8,7 @@ from urllib.parse import quote
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
-from ferrule.servers.console.oversight.policy import cases_sentence, sentence, toml_of
+from ferrule.servers.console.oversight.policy import cases_sentence, toml_of, write_sentence
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.stand import Stand, serving
@@ -160,6 +160,6 @@ async def test_others_are_told_why_they_see_nothing(tmp_path: Path) -> None:
 
 def test_words() -> None:
     none = {"is_usable": True, "mode": "trusted", "rules": {"deny": 0, "ask": 0, "allow": 0, "passthrough": 0}}
-    assert sentence(none) == "There are no rules. What no rule decides goes by the mode trusted: everything runs."
+    assert write_sentence(none) == "There are no rules. What no rule decides goes by the mode trusted: everything runs."
     assert cases_sentence({"passed": 2, "failed": 0, "problem": None}) == "2 of 2 cases hold."
     assert toml_of({"id": "x", "tool": ['a"b']}) == '[[rules]]\nid = "x"\ntool = ["a\\"b"]'

@@ -1,4 +1,7 @@
-"""Batches: the list of them, and one of them as a Gantt chart, live while it runs."""
+"""The pages of batches: the list, and one batch as a Gantt chart, live while it runs.
+
+`gantt` makes the chart. It is made of answers of the HTTP API alone.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ferrule.servers.asgi import Answer
-from ferrule.servers.console.calls.call_words import STANDINGS, listed, now_micros, several
+from ferrule.servers.console.calls.call_words import STANDINGS, join_words, now_micros, pluralize
 from ferrule.servers.console.calls.gantt import VIEWS, answers_of, chart_of, locks_of, numbers_of
 from ferrule.servers.console.rendering import part, took
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 _AT_ONCE = 20
 
 
-async def show(view: View) -> Answer:
+async def show(view: ConsoleView) -> Answer:
     """`GET /console/batches`"""
     cursor = view.query.get("cursor", "")
     page = await view.api.get("/batches", limit=_AT_ONCE, cursor=cursor)
@@ -32,7 +35,7 @@ async def show(view: View) -> Answer:
 
 
 def line_of(batch: dict[str, Any]) -> dict[str, Any]:
-    """A batch as a line of the list."""
+    """Returns a batch as a line of the list."""
     standings = batch["standings"]
     kind, word = batch_state(batch)
     return {
@@ -42,14 +45,14 @@ def line_of(batch: dict[str, Any]) -> dict[str, Any]:
         "size": batch["size"],
         "at": batch["at"],
         "took": batch["duration_ms"] * 1000 if batch["duration_ms"] is not None else None,
-        "tools": listed([f"{name} ×{count}" if count > 1 else name for name, count in list(batch["tools"].items())[:4]]),
+        "tools": join_words([f"{name} ×{count}" if count > 1 else name for name, count in list(batch["tools"].items())[:4]]),
         "counts": [{"kind": STANDINGS[name][0], "word": f"{standings[name]:,} {STANDINGS[name][1]}"}
                    for name in STANDINGS if standings.get(name)],
     }  # fmt: skip
 
 
 def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
-    """Where a batch stands: as its worst call does, once all have ended."""
+    """Returns the state of a batch: that of its worst call, once all have ended."""
     standings = batch["standings"]
     for standing in ("running", "unknown", "waiting"):
         if standings.get(standing):
@@ -64,20 +67,20 @@ def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
 
 
 def list_sentence(batches: list[dict[str, Any]], cursor: str) -> str:
-    """What the list is about."""
+    """Returns what the list shows, in a sentence."""
     if not batches:
         return "No batch was found." if cursor else "No batch was made lately."
     going_on = sum(batch["stands"]["kind"] in ("run", "wait") for batch in batches)
     calls = sum(batch["size"] for batch in batches)
-    told = f"{several(len(batches), 'batch', 'batches')} with {several(calls, 'call')}"
+    text = f"{pluralize(len(batches), 'batch', 'batches')} with {pluralize(calls, 'call')}"
     if cursor:
-        return f"{told}, older than those before."
+        return f"{text}, older than those before."
     over = "all are over" if len(batches) > 1 else "it is over"
-    return f"The last {told}; {f'{going_on} of them go on' if going_on else over}."
+    return f"The last {text}; {f'{going_on} of them go on' if going_on else over}."
 
 
-async def show_batch(view: View) -> Answer:
-    """`GET /console/batches/{batch_id}`: a script is given the part that changes while it runs."""
+async def show_batch(view: ConsoleView) -> Answer:
+    """`GET /console/batches/{batch_id}`; a script gets only the part that changes while it runs."""
     by = view.query.get("by", "kind")
     by = by if by in VIEWS else "kind"
     batch = await view.api.get(f"/batches/{view.parts['batch_id']}")
@@ -98,27 +101,27 @@ async def show_batch(view: View) -> Answer:
         "answers": answers_of(batch),
         "calls": batch["calls"],
         "is_over": brief["is_over"],
-        "unbegun": unbegun_of(batch),
+        "unbegun": count_unbegun(batch),
     }
     if view.is_fragment:
         return view.fragment("batch_part.html", **values)
     return await view.page("batch.html", **values)
 
 
-def unbegun_of(batch: dict[str, Any]) -> int:
-    """How many calls have neither begun nor ended."""
+def count_unbegun(batch: dict[str, Any]) -> int:
+    """Returns how many calls have neither begun nor ended."""
     states = ("planned", "selected", "arguments_ready", "pre_hooks_running", "queued", "awaiting_approval")
     return sum(member["call"]["status"] in states for member in batch["calls"])
 
 
 def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str:
-    """A batch in one sentence."""
+    """Returns a batch in one sentence."""
     who = brief["agent"] or brief["principal"]
-    calls = several(brief["size"], "call")
+    calls = pluralize(brief["size"], "call")
     if brief["is_over"]:
-        told = f"{who} made {calls} at once; {numbers['succeeded']:,} succeeded in {took(numbers['elapsed'])}"
+        text = f"{who} made {calls} at once; {numbers['succeeded']:,} succeeded in {took(numbers['elapsed'])}"
     else:
-        told = f"{who} makes {calls} at once; {numbers['succeeded']:,} have succeeded after {took(numbers['elapsed'])}"
+        text = f"{who} makes {calls} at once; {numbers['succeeded']:,} have succeeded after {took(numbers['elapsed'])}"
     others = f", {numbers['others']}" if numbers["succeeded"] < brief["size"] and numbers["others"] else ""
     held = (
         f" Most of the waiting was for {numbers['held_by']} ({took(numbers['held_for'])})."
@@ -126,19 +129,19 @@ def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str
         else ""
     )
     missing = brief["size"] - brief["known"]
-    gap = f" {several(missing, 'call is', 'calls are')} not on record here." if missing > 0 else ""
-    return f"{told}{others}.{held}{gap}"
+    gap = f" {pluralize(missing, 'call is', 'calls are')} not on record here." if missing > 0 else ""
+    return f"{text}{others}.{held}{gap}"
 
 
-async def cancel(view: View) -> Answer:
-    """`POST /console/batches/{batch_id}/cancel`: end what has not begun."""
+async def cancel(view: ConsoleView) -> Answer:
+    """`POST /console/batches/{batch_id}/cancel`: cancels the calls that have not begun."""
     batch = view.parts["batch_id"]
-    await view.api.post(f"/batches/{batch}/cancel", {"reason": view.said("reason")[:4000]})
+    await view.api.post(f"/batches/{batch}/cancel", {"reason": view.field("reason")[:4000]})
     return view.redirect(f"/console/batches/{part(batch)}")
 
 
 PAGES = (
-    Page("GET", "/batches", show),
-    Page("GET", "/batches/{batch_id}", show_batch),
-    Page("POST", "/batches/{batch_id}/cancel", cancel),
+    ConsolePage("GET", "/batches", show),
+    ConsolePage("GET", "/batches/{batch_id}", show_batch),
+    ConsolePage("POST", "/batches/{batch_id}/cancel", cancel),
 )

@@ -1,7 +1,7 @@
-"""Words for calls on pages: where a call stands, its decision, its people, and its story in one plain sentence.
+"""Words for calls on pages: their state, decision and people, and the whole call in one plain sentence.
 
-The sentence says who asked for what, which rule spoke, who decided and how it ended. Pure functions from what the HTTP
-API gives.
+The sentence says who called what, which rule decided, who answered and how it ended. Pure functions of the HTTP API's
+answers.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _BARS = {
 }
 
 
-class State(NamedTuple):
-    """Where something stands: `kind` names the shape and colour, `word` says it."""
+class ShownState(NamedTuple):
+    """A state to show: `kind` names the shape and colour, `word` says it."""
 
     kind: str
     word: str
 
 
 def state_of(call: Mapping[str, Any]) -> dict[str, str]:
-    """Where a call stands, from its short form."""
+    """Returns the state of a call to show, from its short form."""
     kind, word = STANDINGS[call["standing"]]
     word = _STATES.get(call["status"], word)
     if call["status"] == "denied" and call["decision"].startswith("deny by "):
@@ -63,56 +63,58 @@ def state_of(call: Mapping[str, Any]) -> dict[str, str]:
 
 
 def bar_of(kind: str) -> str:
-    """The class of a bar in a chart."""
+    """Returns the class of a bar in a chart."""
     return _BARS.get(kind, "g-idle")
 
 
 def decision_of(call: Mapping[str, Any]) -> dict[str, str]:
-    """The decision about a call: what was said, and which rule or person said it."""
-    said, _, person = str(call["decision"]).partition(" by ")
+    """Returns the decision about a call, and the rule or person that made it."""
+    behavior, _, person = str(call["decision"]).partition(" by ")
     rule = ", ".join(call["rules"])
     if person:
-        return {"word": {"allow": "approved", "deny": "rejected"}.get(said, said), "by": person}
+        return {"word": {"allow": "approved", "deny": "rejected"}.get(behavior, behavior), "by": person}
     if call["standing"] == "unknown":
         return {"word": "nobody knows", "by": ""}
-    return {"word": {"ask": "asks", "": ""}.get(said, said), "by": rule}
+    return {"word": {"ask": "asks", "": ""}.get(behavior, behavior), "by": rule}
 
 
 def caller_of(call: Mapping[str, Any]) -> str:
-    """Who called: the agent where one is named, else whom it was for."""
+    """Returns who called: the agent, or the principal where no agent is named."""
     return str(call["agent"] or call["principal"])
 
 
 def microseconds(text: str) -> int:
-    """A time of the API, in microseconds since 1970."""
+    """Returns a time of the API in microseconds since 1970."""
     return parse_iso(text)
 
 
 def duration_of(call: Mapping[str, Any], now: int) -> float:
-    """How long a call took, or has been going on, in microseconds."""
+    """Returns how long a call took, or has been running, in microseconds."""
     if call["duration_ms"] is not None:
         return float(call["duration_ms"]) * 1000
     return max(0, now - microseconds(call["at"]))
 
 
 def now_micros() -> int:
-    """The time, in microseconds since 1970."""
+    """Returns the time in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
-def several(count: int, one: str, more: str = "") -> str:
-    """`1 hook`, `2 hooks`."""
+def pluralize(count: int, one: str, more: str = "") -> str:
+    """Returns a number with its noun: `1 hook`, `2 hooks`."""
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
-def listed(words: list[str]) -> str:
-    """`a, b and c`"""
+def join_words(words: list[str]) -> str:
+    """Joins words: `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def known_as(call: Mapping[str, Any]) -> str:
-    """The name by which every page shows the tool of a call: its own, as the catalog has it, with its namespace unless it was
-    called without. Clients that take no dots say it in another way, which nobody looks for."""
+def display_name(call: Mapping[str, Any]) -> str:
+    """Returns the tool's name on every page: as in the catalog, with its namespace unless it was called without.
+
+    Clients that allow no dots use another spelling, which nobody would search for.
+    """
     tool_id, name = str(call["tool_id"] or ""), str(call["tool_name"] or "")
     is_plain = tool_id.endswith((f".{name}", f"/{name}"))
     return name if name and (not tool_id or is_plain or tool_id.startswith("unknown:")) else tool_id
@@ -124,10 +126,10 @@ _SYMBOLS = {"person": "s-wait", "bad": "s-bad", "ok": "s-ok", "deny": "s-deny", 
 
 
 def sentence_of(story: Story, standing: str, total: float, work: float) -> dict[str, str]:
-    """`lead`: the sentence; `rest`: how long it took; `kind` and `symbol`: how it looks. Times in microseconds."""
+    """Returns `lead`: the sentence; `rest`: how long it took; `kind` and `symbol`: how it looks. Times in microseconds."""
     who = story["agent"] or story["principal"]
     behalf = f" for {story['principal']}" if story["agent"] and story["agent"] != story["principal"] else ""
-    parts = [f"{who} called {known_as(story)}{behalf}", *_decided(story), _ended(story, standing)]
+    parts = [f"{who} called {display_name(story)}{behalf}", *_describe_decisions(story), _describe_end(story, standing)]
     lead = "; ".join(part for part in parts if part)
     lead = lead if len(lead) <= _LONGEST else f"{lead[: _LONGEST - 1]}…"
     has_person = bool(story.get("answers")) or standing in ("waiting", "unknown")
@@ -136,50 +138,50 @@ def sentence_of(story: Story, standing: str, total: float, work: float) -> dict[
         symbol = "s-deny"
     else:
         symbol = _SYMBOLS[kind] if kind else "s-ok" if standing == "succeeded" else "calls"
-    return {"lead": f"{lead}.", "rest": _times(story, total, work), "kind": kind, "symbol": symbol}
+    return {"lead": f"{lead}.", "rest": _describe_times(story, total, work), "kind": kind, "symbol": symbol}
 
 
-def _decided(story: Story) -> list[str]:
+def _describe_decisions(story: Story) -> list[str]:
     decisions = story["decisions"]
     if not decisions:
         return []
-    rules = listed([f"rule {ref}" for ref in _rules(decisions)[:2]])
+    rules = join_words([f"rule {ref}" for ref in _list_rules(decisions)[:2]])
     asked = any(decision["behavior"] == "ask" for decision in decisions)
     answers = [answer for answer in story.get("answers", ()) if answer["verdict"]]
     parts = []
     if asked:
-        parts.append(f"{rules} asked for a person" if rules else _reason(decisions))
+        parts.append(f"{rules} asked for a person" if rules else _explain_ask(decisions))
     elif decisions[-1]["behavior"] == "deny":
         parts.append(f"{rules or 'the policy'} denied it")
     else:
         parts.append(f"{rules or 'nothing'} {'allowed it' if rules else 'stood against it'}")
-    return [*parts, *_answered(story, answers)]
+    return [*parts, *_describe_answers(story, answers)]
 
 
-def _answered(story: Story, answers: list[dict[str, Any]]) -> list[str]:
-    said = []
+def _describe_answers(story: Story, answers: list[dict[str, Any]]) -> list[str]:
+    parts = []
     for answer in answers[:3]:
         word = "allowed it" if answer["verdict"] == "approve" else "rejected it"
-        said.append(f"{answer['by']} {word}{_edits(story) if answer['verdict'] == 'approve' else ''}")
-    return said
+        parts.append(f"{answer['by']} {word}{_describe_edits(story) if answer['verdict'] == 'approve' else ''}")
+    return parts
 
 
-def _edits(story: Story) -> str:
+def _describe_edits(story: Story) -> str:
     fields = [
         field
         for change in story.get("mutations", ())
         if change["source_type"] == "permission_prompt"
         for field in change["changed_fields"]
     ]
-    return f" and changed {listed(list(dict.fromkeys(fields))[:3])}" if fields else ""
+    return f" and changed {join_words(list(dict.fromkeys(fields))[:3])}" if fields else ""
 
 
-def _rules(decisions: list[dict[str, Any]]) -> list[str]:
+def _list_rules(decisions: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(ref for decision in decisions for ref in decision.get("rule_refs", ())))
 
 
-def _reason(decisions: list[dict[str, Any]]) -> str:
-    """Why a person was asked where no rule said so."""
+def _explain_ask(decisions: list[dict[str, Any]]) -> str:
+    """Returns why a person was asked where no rule asked."""
     asked = next(decision for decision in decisions if decision["behavior"] == "ask")
     return _REASONS.get(asked["reason"]["type"], "the policy asked for a person")
 
@@ -192,7 +194,7 @@ _REASONS = {
 }
 
 
-def _ended(story: Story, standing: str) -> str:
+def _describe_end(story: Story, standing: str) -> str:
     error = (story["result"] or {}).get("error") or {}
     because = f": {error['message']}" if error.get("message") else ""
     match standing:
@@ -216,7 +218,7 @@ def _ended(story: Story, standing: str) -> str:
             return "it runs"
 
 
-def _times(story: Story, total: float, work: float) -> str:
+def _describe_times(story: Story, total: float, work: float) -> str:
     if not story["ended_at"]:
         return f"For {took(total)} now."
     if total - work > 1000 and total - work > work / 10:

@@ -1,4 +1,7 @@
-"""A batch as a Gantt chart: bars in percent of the width, hatched where a call waited, and what held the batch up."""
+"""A batch as a Gantt chart: bars in percent of the width, hatched where a call waited, and what delayed the batch.
+
+Pure functions of the HTTP API's answers; `batches` stands above it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.model.lifecycle import TERMINAL
-from ferrule.servers.console.calls.call_words import bar_of, listed, microseconds, several, state_of
+from ferrule.servers.console.calls.call_words import bar_of, join_words, microseconds, pluralize, state_of
 from ferrule.servers.console.rendering import took
 
 Batch = Mapping[str, Any]
 _WORK = frozenset({"running", "partial_result", "post_hooks_running", "yielded"})
 _PERSON = frozenset({"awaiting_approval", "needs_input"})
 _LEAST, _SHORT = 0.4, 1000
-"""Percent: the narrowest bar. Microseconds: waits that are too short to be drawn."""
+"""The narrowest bar, in percent; waits shorter than this many microseconds are not drawn."""
 _MOST_TICKS, _ROOM = 6, 1.2
 """How much wider the chart is than its bars, so that words fit beside them."""
 VIEWS = {"kind": "By kind", "lock": "By lock", "order": "In answer order"}
@@ -25,7 +28,7 @@ POLICIES = {
 }
 
 
-class Piece(NamedTuple):
+class TimePiece(NamedTuple):
     """A part of a call's time. Microseconds since the batch began."""
 
     begin: float
@@ -34,10 +37,10 @@ class Piece(NamedTuple):
     """`work`, `person` or `turn`."""
 
 
-def pieces_of(member: Mapping[str, Any], began: int, until: int) -> list[Piece]:
-    """The time of one call of a batch, in parts. `until`: when it is now, for a call that goes on."""
+def pieces_of(member: Mapping[str, Any], began: int, until: int) -> list[TimePiece]:
+    """Returns the time of one call of a batch, in parts. `until`: the current time, for a call that is running."""
     states = [(each["state"], microseconds(each["at"]) - began) for each in member["states"]]
-    found: list[Piece] = []
+    found: list[TimePiece] = []
     for number, (state, at) in enumerate(states):
         if state in TERMINAL:
             break
@@ -48,13 +51,13 @@ def pieces_of(member: Mapping[str, Any], began: int, until: int) -> list[Piece]:
         if found and found[-1].kind == kind and at - found[-1].end < _SHORT:
             found[-1] = found[-1]._replace(end=end)
         else:
-            found.append(Piece(max(0, at), max(0, end), kind))
+            found.append(TimePiece(max(0, at), max(0, end), kind))
     return found
 
 
 def chart_of(batch: Batch, by: str) -> dict[str, Any]:
-    """The chart: axis, how many ran at once, and groups of rows."""
-    began, until = microseconds(batch["brief"]["at"]), _until(batch)
+    """Returns the chart: axis, number of parallel calls, and groups of rows."""
+    began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     span = max(1, until - began)
     ticks = ticks_of(span)
     has_labels = any(member["locks"] or member["call"]["standing"] == "canceled" for member in batch["calls"])
@@ -66,7 +69,7 @@ def chart_of(batch: Batch, by: str) -> dict[str, Any]:
         row_of(member, names[number], pieces[number], began, width, by_id)
         for number, member in enumerate(batch["calls"])
     ]
-    steps = at_once(pieces)
+    steps = count_parallel(pieces)
     return {
         "ticks": [{"x": round(100 * tick["at"] / width, 2), "text": tick["text"]} for tick in ticks],
         "now": None if batch["brief"]["is_over"] else round(100 * span / width, 2),
@@ -76,15 +79,15 @@ def chart_of(batch: Batch, by: str) -> dict[str, Any]:
     }
 
 
-def _until(batch: Batch) -> int:
-    """The end of a batch, or now."""
+def _find_end(batch: Batch) -> int:
+    """Returns the end of a batch, or the current time."""
     if not batch["brief"]["is_over"]:
         return microseconds(batch["now"])
     return max(microseconds(member["states"][-1]["at"]) for member in batch["calls"] if member["states"])
 
 
 def ticks_of(span: float) -> list[dict[str, Any]]:
-    """Round times along the axis, from nothing to the end or a little later."""
+    """Returns round times along the axis, from 0 to the end or a little later."""
     step = next(
         size * power
         for power in (10**exponent for exponent in range(16))
@@ -96,7 +99,7 @@ def ticks_of(span: float) -> list[dict[str, Any]]:
 
 
 def names_of(batch: Batch) -> list[str]:
-    """The tools of the calls; those that come several times with a number."""
+    """Returns the tools of the calls; repeated ones with a number."""
     names = [member["call"]["tool_name"] for member in batch["calls"]]
     counts, seen = Counter(names), Counter[str]()
     found = []
@@ -107,9 +110,9 @@ def names_of(batch: Batch) -> list[str]:
 
 
 def row_of(
-    member: Mapping[str, Any], name: str, pieces: list[Piece], began: int, width: float, names: Mapping[str, str]
+    member: Mapping[str, Any], name: str, pieces: list[TimePiece], began: int, width: float, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """One call as a line of the chart."""
+    """Returns one call as a line of the chart."""
     call = member["call"]
     stands = state_of(call)
     has_run = any(piece.kind == "work" for piece in pieces)
@@ -127,7 +130,7 @@ def row_of(
         "bars": bars,
         "label": _label(member, locks, has_run, names),
         "label_x": min(_percent(min(end, width), width) + (0 if has_run or not bars else 1.4), 100.0),
-        "says": _says(member, pieces, stands["word"], names),
+        "says": _describe_bar(member, pieces, stands["word"], names),
         "took": sum(piece.end - piece.begin for piece in pieces) if pieces else None,
         "is_on_record": member["is_on_record"],
         "locks": locks,
@@ -139,7 +142,7 @@ def _percent(at: float, width: float) -> float:
     return round(100 * max(0.0, at) / width, 2)
 
 
-def _bar(piece: Piece, kind: str, width: float) -> dict[str, Any]:
+def _bar(piece: TimePiece, kind: str, width: float) -> dict[str, Any]:
     colour = {"person": "g-wait", "turn": "g-idle"}.get(piece.kind) or bar_of(kind)
     x = min(_percent(piece.begin, width), 100 - _LEAST)
     return {
@@ -151,26 +154,26 @@ def _bar(piece: Piece, kind: str, width: float) -> dict[str, Any]:
 
 
 def _label(member: Mapping[str, Any], locks: list[str], has_run: bool, names: Mapping[str, str]) -> str:
-    """What stands beside a bar: the lock, or why the call never ran."""
+    """Returns the text beside a bar: the lock, or why the call never ran."""
     if member["call"]["standing"] == "canceled" and not has_run:
         cause = names.get(member["cause"] or "")
         return f"canceled: {cause} failed" if cause else "canceled before it began"
     if member["call"]["standing"] == "canceled" and member["cause"]:
         return f"stopped: {names.get(member['cause'], 'another')} failed"
-    return listed(locks[:2])
+    return join_words(locks[:2])
 
 
-def _says(member: Mapping[str, Any], pieces: list[Piece], word: str, names: Mapping[str, str]) -> str:
-    """A bar for those who do not see it."""
+def _describe_bar(member: Mapping[str, Any], pieces: list[TimePiece], word: str, names: Mapping[str, str]) -> str:
+    """Returns a bar in words, for people who cannot see it."""
     words = {"work": "ran", "person": "waited for a person", "turn": "waited for its turn"}
-    told = [f"{words[piece.kind]} from {took(piece.begin)} to {took(piece.end)}" for piece in pieces]
+    parts = [f"{words[piece.kind]} from {took(piece.begin)} to {took(piece.end)}" for piece in pieces]
     after = [names[need] for need in member["depends_on"] if need in names]
-    needs = f"; after {listed(after)}" if after else ""
-    return f"{word}: {', '.join(told) or 'never began'}{needs}"
+    needs = f"; after {join_words(after)}" if after else ""
+    return f"{word}: {', '.join(parts) or 'never began'}{needs}"
 
 
-def at_once(pieces: list[list[Piece]]) -> list[tuple[float, int]]:
-    """How many calls ran, from each moment on at which that changed."""
+def count_parallel(pieces: list[list[TimePiece]]) -> list[tuple[float, int]]:
+    """Returns the number of running calls, from each moment on at which it changed."""
     changes: dict[float, int] = defaultdict(int)
     for call in pieces:
         for piece in call:
@@ -185,7 +188,7 @@ def at_once(pieces: list[list[Piece]]) -> list[tuple[float, int]]:
 
 
 def path_of(steps: list[tuple[float, int]], width: float) -> str:
-    """The same as the outline of an area, 100 wide and 40 high."""
+    """Returns the number of running calls as the outline of an area, 100 wide and 40 high."""
     most = max((count for _, count in steps), default=0)
     if not most:
         return ""
@@ -198,7 +201,7 @@ def path_of(steps: list[tuple[float, int]], width: float) -> str:
 
 
 def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
-    """Rows under headings: what reads together, what takes turns; or by lock; or as the answers come."""
+    """Groups rows under headings: parallel reads and locked writes; or by lock; or in answer order."""
     if by == "order":
         return [{"heading": "In the order of the answers", "rows": rows}]
     if by == "lock":
@@ -215,20 +218,20 @@ def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[st
 
 
 def numbers_of(batch: Batch) -> dict[str, Any]:
-    """What a batch comes down to: how many went well, how long it took, how much ran at once, what held it up."""
-    began, until = microseconds(batch["brief"]["at"]), _until(batch)
+    """Returns the totals of a batch: successes, duration, parallel calls, and what delayed it."""
+    began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     pieces = [pieces_of(member, began, until) for member in batch["calls"]]
     work = sum(piece.end - piece.begin for call in pieces for piece in call if piece.kind == "work")
     standings = batch["brief"]["standings"]
-    bad = [several(standings[name], word, word) for name, word in _BAD.items() if standings.get(name)]
+    bad = [pluralize(standings[name], word, word) for name, word in _BAD.items() if standings.get(name)]
     return {
         "succeeded": standings.get("succeeded", 0),
         "size": batch["brief"]["size"],
         "others": ", ".join(bad) or ("nothing else" if batch["brief"]["is_over"] else "nothing failed so far"),
         "elapsed": until - began,
         "work": work,
-        "most": max((count for _, count in at_once(pieces)), default=0),
-        **held_up_by(batch, pieces),
+        "most": max((count for _, count in count_parallel(pieces)), default=0),
+        **find_delay(batch, pieces),
     }
 
 
@@ -236,8 +239,8 @@ _BAD = {"failed": "failed", "refused": "refused", "timed_out": "timed out", "can
         "waiting": "waiting", "running": "not over"}  # fmt: skip
 
 
-def held_up_by(batch: Batch, pieces: list[list[Piece]]) -> dict[str, Any]:
-    """What calls waited for longest, all together."""
+def find_delay(batch: Batch, pieces: list[list[TimePiece]]) -> dict[str, Any]:
+    """Returns what calls waited for longest, all together."""
     waited: Counter[str] = Counter()
     for number, member in enumerate(batch["calls"]):
         for piece in pieces[number]:
@@ -245,7 +248,7 @@ def held_up_by(batch: Batch, pieces: list[list[Piece]]) -> dict[str, Any]:
                 waited["a person"] += round(piece.end - piece.begin)
         turns = sum(piece.end - piece.begin for piece in pieces[number] if piece.kind == "turn")
         for lock in member["locks"]:
-            time = waited_for(lock["key"], number, batch, pieces)
+            time = measure_lock_wait(lock["key"], number, batch, pieces)
             waited[lock["key"]] += round(time)
             turns -= time
         waited["other calls"] += round(max(0.0, turns))
@@ -253,8 +256,8 @@ def held_up_by(batch: Batch, pieces: list[list[Piece]]) -> dict[str, Any]:
     return {"held_by": name, "held_for": time} if time else {"held_by": "nothing", "held_for": 0}
 
 
-def waited_for(key: str, number: int, batch: Batch, pieces: list[list[Piece]]) -> float:
-    """How long a call waited while another one had a lock that it takes, too."""
+def measure_lock_wait(key: str, number: int, batch: Batch, pieces: list[list[TimePiece]]) -> float:
+    """Returns how long a call waited while another one had a lock that it needs."""
     others = [
         piece
         for other, member in enumerate(batch["calls"])
@@ -267,8 +270,8 @@ def waited_for(key: str, number: int, batch: Batch, pieces: list[list[Piece]]) -
 
 
 def locks_of(batch: Batch) -> list[dict[str, Any]]:
-    """Each lock: who has it, how many wait, how long was waited for it."""
-    began, until = microseconds(batch["brief"]["at"]), _until(batch)
+    """Returns each lock: who has it, how many wait for it, and how long they waited."""
+    began, until = microseconds(batch["brief"]["at"]), _find_end(batch)
     names, found = names_of(batch), dict[str, dict[str, Any]]()
     pieces = [pieces_of(member, began, until) for member in batch["calls"]]
     for number, member in enumerate(batch["calls"]):
@@ -276,7 +279,7 @@ def locks_of(batch: Batch) -> list[dict[str, Any]]:
             known = found.setdefault(lock["key"], {"key": lock["key"], "mode": lock["mode"], "held_by": [], "waiting": 0,
                                                    "calls": 0, "waited": 0.0})  # fmt: skip
             known["calls"] += 1
-            known["waited"] += waited_for(lock["key"], number, batch, pieces)
+            known["waited"] += measure_lock_wait(lock["key"], number, batch, pieces)
             if member["call"]["status"] in _WORK:
                 known["held_by"].append(names[number])
             elif member["call"]["standing"] == "running":
@@ -285,7 +288,7 @@ def locks_of(batch: Batch) -> list[dict[str, Any]]:
 
 
 def answers_of(batch: Batch) -> dict[str, Any]:
-    """Answers are given in the order in which the calls were asked for: how far that is."""
+    """Returns how many answers were given; they are given in call order."""
     names = names_of(batch)
     ended = [member["call"]["standing"] not in ("running", "waiting", "unknown") for member in batch["calls"]]
     given = next((number for number, is_over in enumerate(ended) if not is_over), len(ended))

@@ -1,7 +1,7 @@
-"""One call: `ferrule explain` as a page, live while it runs.
+"""The page of one call: `ferrule explain` for people, live while the call runs.
 
-It shows the four inputs of the call field by field: what the model wrote, what others saw, what was decided on, what
-ran; and who changed what. `timeline` draws the phases.
+It shows the four inputs field by field: what the model wrote, what others saw, what was decided on, what ran; and who
+changed what. `timeline` draws the phases.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ferrule.servers.asgi import Answer, Stream
 from ferrule.servers.console.calls.call_words import (
     Story,
     caller_of,
-    known_as,
+    display_name,
     microseconds,
     now_micros,
     sentence_of,
@@ -24,7 +24,7 @@ from ferrule.servers.console.calls.call_words import (
 )
 from ferrule.servers.console.calls.timeline import timeline_of
 from ferrule.servers.console.rendering import part
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 _MOST_FIELDS, _DEEPEST, _LONGEST = 100, 3, 400
@@ -34,14 +34,14 @@ _SOURCES = {"adapter": "read by us", "runtime": "filled in by us", "migration": 
 
 
 def four_inputs(story: Story) -> dict[str, Any]:
-    """Rows of cells: `text`, `is_same`, `is_absent`, `by`, and `is_person` where a person changed it."""
+    """Returns rows of cells: `text`, `is_same`, `is_absent`, `by`, and `is_person` where a person changed it."""
     inputs = {view["name"]: view["value"] for view in story["inputs"]}
     if not inputs:
         return {"rows": [], "left": 0, "is_changed": False, "is_erased": bool(story.get("is_erased"))}
     columns, last = [], None
     for name in INPUTS:
         last = inputs.get(name, last)
-        columns.append(_flat(last))
+        columns.append(_flatten(last))
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows: list[dict[str, Any]] = [
         {"field": name, "cells": _cells(name, columns, story)} for name in names[:_MOST_FIELDS]
@@ -55,13 +55,13 @@ def four_inputs(story: Story) -> dict[str, Any]:
     }
 
 
-def _flat(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
-    """The fields of a value by their dotted names; deep ones stay together."""
+def _flatten(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
+    """Returns the fields of a value by their dotted names; deep ones stay together."""
     if not isinstance(value, Mapping) or not value or depth == _DEEPEST:
         return {path or "$": value} if path or value is not None else {}
     found: dict[str, Any] = {}
     for name, member in value.items():
-        found |= _flat(member, f"{path}.{name}" if path else str(name), depth + 1)
+        found |= _flatten(member, f"{path}.{name}" if path else str(name), depth + 1)
     return found
 
 
@@ -71,7 +71,7 @@ def _cells(name: str, columns: list[dict[str, Any]], story: Story) -> list[dict[
         value = column.get(name, _ABSENT)
         before = columns[number - 1].get(name, _ABSENT) if number else _ABSENT
         is_same = number > 0 and _is_equal(value, before)
-        by = _changed_by(name, value, number, story) if number and not is_same else {"by": "", "is_person": False}
+        by = _find_changer(name, value, number, story) if number and not is_same else {"by": "", "is_person": False}
         cells.append({"text": _text(value), "is_same": is_same, "is_absent": value is _ABSENT, **by})
     return cells
 
@@ -89,8 +89,10 @@ def _text(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _changed_by(name: str, value: Any, number: int, story: Story) -> dict[str, Any]:
-    """Who changed a field on the way to one of the inputs. People change the last one; a later change covers an earlier one."""
+def _find_changer(name: str, value: Any, number: int, story: Story) -> dict[str, Any]:
+    """Returns who changed a field on the way to one of the inputs. People change the last one; a later change hides an
+    earlier one.
+    """
     if isinstance(value, str) and _MASK in value:
         return {"by": "masked", "is_person": False}
     people = number == len(INPUTS) - 1
@@ -107,7 +109,7 @@ def _changed_by(name: str, value: Any, number: int, story: Story) -> dict[str, A
 
 
 def _covers(field: str, name: str) -> bool:
-    """True when a change of one field is a change of the other: `customer` and `customer.name`."""
+    """Returns True when a change of one field changes the other: `customer` and `customer.name`."""
     field = field.removeprefix("$.")
     return (
         field in ("$", "", name)
@@ -120,23 +122,23 @@ _MOST_EVENTS, _MOST_PROGRESS = 200, 100
 _LONGEST_TEXT = 100_000
 
 
-async def show(view: View) -> Answer:
-    """`GET /console/invocations/{invocation_id}`: a script is given the part that changes while the call runs."""
+async def show(view: ConsoleView) -> Answer:
+    """`GET /console/invocations/{invocation_id}`; a script gets only the part that changes while the call runs."""
     call = view.parts["invocation_id"]
     try:
         story = await view.api.get(f"/invocations/{call}/explain")
     except Problem as problem:
         if problem.status != 404:
             raise
-        return await _soon(view, call)
-    values = await _told(view, story)
+        return await _show_soon(view, call)
+    values = await _load_values(view, story)
     if view.is_fragment:
         return view.fragment("invocation_story.html", **values)
     return await view.page("invocation.html", **values)
 
 
-async def _soon(view: View, call: str) -> Answer:
-    """A call that has only just begun has no row yet. Raises Problem where there is no such call."""
+async def _show_soon(view: ConsoleView, call: str) -> Answer:
+    """Returns the page of a call that has only just begun and has no row yet. Raises Problem for an unknown call."""
     state = await view.api.get(f"/calls/{call}")
     values = {"id": call, "now_in": state["state"], "is_pending": state["is_pending"]}
     if view.is_fragment:
@@ -144,7 +146,7 @@ async def _soon(view: View, call: str) -> Answer:
     return await view.page("invocation_soon.html", **values)
 
 
-async def _told(view: View, story: dict[str, Any]) -> dict[str, Any]:
+async def _load_values(view: ConsoleView, story: dict[str, Any]) -> dict[str, Any]:
     call, now = story["invocation_id"], now_micros()
     brief = await view.api.get(f"/invocations/{call}")
     events = (await view.api.get(f"/invocations/{call}/events"))["items"]
@@ -155,7 +157,7 @@ async def _told(view: View, story: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": call,
         "story": story,
-        "tool": known_as(story),
+        "tool": display_name(story),
         "caller": caller_of(brief),
         "stands": state_of(brief),
         "risk_level": story["requests"][-1]["risk"] if story.get("requests") else "",
@@ -175,20 +177,20 @@ async def _told(view: View, story: dict[str, Any]) -> dict[str, Any]:
         "is_open": is_open,
         "is_runnable": view.may(CALL) and not story["tool_id"].startswith("unknown:"),
         "is_cancelable": is_open and standing != "unknown",
-        "quiet_seconds": max(0.0, (now - _heard_at(rows, story)) / 1_000_000)
+        "quiet_seconds": max(0.0, (now - _find_last_sign(rows, story)) / 1_000_000)
         if is_open and standing == "running"
         else None,
         "again": f"/console/try/{part(story['tool_name'])}?from={part(call)}",
     }
 
 
-def _heard_at(rows: list[dict[str, Any]], story: Story) -> int:
-    """When anything was heard of a call last."""
+def _find_last_sign(rows: list[dict[str, Any]], story: Story) -> int:
+    """Returns when the call last recorded anything."""
     return max([microseconds(row["at"]) for row in rows] or [microseconds(story["created_at"])])
 
 
 def decision_facts(story: Story) -> dict[str, Any]:
-    """The decision in facts: what was said, by which rules or people, after how long, what was changed."""
+    """Returns the decision in facts: its rules and people, how long it took, and what was changed."""
     decisions = story["decisions"]
     if not decisions:
         return {"word": "none", "kind": "off", "rules": [], "by": "", "message": "", "edits": [], "waited": None}
@@ -214,7 +216,7 @@ def decision_facts(story: Story) -> dict[str, Any]:
 
 
 def edits_of(story: Story) -> list[dict[str, Any]]:
-    """What a person changed: the field, what it was, what it is."""
+    """Returns a person's changes: the field, the old value, the new value."""
     edited = {
         field
         for change in story.get("mutations", ())
@@ -226,7 +228,7 @@ def edits_of(story: Story) -> list[dict[str, Any]]:
 
 
 def people_of(story: Story) -> list[dict[str, Any]]:
-    """Who did what about a call, in order: asked, handed on, reminded, answered."""
+    """Returns what people did about a call, in order: asked, delegated, reminded, answered."""
     found: list[tuple[str, dict[str, Any]]] = []
     for request in story.get("requests", ()):
         needed = request["requirement"]
@@ -235,8 +237,8 @@ def people_of(story: Story) -> list[dict[str, Any]]:
         not_own = ", not the requester" if needed.get("not_requester") else ""
         verbs = {"approval": "asked for approval", "input": "asked by its tool", "outcome": "asked what happened"}
         words = verbs.get(request["purpose"], "asked")
-        told = {"who": f"{who}{people}{not_own}", "words": words, "says": request["message"], "is_answer": False}
-        found.append((request["requested_at"], told))
+        entry = {"who": f"{who}{people}{not_own}", "words": words, "says": request["message"], "is_answer": False}
+        found.append((request["requested_at"], entry))
     for handed in story.get("delegations", ()):
         words = f"handed it on to {handed['to']}"
         found.append(
@@ -246,13 +248,13 @@ def people_of(story: Story) -> list[dict[str, Any]]:
         found.append((at, {"who": "people", "words": "were reminded", "says": "", "is_answer": False}))
     for answer in story.get("answers", ()):
         words = {"approve": "allowed it", "reject": "rejected it"}.get(answer["verdict"], answer["verdict"])
-        told = {"who": answer["by"], "words": words, "says": answer["reason"], "is_answer": True}
-        found.append((answer["answered_at"], {**told, "channel": answer["channel"]}))
-    return [{"at": at, "says": "", **told} for at, told in sorted(found, key=lambda pair: pair[0])]
+        entry = {"who": answer["by"], "words": words, "says": answer["reason"], "is_answer": True}
+        found.append((answer["answered_at"], {**entry, "channel": answer["channel"]}))
+    return [{"at": at, "says": "", **entry} for at, entry in sorted(found, key=lambda pair: pair[0])]
 
 
 def result_of(story: Story) -> dict[str, Any] | None:
-    """A result in its representations: the value, what the model sees, and what went wrong."""
+    """Returns a result in its representations: the value, the model's view, and the error."""
     result = story["result"]
     if result is None:
         return None
@@ -272,7 +274,7 @@ def result_of(story: Story) -> dict[str, Any] | None:
 
 
 def event_of(event: Mapping[str, Any], story: Story) -> dict[str, Any]:
-    """One event in a line: seconds since the call was planned, its type, and what is worth saying of it."""
+    """Returns one event as a line: seconds since the call was planned, its type, and its main values."""
     data = event["data"]
     words = (
         "rule_refs",
@@ -285,21 +287,21 @@ def event_of(event: Mapping[str, Any], story: Story) -> dict[str, Any]:
         "message",
         "error_class",
     )
-    told = [
-        ", ".join(map(str, said)) if isinstance(said := data[name], list) else str(said)
+    values = [
+        ", ".join(map(str, value)) if isinstance(value := data[name], list) else str(value)
         for name in words
         if data.get(name)
     ]
     return {
         "after": (microseconds(event["time"]) - microseconds(story["created_at"])) / 1_000_000,
         "type": event["event_type"],
-        "about": ", ".join(told),
+        "about": ", ".join(values),
         "id": event["event_id"],
     }
 
 
 def chain_of(chain: dict[str, Any]) -> dict[str, Any]:
-    """The place of a call's rows in the ledger, and the verdict about them."""
+    """Returns the place of a call's rows in the ledger, and whether they are intact."""
     rows = chain["rows"]
     if not chain["is_checked"] or not rows:
         kind, word = "off", "not checked"
@@ -308,20 +310,22 @@ def chain_of(chain: dict[str, Any]) -> dict[str, Any]:
     return {**chain, "kind": kind, "word": word, "first": rows[0] if rows else None, "last": rows[-1] if rows else None}
 
 
-async def cancel(view: View) -> Answer:
+async def cancel(view: ConsoleView) -> Answer:
     """`POST /console/invocations/{invocation_id}/cancel`"""
     call = view.parts["invocation_id"]
-    await view.api.post(f"/calls/{call}/cancel", {"reason": view.said("reason")[:4000]})
+    await view.api.post(f"/calls/{call}/cancel", {"reason": view.field("reason")[:4000]})
     return view.redirect(f"/console/invocations/{part(call)}")
 
 
-async def payload(view: View) -> Answer | Stream:
-    """`GET /console/invocations/{invocation_id}/payloads/{number}`: the bytes of a stored result. A browser only saves them."""
+async def get_payload(view: ConsoleView) -> Answer | Stream:
+    """`GET /console/invocations/{invocation_id}/payloads/{number}`: the bytes of a stored result. A browser only saves
+    them.
+    """
     return await view.api.answer(f"/calls/{view.parts['invocation_id']}/payloads/{view.parts['number']}")
 
 
 PAGES = (
-    Page("GET", "/invocations/{invocation_id}", show),
-    Page("POST", "/invocations/{invocation_id}/cancel", cancel),
-    Page("GET", "/invocations/{invocation_id}/payloads/{number}", payload),
+    ConsolePage("GET", "/invocations/{invocation_id}", show),
+    ConsolePage("POST", "/invocations/{invocation_id}/cancel", cancel),
+    ConsolePage("GET", "/invocations/{invocation_id}/payloads/{number}", get_payload),
 )

@@ -1,6 +1,7 @@
-"""The list of calls: filters that are all in the address, the newest first, and a bar for those that came since.
+"""The list of calls: filters that are all in the address, the newest calls first, and a bar for newer ones.
 
-The strip over the list shows how calls ended, stretch by stretch, as bars in percent of the width.
+The strip above the list shows how calls ended over time, as bars in percent of the width. It is made of answers of the
+HTTP API alone.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from ferrule.servers.console.calls.call_words import (
     STANDINGS,
     caller_of,
     decision_of,
+    display_name,
     duration_of,
-    known_as,
     microseconds,
     now_micros,
     state_of,
 )
-from ferrule.servers.console.rendering import readable
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.rendering import normalize_json
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 HEIGHT = 44.0
 _PARTS = (
@@ -33,12 +34,12 @@ _PARTS = (
     ("timed_out", "f-bad"),
     ("failed", "f-bad"),
 )
-"""From the bottom of a bar to its top, each with its class."""
+"""The parts of a bar from its bottom to its top, each with its class."""
 _MOST_LABELS = 6
 
 
 def strip_of(tally: Mapping[str, Any]) -> dict[str, Any]:
-    """Bars and labels of a strip, and what it shows in words."""
+    """Returns the bars and labels of a strip, and the strip in words."""
     since, until = microseconds(tally["since"]), microseconds(tally["until"])
     width = round(tally["seconds"] * 1_000_000)
     first = since // width * width
@@ -46,7 +47,7 @@ def strip_of(tally: Mapping[str, Any]) -> dict[str, Any]:
     highest = max((sum(stretch["ended"].values()) for stretch in tally["stretches"]), default=0)
     bars = [bar for stretch in tally["stretches"] if (bar := _bar(stretch, first, width, count, highest))]
     labels = [iso(first + (until - first) * number // (_MOST_LABELS - 1)) for number in range(_MOST_LABELS)]
-    return {"bars": bars, "labels": labels, "height": HEIGHT, "says": _says(tally, highest)}
+    return {"bars": bars, "labels": labels, "height": HEIGHT, "says": _describe_strip(tally, highest)}
 
 
 def _bar(stretch: Mapping[str, Any], first: int, width: int, count: int, highest: int) -> dict[str, Any] | None:
@@ -61,19 +62,19 @@ def _bar(stretch: Mapping[str, Any], first: int, width: int, count: int, highest
             height = max(1.5, HEIGHT * calls / highest)
             top -= height
             pieces.append({"class": shape, "y": round(max(0.0, top), 2), "height": round(height, 2)})
-    told = [f"{calls:,} {STANDINGS[standing][1]}" for standing, calls in stretch["ended"].items() if calls]
+    parts = [f"{calls:,} {STANDINGS[standing][1]}" for standing, calls in stretch["ended"].items() if calls]
     return {
         "x": round(100 * place / count, 3),
         "width": round(max(0.2, 86 / count), 3),
         "pieces": pieces,
         "since": stretch["at"],
         "until": iso(at + width),
-        "says": ", ".join(told),
+        "says": ", ".join(parts),
     }
 
 
-def _says(tally: Mapping[str, Any], highest: int) -> str:
-    """The strip for those who do not see it."""
+def _describe_strip(tally: Mapping[str, Any], highest: int) -> str:
+    """Returns the strip in words, for people who cannot see it."""
     if not tally["stretches"]:
         return "No call ended in this time."
     busiest = max(tally["stretches"], key=lambda stretch: sum(stretch["ended"].values()))
@@ -100,26 +101,26 @@ _FILTERS = ("q", "state", "tool", "agent", "for", "run", "range", "since", "unti
 _SECOND = 1_000_000
 
 
-class Filters:
-    """What an address asks for."""
+class CallListFilters:
+    """The filters in an address."""
 
     def __init__(self, query: Mapping[str, str]) -> None:
-        self.said = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
-        if self.said.get("state") not in STANDINGS:
-            self.said.pop("state", None)
-        if self.said.get("range") not in RANGES:
-            self.said.pop("range", None)
-        if "range" in self.said:  # chosen after a stretch of time was
-            self.said = {name: value for name, value in self.said.items() if name not in ("since", "until")}
+        self.chosen = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
+        if self.chosen.get("state") not in STANDINGS:
+            self.chosen.pop("state", None)
+        if self.chosen.get("range") not in RANGES:
+            self.chosen.pop("range", None)
+        if "range" in self.chosen:  # a range in the address was chosen after the stretch
+            self.chosen = {name: value for name, value in self.chosen.items() if name not in ("since", "until")}
 
     def get(self, name: str) -> str:
-        """One of them, or nothing."""
-        return self.said.get(name, "")
+        """Returns one filter; empty where it is not set."""
+        return self.chosen.get(name, "")
 
     @property
     def range(self) -> str:
-        """The time that is looked at; empty for a stretch that somebody chose."""
-        return "" if "since" in self.said or "until" in self.said else self.said.get("range", _DEFAULT_RANGE)
+        """The chosen time range; empty for a stretch picked from the strip."""
+        return "" if "since" in self.chosen or "until" in self.chosen else self.chosen.get("range", _DEFAULT_RANGE)
 
     @property
     def span(self) -> str:
@@ -127,37 +128,37 @@ class Filters:
         return RANGES[self.range][0] if self.range else "the time you chose"
 
     def search(self, now: int) -> dict[str, str | None]:
-        """As the API takes them, without the state."""
+        """Returns the filters as the API takes them, without the state."""
         seconds = RANGES[self.range][1] if self.range else None
-        since = iso(now - seconds * _SECOND) if seconds else self.said.get("since")
+        since = iso(now - seconds * _SECOND) if seconds else self.chosen.get("since")
         return {
-            "words": self.said.get("q"),
-            "tool": self.said.get("tool"),
-            "agent": self.said.get("agent"),
-            "principal": self.said.get("for"),
-            "run": self.said.get("run"),
+            "words": self.chosen.get("q"),
+            "tool": self.chosen.get("tool"),
+            "agent": self.chosen.get("agent"),
+            "principal": self.chosen.get("for"),
+            "run": self.chosen.get("run"),
             "since": since,
-            "until": self.said.get("until"),
+            "until": self.chosen.get("until"),
         }
 
     def listing(self, now: int) -> dict[str, str | None]:
-        """The same with the state. What has not ended is shown whenever it began."""
-        state = self.said.get("state")
+        """Returns the filters with the state. Open calls are listed whenever they began."""
+        state = self.chosen.get("state")
         found = {**self.search(now), "standing": state}
         return {**found, "since": None, "until": None} if state in _OPEN else found
 
     def address(self, **changed: str) -> str:
-        """This list with some filters changed; an empty one is left out."""
-        said = {name: value for name, value in {**self.said, **changed}.items() if value}
-        return f"/console/invocations?{urlencode(said)}" if said else "/console/invocations"
+        """Returns the address of this list with some filters changed; empty ones are left out."""
+        query = {name: value for name, value in {**self.chosen, **changed}.items() if value}
+        return f"/console/invocations?{urlencode(query)}" if query else "/console/invocations"
 
 
-async def show(view: View) -> Answer:
+async def show(view: ConsoleView) -> Answer:
     """`GET /console/invocations`"""
-    filters, now = Filters(view.query), now_micros()
+    filters, now = CallListFilters(view.query), now_micros()
     cursor = view.query.get("cursor", "")
     page = await view.api.get("/invocations", limit=_AT_ONCE, cursor=cursor, **filters.listing(now))
-    counts = await counted(view, filters, now)
+    counts = await load_counts(view, filters, now)
     rows = [row_of(call, now) for call in page["items"]]
     older = _cursor_of(page["next"])
     return await view.page(
@@ -165,7 +166,7 @@ async def show(view: View) -> Answer:
         filters={name: filters.get(name) for name in _FILTERS},
         range=filters.range,
         ranges=[(name, words) for name, (words, _) in RANGES.items()],
-        is_filtered=bool(filters.said),
+        is_filtered=bool(filters.chosen),
         here=filters.address(),
         **counts,
         rows=rows,
@@ -177,8 +178,8 @@ async def show(view: View) -> Answer:
     )
 
 
-async def counted(view: View, filters: Filters, now: int) -> dict[str, Any]:
-    """What is counted of the calls that fit: the sentence, the chips, the strip."""
+async def load_counts(view: ConsoleView, filters: CallListFilters, now: int) -> dict[str, Any]:
+    """Returns the counts of the matching calls: the sentence, the chips, the strip."""
     span = filters.search(now)
     if span["since"] is None and span["until"] is None:
         span["since"] = iso(0)
@@ -187,19 +188,19 @@ async def counted(view: View, filters: Filters, now: int) -> dict[str, Any]:
     return {
         "sentence": sentence_of(tally, filters.span),
         "chips": [_chip(standing, tally, filters) for standing in STANDINGS],
-        "strip": {**strip, "bars": [{**bar, "address": _stretch(filters, bar)} for bar in strip["bars"]]},
+        "strip": {**strip, "bars": [{**bar, "address": _stretch_address(filters, bar)} for bar in strip["bars"]]},
         "is_complete": tally["is_complete"],
         "counted_since": tally["counted_since"],
         "tally_address": filters.address().replace("/console/invocations", "/console/invocations/counts", 1),
     }
 
 
-def _stretch(filters: Filters, bar: Mapping[str, Any]) -> str:
+def _stretch_address(filters: CallListFilters, bar: Mapping[str, Any]) -> str:
     return filters.address(range="", since=bar["since"], until=bar["until"])
 
 
 def sentence_of(tally: Mapping[str, Any], span: str) -> str:
-    """What a list is about, for somebody who reads nothing else."""
+    """Returns what the list shows, for people who read nothing else."""
     ended, open_now = tally["ended"], tally["open"]
     total = sum(ended.values())
     more = "" if tally["is_complete"] else "More than "
@@ -211,17 +212,17 @@ def sentence_of(tally: Mapping[str, Any], span: str) -> str:
         parts.append(f"{bad:,} failed or timed out")
     if ended.get("refused"):
         parts.append(f"{ended['refused']:,} {'was' if ended['refused'] == 1 else 'were'} refused")
-    told = ", ".join(parts) + "."
+    text = ", ".join(parts) + "."
     if open_now.get("waiting"):
-        told += f" {open_now['waiting']:,} {'waits' if open_now['waiting'] == 1 else 'wait'} for a person."
+        text += f" {open_now['waiting']:,} {'waits' if open_now['waiting'] == 1 else 'wait'} for a person."
     if open_now.get("unknown"):
-        told += (
+        text += (
             f" Of {open_now['unknown']:,} nobody knows whether {'it' if open_now['unknown'] == 1 else 'they'} acted."
         )
-    return told
+    return text
 
 
-def _chip(standing: str, tally: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
+def _chip(standing: str, tally: Mapping[str, Any], filters: CallListFilters) -> dict[str, Any]:
     kind, word = STANDINGS[standing]
     is_on = filters.get("state") == standing
     is_open = standing in _OPEN
@@ -237,14 +238,14 @@ def _chip(standing: str, tally: Mapping[str, Any], filters: Filters) -> dict[str
 
 
 def row_of(call: Mapping[str, Any], now: int) -> dict[str, Any]:
-    """One line of the list."""
+    """Returns one line of the list."""
     return {
         "id": call["invocation_id"],
         "seq": call["seq"],
         "state": state_of(call),
         "is_open": call["duration_ms"] is None and call["standing"] in _OPEN,
-        "tool": known_as(call),
-        "input": readable(call["input"]),
+        "tool": display_name(call),
+        "input": normalize_json(call["input"]),
         "caller": caller_of(call),
         "decision": decision_of(call),
         "took": duration_of(call, now) if call["standing"] != "unknown" else None,
@@ -256,14 +257,14 @@ def _cursor_of(address: str | None) -> str:
     return parse_qs(urlsplit(address).query)["cursor"][0] if address else ""
 
 
-def _newer_address(filters: Filters, rows: list[dict[str, Any]]) -> str:
-    said = {**filters.said, "after": str(max((row["seq"] for row in rows), default=0))}
-    return f"/console/invocations/newer?{urlencode(said)}"
+def _newer_address(filters: CallListFilters, rows: list[dict[str, Any]]) -> str:
+    query = {**filters.chosen, "after": str(max((row["seq"] for row in rows), default=0))}
+    return f"/console/invocations/newer?{urlencode(query)}"
 
 
-async def newer(view: View) -> Answer:
-    """`GET /console/invocations/newer?after=`: how many calls have come that fit. They are not put into the list."""
-    filters, now = Filters(view.query), now_micros()
+async def show_newer(view: ConsoleView) -> Answer:
+    """`GET /console/invocations/newer?after=`: how many matching calls are newer. They are not put into the list."""
+    filters, now = CallListFilters(view.query), now_micros()
     after = view.query.get("after", "")
     search = {**filters.listing(now), "after": after if after.isdecimal() and int(after) else None}
     page = await view.api.get("/invocations", limit=_MOST_NEWER, **search)
@@ -271,22 +272,22 @@ async def newer(view: View) -> Answer:
     return view.fragment("invocations_newer.html", count=count, is_more=bool(page["next"]), here=filters.address())
 
 
-async def counts(view: View) -> Answer:
-    """`GET /console/invocations/counts`: the strip and the chips anew."""
-    filters = Filters(view.query)
-    return view.fragment("invocations_counts.html", **await counted(view, filters, now_micros()))
+async def show_counts(view: ConsoleView) -> Answer:
+    """`GET /console/invocations/counts`: the strip and the chips again."""
+    filters = CallListFilters(view.query)
+    return view.fragment("invocations_counts.html", **await load_counts(view, filters, now_micros()))
 
 
-async def row(view: View) -> Answer:
-    """`GET /console/invocations/{invocation_id}/row`: a line of the list whose call has not ended."""
+async def show_row(view: ConsoleView) -> Answer:
+    """`GET /console/invocations/{invocation_id}/row`: the line of a call that has not ended."""
     call = await view.api.get(f"/invocations/{view.parts['invocation_id']}")
     return view.fragment("invocations_row.html", row=row_of(call, now_micros()))
 
 
 PAGES = (
-    Page("GET", "/invocations", show),
-    Page("GET", "/invocations/newer", newer),
-    Page("GET", "/invocations/counts", counts),
-    Page("GET", "/invocations/{invocation_id}/row", row),
+    ConsolePage("GET", "/invocations", show),
+    ConsolePage("GET", "/invocations/newer", show_newer),
+    ConsolePage("GET", "/invocations/counts", show_counts),
+    ConsolePage("GET", "/invocations/{invocation_id}/row", show_row),
     *invocation.PAGES,
 )

@@ -1,7 +1,7 @@
-"""The phases of a call for its timeline: each in a few words, and the facts that are shown when a phase is opened.
+"""The phases of a call for its timeline: each in a few words, and the facts shown when a phase is opened.
 
-Facts are the rules that were looked at, the people who were asked, attempts and changes. All of it comes from the story
-that the ledger tells. `timeline` stands above it.
+Facts are the rules that were checked, the people who were asked, attempts and changes, all from the ledger's record of
+the call. `timeline` stands above it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ferrule.servers.console.calls.call_words import Story, listed, several
+from ferrule.servers.console.calls.call_words import Story, join_words, pluralize
 from ferrule.servers.console.rendering import line, took
 
 _LONGEST = 160
 
 
-def said_of(phase: str, story: Story) -> str:
-    """What a phase found; empty where there is nothing to say."""
+def describe_phase(phase: str, story: Story) -> str:
+    """Returns the outcome of a phase in a few words; empty where there is nothing to report."""
     ran = any(record["phase"] == phase and record["ran"] for record in story["phases"])
     if not ran and phase not in ("schedule", "execute", "permission"):
         return ""
-    text = _SAID[phase](story) if phase in _SAID else ""
+    text = _DESCRIPTIONS[phase](story) if phase in _DESCRIPTIONS else ""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -44,7 +44,7 @@ def _describe_parse_schema(story: Story) -> str:
         for field in change["changed_fields"]
     ]
     return (
-        f"fits, after {listed(fields[:4])} {'was' if len(fields) == 1 else 'were'} read or filled in"
+        f"fits, after {join_words(fields[:4])} {'was' if len(fields) == 1 else 'were'} read or filled in"
         if fields
         else "fits"
     )
@@ -62,7 +62,7 @@ def _describe_validate_values(story: Story) -> str:
 def _describe_prepare_observable_input(story: Story) -> str:
     views = [view for view in story["inputs"] if view["name"] == "observable_input"]
     masked = sum("[REDACTED]" in str(one["after"]) for view in views for one in view["differences"])
-    return f"{several(masked, 'field')} masked" if masked else ""
+    return f"{pluralize(masked, 'field')} masked" if masked else ""
 
 
 def _describe_pre_hooks(story: Story) -> str:
@@ -79,7 +79,7 @@ def _describe_post_hooks(story: Story) -> str:
 def _count_hooks(count: int, changed: int) -> str:
     if not count:
         return "no hook"
-    return several(count, "hook") + (f", changed {several(changed, 'field')}" if changed else "")
+    return pluralize(count, "hook") + (f", changed {pluralize(changed, 'field')}" if changed else "")
 
 
 def _describe_permission(story: Story) -> str:
@@ -87,9 +87,9 @@ def _describe_permission(story: Story) -> str:
     if not decisions:
         return ""
     last = decisions[-1]
-    rule = listed(last.get("rule_refs", [])[:3])
+    rule = join_words(last.get("rule_refs", [])[:3])
     if story.get("answers"):
-        people = listed([answer["by"] for answer in story["answers"][:3]])
+        people = join_words([answer["by"] for answer in story["answers"][:3]])
         edited = " with an edit" if any(one.get("user_modified") for one in decisions) else ""
         return f"asked; {people} {'allowed it' if last['behavior'] == 'allow' else 'said no'}{edited}"
     match last["behavior"]:
@@ -105,7 +105,7 @@ def _describe_schedule(story: Story) -> str:
     noted = story.get("scheduler", {})
     keys = [str(lock["key"]) for lock in noted.get("resource_locks", ())]
     waited = noted.get("waited_ms")
-    parts = [f"lock {listed(keys[:3])}"] if keys else []
+    parts = [f"lock {join_words(keys[:3])}"] if keys else []
     parts += [f"waited {took(waited * 1000)} for its turn"] if waited else []
     return "; ".join(parts)
 
@@ -117,9 +117,9 @@ def _describe_execute(story: Story) -> str:
     if story["status"] in ("failed", "timed_out") and story["result"]:
         return _message(story)
     if failed:
-        return f"{several(failed + 1, 'attempt')}, the last one counted"
-    said = story.get("progress", ())
-    last = said[-1].get("message") if said and not story["ended_at"] else None
+        return f"{pluralize(failed + 1, 'attempt')}, the last one counted"
+    reports = story.get("progress", ())
+    last = reports[-1].get("message") if reports and not story["ended_at"] else None
     return str(last) if last else ""
 
 
@@ -127,14 +127,14 @@ def _describe_map_result(story: Story) -> str:
     result = story["result"] or {}
     value = result.get("structured_content")
     if isinstance(value, dict):
-        return several(len(value), "field")
+        return pluralize(len(value), "field")
     if isinstance(value, list):
-        return several(len(value), "item")
-    return several(len(result.get("content") or ()), "block") if result.get("content") else ""
+        return pluralize(len(value), "item")
+    return pluralize(len(result.get("content") or ()), "block") if result.get("content") else ""
 
 
 def _describe_persist_result(story: Story) -> str:
-    parts = [f"{several(len(story['redactions']), 'kind')} of secret taken out"] if story.get("redactions") else []
+    parts = [f"{pluralize(len(story['redactions']), 'kind')} of secret taken out"] if story.get("redactions") else []
     kept = story.get("persistence")
     records = kept if isinstance(kept, list) else [kept] if kept else []
     parts += [str(record.get("strategy", "")).replace("_", " ") for record in records if isinstance(record, dict)]
@@ -150,7 +150,7 @@ def _message(story: Story) -> str:
     return str(error.get("message") or "")
 
 
-_SAID: dict[str, Callable[[Story], str]] = {
+_DESCRIPTIONS: dict[str, Callable[[Story], str]] = {
     "resolve_tool": _describe_resolve_tool,
     "parse_schema": _describe_parse_schema,
     "check_schema_loaded": _describe_check_schema_loaded,
@@ -171,18 +171,18 @@ Fact = dict[str, Any]
 _SHOWN_PROGRESS = 5
 
 
-def fact(name: str, text: str, *, is_code: bool = False, link: str = "") -> Fact:
-    """One fact: `is_code` for what a person could paste, `link` for where it leads."""
+def make_fact(name: str, text: str, *, is_code: bool = False, link: str = "") -> Fact:
+    """Returns one fact. `is_code`: text that a person could paste; `link`: the address it leads to."""
     return {"name": name, "text": text, "is_code": is_code, "link": link}
 
 
-def details_of(phase: str, story: Story, *, has_stopped: bool) -> list[Fact]:
-    """The facts of a phase. `has_stopped`: the call ended there."""
+def list_details(phase: str, story: Story, *, has_stopped: bool) -> list[Fact]:
+    """Returns the facts of a phase. `has_stopped`: the call ended there."""
     found = list(_FACTS[phase](story)) if phase in _FACTS else []
     error = (story["result"] or {}).get("error") if has_stopped else None
     if error:
         code = f" ({error['error_code']})" if error["error_code"] != error["error_class"] else ""
-        found.append(fact("Ended with", f"{error['error_class'].replace('_', ' ')}{code}: {error['message']}"))
+        found.append(make_fact("Ended with", f"{error['error_class'].replace('_', ' ')}{code}: {error['message']}"))
     return found
 
 
@@ -191,7 +191,9 @@ def _list_changes(*sources: str) -> Callable[[Story], Iterator[Fact]]:
         for change in story.get("mutations", ()):
             if change["source_type"] in sources:
                 because = f": {change['reason']}" if change["reason"] else ""
-                yield fact("Changed", f"{listed(change['changed_fields'])}, by {change['source_ref']}{because}")
+                yield make_fact(
+                    "Changed", f"{join_words(change['changed_fields'])}, by {change['source_ref']}{because}"
+                )
 
     return changes
 
@@ -199,9 +201,11 @@ def _list_changes(*sources: str) -> Callable[[Story], Iterator[Fact]]:
 def _list_hooks(story: Story, *events: str) -> Iterator[Fact]:
     for hook in story.get("hooks", ()):
         if hook["hook_event"].startswith(events):
-            yield fact(hook["hook_id"], f"{hook['hook_event'].replace('_', ' ')} in {took(hook['duration_ms'] * 1000)}")
+            yield make_fact(
+                hook["hook_id"], f"{hook['hook_event'].replace('_', ' ')} in {took(hook['duration_ms'] * 1000)}"
+            )
             for output in hook["outputs"]:
-                yield fact("", line(output, 300), is_code=True)
+                yield make_fact("", line(output, 300), is_code=True)
 
 
 def _list_pre_hooks(story: Story) -> Iterator[Fact]:
@@ -211,57 +215,59 @@ def _list_pre_hooks(story: Story) -> Iterator[Fact]:
 
 def _list_permission(story: Story) -> Iterator[Fact]:
     for decision in story["decisions"]:
-        rules = listed([f"rule {ref}" for ref in decision.get("rule_refs", ())])
+        rules = join_words([f"rule {ref}" for ref in decision.get("rule_refs", ())])
         by = decision.get("decided_by") or rules or decision["reason"]["type"].replace("_", " ")
-        yield fact(decision["behavior"], f"{by}: {decision['reason']['message']}")
+        yield make_fact(decision["behavior"], f"{by}: {decision['reason']['message']}")
         for note in decision.get("classifiers", ()):
-            told = f"{note['classifier_ref']} said {note['behavior']} with {note['confidence']:.0%}"
-            yield fact("classifier", f"{told}: {note.get('reason', '')}")
+            verdict = f"{note['classifier_ref']} said {note['behavior']} with {note['confidence']:.0%}"
+            yield make_fact("classifier", f"{verdict}: {note.get('reason', '')}")
         if shadow := decision.get("shadow"):
-            yield fact("shadow", f"{shadow['policy_ref']} would say {shadow['behavior']}: {shadow.get('message', '')}")
+            yield make_fact(
+                "shadow", f"{shadow['policy_ref']} would say {shadow['behavior']}: {shadow.get('message', '')}"
+            )
     yield from _list_hooks(story, "permission")
 
 
 def _list_schedule(story: Story) -> Iterator[Fact]:
     noted, batch = story.get("scheduler", {}), story.get("batch", {})
     for lock in noted.get("resource_locks", ()):
-        yield fact("Lock", f"{lock['key']}, {lock['mode']}", is_code=True)
+        yield make_fact("Lock", f"{lock['key']}, {lock['mode']}", is_code=True)
     if noted.get("waited_ms"):
-        yield fact("Waited", f"{took(noted['waited_ms'] * 1000)} for its turn")
+        yield make_fact("Waited", f"{took(noted['waited_ms'] * 1000)} for its turn")
     if "is_concurrency_safe" in noted:
-        yield fact("May overlap", "yes" if noted["is_concurrency_safe"] else "no")
+        yield make_fact("May overlap", "yes" if noted["is_concurrency_safe"] else "no")
     if batch:
-        yield fact(
+        yield make_fact(
             "Batch", f"number {batch['index'] + 1} of {batch['size']}", link=f"/console/batches/{batch['batch_id']}"
         )
         for need in batch.get("depends_on", ()):
-            yield fact("After", need, is_code=True, link=f"/console/invocations/{need}")
+            yield make_fact("After", need, is_code=True, link=f"/console/invocations/{need}")
 
 
 def _list_execute(story: Story) -> Iterator[Fact]:
     for attempt in story.get("attempts", ()):
         pause = took(attempt.get("waited_seconds", 0) * 1_000_000)
-        told = f"{attempt['error_class'].replace('_', ' ')} after {took(attempt['duration_ms'] * 1000)}"
-        yield fact(f"Attempt {attempt['number']}", f"{told}; the next came {pause} later")
+        failure = f"{attempt['error_class'].replace('_', ' ')} after {took(attempt['duration_ms'] * 1000)}"
+        yield make_fact(f"Attempt {attempt['number']}", f"{failure}; the next came {pause} later")
     for ref in story.get("native_refs", ()):
-        yield fact(
+        yield make_fact(
             str(ref.get("source", "Ran at")), line({k: v for k, v in ref.items() if k != "source"}, 300), is_code=True
         )
     for one in story.get("cancellations", ()):
         yield from _list_cancellation(one)
     for late in story.get("late_results", ()):
-        yield fact("Too late", f"a result came at {late['at']}; it is on record and was not delivered")
+        yield make_fact("Too late", f"a result came at {late['at']}; it is on record and was not delivered")
     for said in story.get("progress", ())[-_SHOWN_PROGRESS:]:
         percent = f", {said['percent']:g} %" if said.get("percent") is not None else ""
-        yield fact("Said", f"{said.get('message') or said['status'].replace('_', ' ')}{percent}")
+        yield make_fact("Said", f"{said.get('message') or said['status'].replace('_', ' ')}{percent}")
 
 
 def _list_cancellation(one: dict[str, Any]) -> Iterator[Fact]:
     reason = f": {one['reason']}" if one.get("reason") else ""
     outcome = one["outcome"].replace("_", " ") if one.get("outcome") else "its tool has not stopped yet"
-    yield fact("Cancel", f"asked by {one.get('by') or 'nobody on record'}{reason}; {outcome}")
+    yield make_fact("Cancel", f"asked by {one.get('by') or 'nobody on record'}{reason}; {outcome}")
     if one.get("cause"):
-        yield fact("Because of", one["cause"], is_code=True, link=f"/console/invocations/{one['cause']}")
+        yield make_fact("Because of", one["cause"], is_code=True, link=f"/console/invocations/{one['cause']}")
 
 
 def _list_persist_result(story: Story) -> Iterator[Fact]:
@@ -269,9 +275,9 @@ def _list_persist_result(story: Story) -> Iterator[Fact]:
     for record in kept if isinstance(kept, list) else [kept] if isinstance(kept, dict) else []:
         size = f", {record['original_size_bytes']:,} bytes" if record.get("original_size_bytes") else ""
         why = f": {record['reason']}" if record.get("reason") else ""
-        yield fact("Kept", f"{str(record.get('strategy', '')).replace('_', ' ')}{size}{why}")
+        yield make_fact("Kept", f"{str(record.get('strategy', '')).replace('_', ' ')}{size}{why}")
     if story.get("redactions"):
-        yield fact("Taken out", ", ".join(map(str, story["redactions"])))
+        yield make_fact("Taken out", ", ".join(map(str, story["redactions"])))
 
 
 _FACTS: dict[str, Callable[[Story], Iterator[Fact]]] = {

@@ -1,6 +1,6 @@
-"""One trial call, as its panel shows it: where it stands, or how it ended.
+"""The panel of one trial call: its state, or how it ended.
 
-A result is a table where it has the shape of one; else the texts that a model gets, and its images.
+A result is a table where it has the shape of one; otherwise the texts that a model receives, and its images.
 `catalog/trial_calls` stands above it.
 """
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import ConsoleView
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_FACTS = 200, 12, 40
 _LONGEST_TEXT = 100_000
@@ -19,15 +19,18 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _NO = frozenset({"denied", "rejected", "blocked"})
 
 
-def shape_of(value: Any) -> dict[str, Any] | None:
-    """A value as `facts` (names with plain values) and a `table` (columns, rows, and how many rows there are); None where it is
-    neither."""
+def arrange_value(value: Any) -> dict[str, Any] | None:
+    """Returns a value as `facts` (names with plain values) and a `table` (columns, rows, and the number of rows); None
+    where it is neither.
+    """
     if isinstance(value, list):
-        table = _table(value)
+        table = _arrange_table(value)
         return {"facts": [], "table": table, "name": ""} if table else None
     if not isinstance(value, dict) or not value or len(value) > _MOST_FACTS:
         return None
-    lists = {name: table for name, member in value.items() if isinstance(member, list) and (table := _table(member))}
+    lists = {
+        name: table for name, member in value.items() if isinstance(member, list) and (table := _arrange_table(member))
+    }
     facts = {name: member for name, member in value.items() if _is_plain(member)}
     if len(lists) > 1 or len(facts) + len(lists) < len(value):
         return None
@@ -35,7 +38,7 @@ def shape_of(value: Any) -> dict[str, Any] | None:
     return {"facts": list(facts.items()), "table": table, "name": name}
 
 
-def _table(rows: list[Any]) -> dict[str, Any] | None:
+def _arrange_table(rows: list[Any]) -> dict[str, Any] | None:
     if not rows:
         return None
     if all(_is_plain(row) for row in rows):
@@ -64,12 +67,12 @@ def _is_number(value: Any) -> bool:
 
 
 def blocks_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the model is given, block by block: `text`, or `image` with its data, or `says` for anything else."""
+    """Returns the blocks that the model receives: `text`, or `image` with its data, or `says` for anything else."""
     given = result.get("model_facing_content") or result.get("content") or []
-    return [_block(block) for block in given if isinstance(block, dict)]
+    return [_describe_block(block) for block in given if isinstance(block, dict)]
 
 
-def _block(block: dict[str, Any]) -> dict[str, Any]:
+def _describe_block(block: dict[str, Any]) -> dict[str, Any]:
     kind, text = str(block.get("type")), block.get("text")
     if isinstance(text, str):
         cut = len(text) > _LONGEST_TEXT
@@ -81,12 +84,12 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def tone_of(status: str) -> str:
-    """What a note about an ending looks like: somebody said no, somebody has to mend something, or it is over."""
+    """Returns the tone of a note about an ending: a denial, an error that somebody has to fix, or merely over."""
     return "no" if status in _NO else "over" if status in ("canceled", "cancelled", "discarded") else "bad"
 
 
 _WAITING = ("awaiting_approval", "needs_input")
-_STANDS = {
+_SHOWN_STATES = {
     "awaiting_approval": ("wait", "waits for a person"),
     "needs_input": ("wait", "waits for an answer"),
     "queued": ("queue", "queued"),
@@ -103,20 +106,20 @@ _STANDS = {
 """The kind and the word of a state."""
 
 
-def stands(state: str, *, is_pending: bool) -> tuple[str, str]:
-    """How a state is shown."""
-    return _STANDS.get(state) or (("run", "running") if is_pending else ("bad", "failed"))
+def shown_state(state: str, *, is_pending: bool) -> tuple[str, str]:
+    """Returns the kind and the word of a state."""
+    return _SHOWN_STATES.get(state) or (("run", "running") if is_pending else ("bad", "failed"))
 
 
-async def run_of(view: View, run: str, number: int) -> dict[str, Any]:
-    """All that a panel shows of a call; with `is_gone` for one that is not there, or not theirs."""
+async def load_run(view: ConsoleView, run: str, number: int) -> dict[str, Any]:
+    """Returns all that a panel shows of a call; with `is_gone` for an unknown call, or another person's."""
     shown: dict[str, Any] = {"id": run, "number": number, "is_gone": False}
     try:
         state = await view.api.get(f"/calls/{run}")
     except Problem as problem:
         return {**shown, "is_gone": True, "message": problem.detail}
-    kind, word = stands(state["state"], is_pending=state["is_pending"])
-    brief = await _brief(view, run)
+    kind, word = shown_state(state["state"], is_pending=state["is_pending"])
+    brief = await _load_brief(view, run)
     result = state["result"]
     return {
         **shown,
@@ -131,11 +134,11 @@ async def run_of(view: View, run: str, number: int) -> dict[str, Any]:
         "at": brief["at"] if brief else None,
         "microseconds": brief["duration_ms"] * 1000 if brief and brief["duration_ms"] is not None else None,
         "result": result,
-        **(await _ended(view, run, result) if result is not None else {}),
+        **(await _describe_result(view, run, result) if result is not None else {}),
     }
 
 
-async def _ended(view: View, run: str, result: dict[str, Any]) -> dict[str, Any]:
+async def _describe_result(view: ConsoleView, run: str, result: dict[str, Any]) -> dict[str, Any]:
     structured = result.get("structured_content")
     try:
         stored = (await view.api.get(f"/calls/{run}/payloads"))["items"]
@@ -144,15 +147,15 @@ async def _ended(view: View, run: str, result: dict[str, Any]) -> dict[str, Any]
     return {
         "error": result.get("error"),
         "tone": tone_of(result["status"]),
-        "shape": shape_of(structured),
+        "shape": arrange_value(structured),
         "structured": structured,
         "blocks": blocks_of(result),
         "payloads": stored,
     }
 
 
-async def _brief(view: View, run: str) -> dict[str, Any] | None:
-    """A call in a few words; None before it is on record."""
+async def _load_brief(view: ConsoleView, run: str) -> dict[str, Any] | None:
+    """Returns a call in a few words; None before it is on record."""
     try:
         brief: dict[str, Any] = await view.api.get(f"/invocations/{run}")
     except Problem:

@@ -1,7 +1,7 @@
-"""The thirteen phases of a call as a timeline: bars in percent of the width, how each phase went, and what it found.
+"""The thirteen phases of a call as a timeline: bars in percent of the width, the outcome of each phase, and its facts.
 
-Waiting is drawn hatched, brass for a person and grey for a lock or a turn, and no wider than the work, so that work can be seen
-beside it.
+Waits are hatched, brass for a person and grey for a lock or a turn, and drawn no wider than the work, so that the work
+stays visible.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from ferrule.model.lifecycle import PHASES
 from ferrule.servers.console.calls.call_words import Story, microseconds
-from ferrule.servers.console.calls.phases import details_of, said_of
+from ferrule.servers.console.calls.phases import describe_phase, list_details
 
 _OPENING = PHASES[:9]
 _WAITS: dict[str, tuple[Literal["person", "turn"], str]] = {
@@ -20,12 +20,12 @@ _WAITS: dict[str, tuple[Literal["person", "turn"], str]] = {
     "queued": ("turn", "schedule"),
 }
 _LEAST = 0.6
-"""Percent: what is shorter could not be seen."""
+"""The narrowest bar, in percent; anything shorter would be invisible."""
 _HOOK_PHASES = {"pre_hooks": ("pre", "permission"), "post_hooks": ("post", "result")}
 
 
-class Wait(NamedTuple):
-    """A stretch of time in which nothing was done. Microseconds since the call was planned."""
+class TimelineWait(NamedTuple):
+    """A time in which the call waited. Microseconds since it was planned."""
 
     begin: float
     end: float
@@ -34,7 +34,7 @@ class Wait(NamedTuple):
     is_open: bool = False
 
 
-class Run(NamedTuple):
+class PhaseRun(NamedTuple):
     """One run of a phase."""
 
     phase: str
@@ -43,18 +43,20 @@ class Run(NamedTuple):
 
 
 def timeline_of(story: Story, now: int) -> dict[str, Any]:
-    """A story's phases, one row each. `now`: microseconds since 1970."""
+    """Returns the phases of a call, one row each. `now`: microseconds since 1970."""
     waits, total = waits_of(story, now), total_of(story, now)
-    runs, place = runs_of(story, waits), scale(total, waits)
+    runs, place = runs_of(story, waits), make_scale(total, waits)
     idle = sum(wait.end - wait.begin for wait in waits)
-    stopped, current = _stopped_in(story), _current(story)
+    stopped, current = _find_stop(story), _find_current(story)
     rows = []
     for number, phase in enumerate(PHASES, 1):
         mine = [run for run in runs if run.phase == phase]
         held = [wait for wait in waits if wait.phase == phase]
-        kind, word = _state(story, phase, mine, held, stopped, current)
-        bars = [*_work(mine, held, place, _colour(phase, kind)), *_waiting(held, place)]
-        took = sum(run.end - run.begin for run in _without(mine, held)) + sum(wait.end - wait.begin for wait in held)
+        kind, word = _describe_state(story, phase, mine, held, stopped, current)
+        bars = [*_draw_work(mine, held, place, _colour(phase, kind)), *_draw_waits(held, place)]
+        took = sum(run.end - run.begin for run in _remove_waits(mine, held)) + sum(
+            wait.end - wait.begin for wait in held
+        )
         if phase == current and not held:
             begin = max((run.end for run in runs), default=0.0)
             bars.append(_bar(place, begin, max(begin, total), "g-act"))
@@ -67,8 +69,8 @@ def timeline_of(story: Story, now: int) -> dict[str, Any]:
                 "word": word,
                 "bars": bars,
                 "took": took if mine or held or phase == current else None,
-                "says": said_of(phase, story),
-                "facts": details_of(phase, story, has_stopped=phase == stopped),
+                "says": describe_phase(phase, story),
+                "facts": list_details(phase, story, has_stopped=phase == stopped),
                 "is_open": phase == stopped or any(wait.kind == "person" for wait in held),
             }
         )
@@ -76,18 +78,18 @@ def timeline_of(story: Story, now: int) -> dict[str, Any]:
 
 
 def total_of(story: Story, now: int) -> float:
-    """How long the call took, or has been going on."""
+    """Returns how long the call took, or has been running."""
     created = microseconds(story["created_at"])
     return float(max(0, (microseconds(story["ended_at"]) if story["ended_at"] else now) - created))
 
 
-def waits_of(story: Story, now: int) -> list[Wait]:
-    """When nothing was done, in order."""
+def waits_of(story: Story, now: int) -> list[TimelineWait]:
+    """Returns the waits of a call, in order."""
     created, moves = microseconds(story["created_at"]), story["transitions"]
-    found: list[Wait] = []
+    found: list[TimelineWait] = []
     before = story.get("batch", {}).get("waited_ms")
     if before:
-        found.append(Wait(0, before * 1000, "turn", PHASES[0]))
+        found.append(TimelineWait(0, before * 1000, "turn", PHASES[0]))
     for number, move in enumerate(moves):
         if move["to"] not in _WAITS:
             continue
@@ -95,13 +97,15 @@ def waits_of(story: Story, now: int) -> list[Wait]:
         is_open = number + 1 == len(moves)
         end = now if is_open else microseconds(moves[number + 1]["at"])
         begin = microseconds(move["at"]) - created
-        found.append(Wait(begin, max(begin, end - created), kind, phase, is_open and not story["ended_at"]))
+        found.append(TimelineWait(begin, max(begin, end - created), kind, phase, is_open and not story["ended_at"]))
     return found
 
 
-def runs_of(story: Story, waits: Iterable[Wait]) -> list[Run]:
-    """Every run of a phase. Nobody recorded when the first one after a wait began: that is when the wait ended."""
-    found: list[Run] = []
+def runs_of(story: Story, waits: Iterable[TimelineWait]) -> list[PhaseRun]:
+    """Returns every run of a phase. The start of the first one after a wait is not recorded, so it is the end of the
+    wait.
+    """
+    found: list[PhaseRun] = []
     for record in story["phases"]:
         if not record["ran"]:
             continue
@@ -111,12 +115,12 @@ def runs_of(story: Story, waits: Iterable[Wait]) -> list[Run]:
         else:
             begins = [wait.end for wait in waits if wait.end <= end]
             begin = max([*begins, found[-1].end if found else 0.0])
-        found.append(Run(record["phase"], max(0.0, min(begin, end)), end))
+        found.append(PhaseRun(record["phase"], max(0.0, min(begin, end)), end))
     return found
 
 
-def scale(total: float, waits: list[Wait]) -> Callable[[float], float]:
-    """Gives the place of a moment, in percent. Waits together are drawn no wider than the work."""
+def make_scale(total: float, waits: list[TimelineWait]) -> Callable[[float], float]:
+    """Returns a function from a moment to its place in percent. All waits together are drawn no wider than the work."""
     idle = sum(wait.end - wait.begin for wait in waits)
     work = max(total - idle, 0.0)
     factor = min(1.0, work / idle) if idle and work else 1.0
@@ -129,26 +133,28 @@ def scale(total: float, waits: list[Wait]) -> Callable[[float], float]:
     return place
 
 
-def _without(runs: list[Run], waits: list[Wait]) -> list[Run]:
-    """Runs without the time in them that was waiting."""
+def _remove_waits(runs: list[PhaseRun], waits: list[TimelineWait]) -> list[PhaseRun]:
+    """Returns runs without the waits inside them."""
     pieces = runs
     for wait in waits:
         pieces = [piece for run in pieces for piece in _cut(run, wait)]
     return pieces
 
 
-def _cut(run: Run, wait: Wait) -> list[Run]:
+def _cut(run: PhaseRun, wait: TimelineWait) -> list[PhaseRun]:
     if wait.end <= run.begin or wait.begin >= run.end:
         return [run]
     before, after = run._replace(end=max(run.begin, wait.begin)), run._replace(begin=min(run.end, wait.end))
     return [piece for piece in (before, after) if piece.end > piece.begin]
 
 
-def _work(runs: list[Run], waits: list[Wait], place: Callable[[float], float], colour: str) -> list[dict[str, Any]]:
-    return [_bar(place, run.begin, run.end, colour) for run in _without(runs, waits)]
+def _draw_work(
+    runs: list[PhaseRun], waits: list[TimelineWait], place: Callable[[float], float], colour: str
+) -> list[dict[str, Any]]:
+    return [_bar(place, run.begin, run.end, colour) for run in _remove_waits(runs, waits)]
 
 
-def _waiting(waits: list[Wait], place: Callable[[float], float]) -> list[dict[str, Any]]:
+def _draw_waits(waits: list[TimelineWait], place: Callable[[float], float]) -> list[dict[str, Any]]:
     colours = {"person": "g-wait", "turn": "g-idle"}
     return [{**_bar(place, wait.begin, wait.end, colours[wait.kind]), "is_hatched": True} for wait in waits]
 
@@ -164,16 +170,16 @@ def _colour(phase: str, kind: str) -> str:
     return shapes.get(kind, "g-act" if phase == "execute" else "g-idle" if phase == "schedule" else "g-ok")
 
 
-def _stopped_in(story: Story) -> str | None:
-    """The phase in which a call came to an end that is no success; None for any other call."""
+def _find_stop(story: Story) -> str | None:
+    """Returns the phase in which a call ended without success; None for any other call."""
     if not story["ended_at"] or story["status"] == "succeeded":
         return None
     ran = [record["phase"] for record in story["phases"] if record["ran"] and record["phase"] in _OPENING]
     return ran[-1] if ran else None
 
 
-def _current(story: Story) -> str | None:
-    """The phase that a call is in which runs now."""
+def _find_current(story: Story) -> str | None:
+    """Returns the phase that a running call is in."""
     if story["ended_at"] or story["status"] in ("awaiting_approval", "needs_input"):
         return None
     if story["status"] == "queued":
@@ -183,10 +189,10 @@ def _current(story: Story) -> str | None:
     return PHASES[min(last + 1, len(PHASES) - 1)]
 
 
-def _state(
-    story: Story, phase: str, runs: list[Run], waits: list[Wait], stopped: str | None, current: str | None
+def _describe_state(
+    story: Story, phase: str, runs: list[PhaseRun], waits: list[TimelineWait], stopped: str | None, current: str | None
 ) -> tuple[str, str]:  # fmt: skip
-    """The shape and the word of a phase."""
+    """Returns the shape and the word of a phase."""
     people = [wait for wait in waits if wait.kind == "person"]
     if any(wait.is_open for wait in waits):
         return ("wait", "waits for a person") if people else ("queue", "waits for its turn")

@@ -1,6 +1,6 @@
-"""The pages of agents, roles and surfaces: what each may reach, why, and which keys call as it.
+"""The pages of agents, roles and surfaces: their tools, the policy's verdict on each, and the keys that call as them.
 
-The words are pure functions of what the HTTP API says.
+The sentences are pure functions of the HTTP API's answers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from ferrule.app.preview.preview import VERDICTS
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer, Stream
-from ferrule.servers.console.view import Page, View, for_whole_workspace
+from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 KINDS = {
     "agent": ("Agents", "agent", "agents"),
@@ -28,13 +28,13 @@ LOADING_WORDS = {
 
 
 def address(kind: str, name: str) -> str:
-    """Where an agent, a role or a surface has its page."""
+    """Returns the address of an agent's, a role's or a surface's page."""
     part = quote(name, safe="") or "-"
     return f"/console/agents/{part}" if kind == "agent" else f"/console/agents/{kind}/{part}"
 
 
 def list_sentence(kind: str, total: int, problems: int) -> str:
-    """How many there are."""
+    """Returns how many there are, in a sentence."""
     _, one, many = KINDS[kind]
     if total == 0:
         return f"There are no {many}: every key may use what the policy allows."
@@ -44,7 +44,7 @@ def list_sentence(kind: str, total: int, problems: int) -> str:
 
 
 def reach_sentence(found: dict[str, Any]) -> str:
-    """What somebody may reach, in one sentence or two."""
+    """Returns the tools of an agent, a role or a surface in one sentence or two."""
     subject, tools = found["subject"], found["subject"]["tools"]
     seen = tools["loaded"] + tools["deferred"] + tools["hidden"]
     name = subject["id"] or "A key without an agent"
@@ -56,11 +56,13 @@ def reach_sentence(found: dict[str, Any]) -> str:
     verdicts = subject["verdicts"]
     if verdicts is None:
         return f"{first}. There are too many to count what the policy says; the list below tells it page by page."
-    parts = [f"{verdicts[key]:,} {one if verdicts[key] == 1 else many}" for key, one, many in _SAID if verdicts[key]]
+    parts = [
+        f"{verdicts[key]:,} {one if verdicts[key] == 1 else many}" for key, one, many in _VERDICT_WORDS if verdicts[key]
+    ]
     return f"{first}. {_and(parts)}." if parts else f"{first}."
 
 
-_SAID = (
+_VERDICT_WORDS = (
     ("allow", "is allowed", "are allowed"),
     ("ask", "asks a person", "ask a person"),
     ("depends", "depends on the call", "depend on the call"),
@@ -78,14 +80,14 @@ def _and(parts: list[str]) -> str:
 
 
 _SUBJECTS, _TOOLS, _ROWS, _COLUMNS = 50, 50, 40, 8
-_closed = for_whole_workspace("Agents", "Here is what each agent, role and surface may reach.")
+_for_operators = for_whole_workspace("Agents", "Here is what each agent, role and surface may reach.")
 
 
-@_closed
-async def show(view: View) -> Answer | Stream:
+@_for_operators
+async def show(view: ConsoleView) -> Answer | Stream:
     """`GET /console/agents`: agents, roles or surfaces; with `view=matrix` the table of agents and tools."""
     if view.query.get("view") == "matrix":
-        return await _matrix(view)
+        return await _show_matrix(view)
     kind = view.query.get("kind", "agent")
     kind = kind if kind in KINDS else "agent"
     text, after = view.query.get("q", "").strip()[:300], view.query.get("after", "")
@@ -105,15 +107,15 @@ async def show(view: View) -> Answer | Stream:
     )
 
 
-async def _matrix(view: View) -> Answer:
-    said = view.query
+async def _show_matrix(view: ConsoleView) -> Answer:
+    fields = view.query
     asked = {
-        "text": said.get("q", "").strip()[:300],
-        "agent": said.get("agent", "").strip()[:300],
-        "cursor": said.get("after", ""),
-        "after": said.get("agents_after", ""),
+        "text": fields.get("q", "").strip()[:300],
+        "agent": fields.get("agent", "").strip()[:300],
+        "cursor": fields.get("after", ""),
+        "after": fields.get("agents_after", ""),
     }
-    everything = said.get("everything") == "1"
+    everything = fields.get("everything") == "1"
     table = await view.api.get(
         "/reach/matrix", limit=_ROWS, agents=_COLUMNS, everything=True if everything else None, **asked
     )
@@ -129,30 +131,30 @@ async def _matrix(view: View) -> Answer:
     )
 
 
-@_closed
-async def show_agent(view: View) -> Answer | Stream:
+@_for_operators
+async def show_agent(view: ConsoleView) -> Answer | Stream:
     """`GET /console/agents/{id}`"""
-    return await _reach(view, "agent", view.parts["id"])
+    return await _show_reach(view, "agent", view.parts["id"])
 
 
-@_closed
-async def show_other(view: View) -> Answer | Stream:
+@_for_operators
+async def show_other(view: ConsoleView) -> Answer | Stream:
     """`GET /console/agents/role/{id}`, `surface/{id}`, `none/-`"""
     kind = view.parts["kind"]
     if kind not in ("role", "surface", "none"):
         raise Problem(404, "not_found", "There is no such page.")
-    return await _reach(view, kind, "" if kind == "none" else view.parts["id"])
+    return await _show_reach(view, kind, "" if kind == "none" else view.parts["id"])
 
 
-async def _reach(view: View, kind: str, name: str) -> Answer:
-    said = view.query
+async def _show_reach(view: ConsoleView, kind: str, name: str) -> Answer:
+    fields = view.query
     asked = {
-        "text": said.get("q", "").strip()[:300],
-        "principal": said.get("principal", "").strip()[:300],
-        "verdict": said.get("verdict") if said.get("verdict") in VERDICTS else "",
-        "loading": said.get("loading") if said.get("loading") in LOADINGS else "",
+        "text": fields.get("q", "").strip()[:300],
+        "principal": fields.get("principal", "").strip()[:300],
+        "verdict": fields.get("verdict") if fields.get("verdict") in VERDICTS else "",
+        "loading": fields.get("loading") if fields.get("loading") in LOADINGS else "",
     }
-    start = said.get("after", "")
+    start = fields.get("after", "")
     here = address(kind, name)
     try:
         found = await view.api.get("/reach", kind=kind, id=name, limit=_TOOLS, cursor=start, **asked)
@@ -171,13 +173,13 @@ async def _reach(view: View, kind: str, name: str) -> Answer:
         start=start,
         after=_cursor(found["next"]),
         loadings=LOADING_WORDS,
-        keys=await _keys(view, kind, name),
+        keys=await _list_keys(view, kind, name),
         roles=[found["subject"]["role"]] if found["subject"]["role"] else [],
     )
 
 
-async def _keys(view: View, kind: str, name: str) -> list[dict[str, Any]]:
-    """The keys that call as it."""
+async def _list_keys(view: ConsoleView, kind: str, name: str) -> list[dict[str, Any]]:
+    """Returns the keys that call as this agent, role or surface."""
     if kind == "none":
         listed: list[dict[str, Any]] = (await view.api.get("/keys"))["items"]
         return [key for key in listed if not (key["agent"] or key["role"] or key["surface"])]
@@ -186,12 +188,12 @@ async def _keys(view: View, kind: str, name: str) -> list[dict[str, Any]]:
 
 
 def _cursor(link: str | None) -> str:
-    """Where the next page begins; empty at the end."""
+    """Returns the cursor of the next page; empty at the end."""
     return dict(parse_qsl(urlsplit(link).query)).get("cursor", "") if link else ""
 
 
 PAGES = (
-    Page("GET", "/agents", show),
-    Page("GET", "/agents/{id}", show_agent),
-    Page("GET", "/agents/{kind}/{id}", show_other),
+    ConsolePage("GET", "/agents", show),
+    ConsolePage("GET", "/agents/{id}", show_agent),
+    ConsolePage("GET", "/agents/{kind}/{id}", show_other),
 )

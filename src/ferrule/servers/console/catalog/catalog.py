@@ -1,4 +1,7 @@
-"""The catalog: every tool for who administers the workspace, and for everybody else the tools of their own surface."""
+"""The catalog page: every tool for operators of the full workspace, and for others the tools of their own surface.
+
+It is made of answers of the HTTP API alone, which decides what the reader may see.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ferrule.servers.console.catalog.tool_words import (
     oversees,
 )
 from ferrule.servers.console.rendering import count, query
-from ferrule.servers.console.view import Page, View
+from ferrule.servers.console.view import ConsolePage, ConsoleView
 
 PAGE_SIZE = 50
 _CHIPS: tuple[tuple[str, str, str], ...] = (
@@ -43,14 +46,14 @@ _FILTERS = ("effect", "risk", "approval", "switch", "findings", *(name for name,
 _MOST_CHOICES = 100
 
 
-async def show(view: View) -> Answer:
-    """`GET /console/catalog`: tools, and with `?view=diagnostics` what is wrong with their definitions."""
+async def show(view: ConsoleView) -> Answer:
+    """`GET /console/catalog`: tools, and with `?view=diagnostics` the findings in their definitions."""
     if oversees(view) and view.query.get("view") == "diagnostics":
         return await show_diagnostics(view)
     if oversees(view):
-        values = await _whole(view)
+        values = await _list_all(view)
     elif view.may(CALL):
-        values = await _own(view)
+        values = await _list_own(view)
     else:
         return await view.page("catalog_shut.html")
     if view.is_fragment and view.request.header(b"hx-history-restore-request") != "true":
@@ -59,7 +62,7 @@ async def show(view: View) -> Answer:
     return await view.page("catalog.html", is_part=False, **values)
 
 
-async def _whole(view: View) -> dict[str, Any]:
+async def _list_all(view: ConsoleView) -> dict[str, Any]:
     words = view.query.get("q", "").strip()[:500]
     wanted = {name: view.query[name] for name in _FILTERS if view.query.get(name)}
     skip = int(text) if (text := view.query.get("after", "")).isdecimal() and len(text) < 9 else 0
@@ -72,67 +75,69 @@ async def _whole(view: View) -> dict[str, Any]:
         "digest": found["digest"],
         "total": found["total"],
         "matched": found["matched"],
-        "sentence": _sentence(found, words, wanted),
-        "chips": chips(found["counts"], words, wanted),
-        "choices": choices(found["counts"], wanted),
-        "rows": [_row(tool) for tool in found["items"]],
+        "sentence": _write_sentence(found, words, wanted),
+        "chips": list_chips(found["counts"], words, wanted),
+        "choices": list_choices(found["counts"], wanted),
+        "rows": [_describe_row(tool) for tool in found["items"]],
         "is_checked": found["is_checked"],
-        "pages": _pages(found["matched"], skip, words, wanted),
+        "pages": _find_pages(found["matched"], skip, words, wanted),
     }
 
 
-def _sentence(found: Mapping[str, Any], words: str, wanted: Mapping[str, str]) -> str:
+def _write_sentence(found: Mapping[str, Any], words: str, wanted: Mapping[str, str]) -> str:
     total, matched = found["total"], found["matched"]
     noun = "tool" if total == 1 else "tools"
     if not (words or wanted):
         harmful = found["counts"]["effect"].get("destroys", 0)
         off = found["counts"]["switch"].get("off", 0)
-        told = [f"{count(harmful)} of them cannot be undone"] if harmful else []
-        told += [f"{count(off)} turned off"] if off else []
-        return f"{count(total)} {noun}{', ' if told else ''}{' and '.join(told)}."
+        notes = [f"{count(harmful)} of them cannot be undone"] if harmful else []
+        notes += [f"{count(off)} turned off"] if off else []
+        return f"{count(total)} {noun}{', ' if notes else ''}{' and '.join(notes)}."
     return f"{count(matched)} of {count(total)} {noun} {'fits' if matched == 1 else 'fit'}."
 
 
-def chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Filters that are one word each, with how many tools there would be; a chosen one takes itself back."""
+def list_chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Returns the one-word filters with how many tools each would show; a chosen one links to its removal."""
     found = []
     for facet, value, label in _CHIPS:
         number, is_chosen = counts.get(facet, {}).get(value, 0), wanted.get(facet) == value
         if not (number or is_chosen):
             continue
-        others = {name: said for name, said in wanted.items() if name != facet}
+        others = {name: chosen for name, chosen in wanted.items() if name != facet}
         address = CATALOG + query(q=words, **others, **({} if is_chosen else {facet: value}))
         found.append({"label": label, "count": number, "is_chosen": is_chosen, "address": address})
     return found
 
 
-def choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Filters with many values, most used first; only those that can tell tools apart."""
+def list_choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Returns filters with many values, most used first; only those that distinguish tools."""
     found = []
     for facet, label in _CHOICES:
         values = counts.get(facet, {})
         if len(values) < 2 and facet not in wanted:
             continue
-        options = [_option(facet, value, number, wanted) for value, number in list(values.items())[:_MOST_CHOICES]]
+        options = [
+            _describe_option(facet, value, number, wanted) for value, number in list(values.items())[:_MOST_CHOICES]
+        ]
         if facet in wanted and not any(option["is_chosen"] for option in options):
             options.append({"value": wanted[facet], "label": wanted[facet], "count": 0, "is_chosen": True})
         found.append({"name": facet, "label": label, "options": options})
     return found
 
 
-def _option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _describe_option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> dict[str, Any]:
     words = {"dialect": DIALECTS, "owner": {"-": "nobody"}}.get(facet, {})
     label = words.get(value, value.replace("_", " ") if facet == "lifecycle" else value)
     return {"value": value, "label": label, "count": number, "is_chosen": wanted.get(facet) == value}
 
 
-def _approval(tool: Mapping[str, Any]) -> str:
-    if tool["asks"] is None:  # nobody without an agent calls it
+def _describe_approval(tool: Mapping[str, Any]) -> str:
+    if tool["asks"] is None:  # calls of a key without an agent are refused
         return "required" if tool["approval_required"] else "–"
     return ASKS[tool["asks"]]
 
 
-def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_row(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tool_id": tool["tool_id"],
         "address": address_of(tool["tool_id"]),
@@ -148,7 +153,7 @@ def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
         "owner": tool["owner"],
         "version": tool["version"],
         "lifecycle": tool["lifecycle"],
-        "approval": _approval(tool),
+        "approval": _describe_approval(tool),
         "is_on": tool["is_on"],
         "tokens": tool["tokens"],
         "errors": tool["errors"],
@@ -156,7 +161,7 @@ def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _find_pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) -> dict[str, Any]:
     def at(offset: int) -> str:
         return CATALOG + query(q=words, **wanted, after=offset or None)
 
@@ -168,14 +173,14 @@ def _pages(matched: int, skip: int, words: str, wanted: Mapping[str, str]) -> di
     }
 
 
-async def _own(view: View) -> dict[str, Any]:
-    """The tools of whoever looks, and nothing about any other."""
+async def _list_own(view: ConsoleView) -> dict[str, Any]:
+    """Returns the reader's own tools, and nothing about any other."""
     words = view.query.get("q", "").strip()[:500]
     after = "" if words else view.query.get("after", "")
     found = await view.api.get("/tools", q=words, cursor=after, limit=PAGE_SIZE)
     surface = await view.api.get("/surface")
     total = surface["loaded"] + surface["deferred"]
-    rows = [_own_row(tool) for tool in found["items"]]
+    rows = [_describe_own_row(tool) for tool in found["items"]]
     more = query(after=rows[-1]["tool_id"]) if found["next"] and rows else None
     return {
         "is_whole": False,
@@ -185,7 +190,7 @@ async def _own(view: View) -> dict[str, Any]:
         "digest": surface["catalog_digest"],
         "total": total,
         "matched": len(rows) if words else total,
-        "sentence": _own_sentence(total, rows, words),
+        "sentence": _write_own_sentence(total, rows, words),
         "chips": [],
         "choices": [],
         "rows": rows,
@@ -199,13 +204,13 @@ async def _own(view: View) -> dict[str, Any]:
     }
 
 
-def _own_sentence(total: int, rows: Sequence[Mapping[str, Any]], words: str) -> str:
+def _write_own_sentence(total: int, rows: Sequence[Mapping[str, Any]], words: str) -> str:
     if words:
         return f"{count(len(rows))} of your tools {'fits' if len(rows) == 1 else 'fit'}."
     return f"{count(total)} {'tool' if total == 1 else 'tools'} that you can use."
 
 
-def _own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tool_id": tool["tool_id"],
         "address": address_of(tool["tool_id"]),
@@ -218,16 +223,16 @@ def _own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def news(view: View) -> Answer:
-    """`GET /console/parts/catalog?digest=`: whether the catalog is still the one that a page shows."""
+async def show_news(view: ConsoleView) -> Answer:
+    """`GET /console/parts/catalog?digest=`: whether the page shows the current catalog."""
     state = await view.api.get("/catalog" if oversees(view) else "/surface")
     digest = state["digest"] if "digest" in state else state["catalog_digest"]
     return view.fragment("catalog_news.html", is_new=digest != view.query.get("digest"), digest=digest)
 
 
 PAGES = (
-    Page("GET", "/catalog", show),
-    Page("GET", "/catalog/{tool_id}", show_tool),
-    Page("POST", "/catalog/{tool_id}", switch),
-    Page("GET", "/parts/catalog", news),
+    ConsolePage("GET", "/catalog", show),
+    ConsolePage("GET", "/catalog/{tool_id}", show_tool),
+    ConsolePage("POST", "/catalog/{tool_id}", switch),
+    ConsolePage("GET", "/parts/catalog", show_news),
 )

@@ -1,4 +1,7 @@
-"""What is wrong with the definitions of the workspace, file by file, each at its line."""
+"""The page of findings in the workspace's definitions, file by file, each at its line.
+
+It formats what `/v1/catalog/diagnostics` returns and checks nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console.catalog.tool_words import CATALOG, address_of
 from ferrule.servers.console.rendering import count, query
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import ConsoleView
 
 _PAGE_SIZE = 50
 _SEVERITIES = (("error", "Errors", "errors"), ("warning", "Warnings", "warnings"), ("info", "Hints", "infos"))
 
 
-async def show_diagnostics(view: View) -> Answer:
+async def show_diagnostics(view: ConsoleView) -> Answer:
     """`GET /console/catalog?view=diagnostics`"""
     severity = view.query.get("severity", "")
     severity = severity if severity in {name for name, _, _ in _SEVERITIES} else ""
@@ -33,13 +36,13 @@ async def show_diagnostics(view: View) -> Answer:
     return await view.page(
         "catalog_diagnostics.html",
         problem="",
-        sentence=sentence(found["summary"]),
+        sentence=write_sentence(found["summary"]),
         summary=found["summary"],
         severity=severity,
         file=file,
         matched=found["matched"],
-        chips=_chips(found["summary"], severity, file),
-        files=by_file(found["items"]),
+        chips=_list_chips(found["summary"], severity, file),
+        files=group_by_file(found["items"]),
         first=skip + 1,
         before=_at(severity, file, max(0, skip - _PAGE_SIZE)) if skip else None,
         after=_at(severity, file, skip + _PAGE_SIZE) if skip + _PAGE_SIZE < found["matched"] else None,
@@ -56,24 +59,24 @@ def _at(severity: str, file: str, skip: int) -> str:
     return CATALOG + query(view="diagnostics", severity=severity, file=file, after=skip or None)
 
 
-def sentence(summary: Mapping[str, Any]) -> str:
-    """The whole check in one sentence."""
+def write_sentence(summary: Mapping[str, Any]) -> str:
+    """Returns the result of the check in one sentence."""
     errors, warnings, files = summary["errors"], summary["warnings"], summary["files"]
     if not files:
         return "There are no definition files to check."
     where = f"{count(files)} {'file' if files == 1 else 'files'}"
     if not (errors or warnings or summary["infos"]):
         return f"Nothing is wrong with the definitions in {where}."
-    told = [
+    notes = [
         f"{count(number)} {noun if number == 1 else f'{noun}s'}"
         for number, noun in ((errors, "error"), (warnings, "warning"), (summary["infos"], "hint"))
         if number
     ]
     kept = "; the catalog in force was built before" if errors else ""
-    return f"{', '.join(told)} in {where}{kept}."
+    return f"{', '.join(notes)} in {where}{kept}."
 
 
-def _chips(summary: Mapping[str, Any], chosen: str, file: str) -> list[dict[str, Any]]:
+def _list_chips(summary: Mapping[str, Any], chosen: str, file: str) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
@@ -86,18 +89,18 @@ def _chips(summary: Mapping[str, Any], chosen: str, file: str) -> list[dict[str,
     ]
 
 
-def by_file(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Findings under the file they are in, with the tools that it defines."""
+def group_by_file(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Groups findings by file, with the tools that each file defines."""
     found = []
     for file, group in groupby(items, key=lambda item: str(item["file"])):
         findings = list(group)
         tools = [{"tool_id": tool_id, "address": address_of(tool_id)} for tool_id in findings[0]["tools"][:20]]
-        found.append({"file": file, "tools": tools, "findings": [finding(each) for each in findings]})
+        found.append({"file": file, "tools": tools, "findings": [split_finding(each) for each in findings]})
     return found
 
 
-def finding(item: Mapping[str, Any]) -> dict[str, Any]:
-    """One finding, its marked line in three pieces."""
+def split_finding(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns one finding, its marked line in three pieces."""
     lines = [
         {
             "number": line["number"],

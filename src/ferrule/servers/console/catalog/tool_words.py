@@ -1,4 +1,4 @@
-"""Words that pages about tools use for what the API gives as codes."""
+"""Words of pages about tools for the codes that the API returns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule.model.approval import ADMIN
 from ferrule.servers.console.rendering import part
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import ConsoleView
 
 CATALOG = "/console/catalog"
 DIALECTS = {
@@ -39,39 +39,39 @@ RUNS_ON = {
 ASKS = {"always": "always asks", "depends": "may ask", "never": "none"}
 """Whether calls of a tool wait for a person."""
 STATES = {"allow": "ok", "ask": "wait", "depends": "queue", "deny": "deny", "blocked": "off"}
-"""The sign that is shown with each verdict."""
+"""The sign of each verdict."""
 
 
-def oversees(view: View) -> bool:
-    """True when all of the catalog may be looked at: the admin scope, for no single tenant."""
+def oversees(view: ConsoleView) -> bool:
+    """Returns True when the reader may see the full catalog: the admin scope, for no single tenant."""
     return view.may(ADMIN) and view.caller.identity.tenant is None
 
 
 def address_of(tool_id: str) -> str:
-    """A tool's page."""
+    """Returns the address of a tool's page."""
     return f"{CATALOG}/{part(tool_id)}"
 
 
 def one_line(text: str, most: int = 140) -> str:
-    """The beginning of a text, on one line."""
+    """Returns the beginning of a text on one line."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a text, or as much of it as fits on one line."""
+    """Returns the first sentence of a text, or as much of it as fits on one line."""
     line = one_line(text, 300)
     end = line.find(". ")
     return one_line(line if end < 0 else line[: end + 1], 110)
 
 
 def effect_words(effect: str, *, is_inferred: bool) -> str:
-    """What a tool does. Of one that writes, and does not say whether that can be undone, nobody knows."""
+    """Returns the effect of a tool in words; a tool that writes may leave open whether that can be undone."""
     return "writes, undo not stated" if effect == "writes" and is_inferred else EFFECTS[effect]
 
 
 def effect_of(facts: Mapping[str, Any]) -> str:
-    """What a tool does, in words, by its facts."""
+    """Returns the effect of a tool in words, by its facts."""
     if facts["requires_user_interaction"]:
         return "asks a person"
     if isinstance(facts["is_read_only"], str) or isinstance(facts["is_destructive"], str):

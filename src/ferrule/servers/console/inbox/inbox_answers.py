@@ -1,4 +1,7 @@
-"""The form for what a tool asks a person: fields made from the schema of the answer, and the answer made from the fields."""
+"""The form for a tool's question to a person: fields from the schema of the answer, and the answer from the fields.
+
+`inbox` stands above it. Whether an answer is valid is decided behind the API.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,34 @@ _KINDS = {"string": "text", "integer": "number", "number": "number", "boolean": 
 PREFIX = "answer."
 
 
-class Unreadable(ValueError):
-    """What was typed cannot be what the tool asked for."""
+class InvalidAnswer(ValueError):
+    """Raised for typed text that cannot be the answer."""
 
 
 def answer_form(schema: dict[str, Any]) -> dict[str, Any]:
-    """How to ask: `kind` is `fields` (one for each member), `text` (the answer is a text) or `json`."""
-    fields = _fields(schema)
+    """Returns the form: `kind` is `fields` (one for each member), `single`, `text` or `json`."""
+    fields = _list_fields(schema)
     if fields is not None:
         return {"kind": "fields", "fields": fields}
     if not schema or (schema.get("type") == "string" and "enum" not in schema):
         return {"kind": "text", "fields": []}
-    single = _field("", schema, is_required=True)
+    single = _make_field("", schema, is_required=True)
     if single is not None:
         return {"kind": "single", "fields": [single]}
     return {"kind": "json", "fields": []}
 
 
-def _fields(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
+def _list_fields(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
     members = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(members, dict) or not 0 < len(members) <= _MOST_FIELDS:
         return None
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
-    found = [_field(name, member, is_required=name in needed) for name, member in members.items()]
+    found = [_make_field(name, member, is_required=name in needed) for name, member in members.items()]
     return None if any(field is None for field in found) else [field for field in found if field is not None]
 
 
-def _field(name: str, schema: Any, *, is_required: bool) -> dict[str, Any] | None:
+def _make_field(name: str, schema: Any, *, is_required: bool) -> dict[str, Any] | None:
     if not isinstance(schema, dict):
         return None
     choices = schema.get("enum")
@@ -56,7 +59,9 @@ def _field(name: str, schema: Any, *, is_required: bool) -> dict[str, Any] | Non
         "is_required": is_required,
         "is_long": kind == "text" and not _is_short(schema),
         "is_whole": schema.get("type") == "integer",
-        "choices": [_written(choice) for choice in choices] if kind == "choice" and isinstance(choices, list) else [],
+        "choices": [_format_choice(choice) for choice in choices]
+        if kind == "choice" and isinstance(choices, list)
+        else [],
     }
 
 
@@ -65,41 +70,41 @@ def _is_short(schema: dict[str, Any]) -> bool:
     return "format" in schema or (isinstance(most, int) and most <= 200)
 
 
-def _written(choice: Any) -> str:
+def _format_choice(choice: Any) -> str:
     return choice if isinstance(choice, str) else json.dumps(choice, ensure_ascii=False)
 
 
-def answer_of(schema: dict[str, Any], form: Mapping[str, Sequence[str]]) -> Any:
-    """The answer that a form holds. Raises Unreadable; whether it fits the schema is for the inbox to say."""
+def read_answer(schema: dict[str, Any], form: Mapping[str, Sequence[str]]) -> Any:
+    """Returns the answer in a form. Raises InvalidAnswer; the inbox validates it against the schema."""
     shape = answer_form(schema)
     if shape["kind"] == "text":
-        return _first(form, "answer")
+        return _first_value(form, "answer")
     if shape["kind"] == "json":
         try:
-            return json.loads(_first(form, "answer"))
+            return json.loads(_first_value(form, "answer"))
         except (ValueError, RecursionError) as error:
-            raise Unreadable(f"the answer is not JSON: {error}") from None
+            raise InvalidAnswer(f"the answer is not JSON: {error}") from None
     found = {
-        field["name"]: _value(field, schema, _first(form, field["field"]))
+        field["name"]: _read_value(field, schema, _first_value(form, field["field"]))
         for field in shape["fields"]
-        if _first(form, field["field"]) or (field["is_required"] and field["kind"] == "text")
+        if _first_value(form, field["field"]) or (field["is_required"] and field["kind"] == "text")
     }
     return found.get("") if shape["kind"] == "single" else found
 
 
-def _value(field: dict[str, Any], schema: dict[str, Any], text: str) -> Any:
+def _read_value(field: dict[str, Any], schema: dict[str, Any], text: str) -> Any:
     match field["kind"]:
         case "number":
-            return _number(field, text)
+            return _read_number(field, text)
         case "yes_no":
             return text == "yes"
         case "choice":
             member = schema["properties"][field["name"]] if field["name"] else schema
-            return next((one for one in member["enum"] if _written(one) == text), text)
+            return next((one for one in member["enum"] if _format_choice(one) == text), text)
     return text
 
 
-def _number(field: dict[str, Any], text: str) -> int | float:
+def _read_number(field: dict[str, Any], text: str) -> int | float:
     try:
         number = json.loads(text.strip())
     except (ValueError, RecursionError):
@@ -107,9 +112,9 @@ def _number(field: dict[str, Any], text: str) -> int | float:
     is_number = isinstance(number, int | float) and not isinstance(number, bool) and isfinite(number)
     if not is_number or (field["is_whole"] and number != int(number)):
         kind = "a whole number" if field["is_whole"] else "a number"
-        raise Unreadable(f"{field['label']} must be {kind}, not {text[:40]!r}")
+        raise InvalidAnswer(f"{field['label']} must be {kind}, not {text[:40]!r}")
     return int(number) if field["is_whole"] else number
 
 
-def _first(form: Mapping[str, Sequence[str]], name: str) -> str:
+def _first_value(form: Mapping[str, Sequence[str]], name: str) -> str:
     return next(iter(form.get(name, ())), "")

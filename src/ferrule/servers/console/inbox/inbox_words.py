@@ -1,4 +1,4 @@
-"""What the inbox says about its items: pure functions from what the HTTP API gives to plain words and rows for templates."""
+"""Words and rows of the inbox: pure functions from the HTTP API's answers to what templates show."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
-from ferrule.servers.console.calls.call_words import known_as
+from ferrule.servers.console.calls.call_words import display_name
 
 _MOST_LINES = 1500
 _MOST_PAIRS = 60_000
-"""Pairs of equal lines, one of each value, up to which the best match is looked for: that takes long where lines repeat."""
+"""Pairs of equal lines up to which the best match is searched: that takes long where lines repeat."""
 _OVER = {
     "approved": "approved by",
     "rejected": "rejected by",
@@ -30,14 +30,14 @@ _CHANGERS = {"hook": "hook", "runtime": "the runtime", "adapter": "adapter", "mi
 
 
 def seconds_left(expires_at: str | None, now: float) -> int | None:
-    """Whole seconds until a time; None for what never lapses."""
+    """Returns whole seconds until a time; None for requests that never expire."""
     if expires_at is None:
         return None
     return max(0, round(datetime.fromisoformat(expires_at).timestamp() - now))
 
 
 def clock(seconds: int | None) -> str:
-    """A countdown as the script draws it: `8:41`, `3 h 12 m`."""
+    """Returns a countdown as the script draws it: `8:41`, `3 h 12 m`."""
     if seconds is None:
         return ""
     if seconds <= 0:
@@ -46,22 +46,22 @@ def clock(seconds: int | None) -> str:
     return f"{hours} h {rest // 60:02d} m" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
-def listed(names: Sequence[str], me: str = "", last: str = "and") -> str:
-    """Names as a person would say them; whoever looks is `you`."""
+def join_names(names: Sequence[str], me: str = "", last: str = "and") -> str:
+    """Joins names as a person would say them; the reader is `you`."""
     words = ["you" if name == me else name for name in names]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "nobody"
 
 
 def people(approvers: Sequence[str]) -> str:
-    """Who may answer: `anyone in accounts, or maria`."""
+    """Returns who may answer: `anyone in accounts, or maria`."""
     groups = [name.removeprefix("group:") for name in approvers if name.startswith("group:")]
     single = [name for name in approvers if not name.startswith("group:")]
     words = [*(f"anyone in {group}" for group in groups), *single]
-    return listed(words, last="or") if words else "anyone who may approve"
+    return join_names(words, last="or") if words else "anyone who may approve"
 
 
 def asker(item: dict[str, Any]) -> str:
-    """Who wants something, and for whom."""
+    """Returns who wants to call, and for whom."""
     agent, principal = item["agent"], item["principal"]
     return f"{agent}, for {principal}," if agent and agent != principal else str(agent or principal)
 
@@ -70,26 +70,26 @@ def asker(item: dict[str, Any]) -> str:
 
 
 def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
-    """A row of the queue for a call that waits."""
+    """Returns a row of the queue for a call that waits."""
     left = seconds_left(item["expires_at"], now)
     return {
         "id": item["invocation_id"],
-        "name": known_as(item),
+        "name": display_name(item),
         "risk": item["risk"],
         "left": left,
         "clock": clock(left),
         "at": None,
-        "line": _mine(item) if may_answer(item) else _others(item, me),
+        "line": _describe_own(item) if may_answer(item) else _describe_other(item, me),
         "is_mine": may_answer(item),
     }
 
 
 def may_answer(item: dict[str, Any]) -> bool:
-    """True when whoever looks can do what is asked of people."""
+    """Returns True when the reader can do what is asked of people."""
     return any(item["ways"].get(way, "no such way") is None for way in ("approve", "answer", "settle"))
 
 
-def _mine(item: dict[str, Any]) -> str:
+def _describe_own(item: dict[str, Any]) -> str:
     who = item["agent"] or item["principal"]
     match item["purpose"]:
         case "input":
@@ -101,7 +101,7 @@ def _mine(item: dict[str, Any]) -> str:
     return f"{who}, changed by {item['edited_by']}" if item["edited_by"] else str(who)
 
 
-def _others(item: dict[str, Any], me: str) -> str:
+def _describe_other(item: dict[str, Any], me: str) -> str:
     if any(each["by"] == me for each in item["approvals"]):
         return f"you approved, {people(item['approvers'])} has to"
     if item["purpose"] == "input":
@@ -111,30 +111,30 @@ def _others(item: dict[str, Any], me: str) -> str:
 
 
 def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
-    """A row of the queue for a call that was decided."""
+    """Returns a row of the queue for a call that was decided."""
     return {
         "id": item["invocation_id"],
-        "name": known_as(item),
+        "name": display_name(item),
         "risk": item["risk"],
         "left": None,
         "clock": "",
         "at": item["decided_at"],
-        "line": decision(item["outcome"], item["by"], me, is_edited=item["is_edited"]),
+        "line": describe_decision(item["outcome"], item["by"], me, is_edited=item["is_edited"]),
         "is_mine": False,
     }
 
 
-def decision(outcome: str, by: Sequence[str], me: str, *, is_edited: bool = False) -> str:
-    """A decision in a few words: `approved by you, edited`."""
+def describe_decision(outcome: str, by: Sequence[str], me: str, *, is_edited: bool = False) -> str:
+    """Returns a decision in a few words: `approved by you, edited`."""
     if outcome in _UNANSWERED:
         return _UNANSWERED[outcome]
     if outcome == "waiting":
         return "waiting"
-    return f"{_OVER[outcome]} {listed(by, me)}{', edited' if is_edited else ''}"
+    return f"{_OVER[outcome]} {join_names(by, me)}{', edited' if is_edited else ''}"
 
 
-def median_minutes(items: Sequence[dict[str, Any]]) -> float | None:
-    """How long people took, in microseconds; None when nobody answered anything."""
+def median_answer_time(items: Sequence[dict[str, Any]]) -> float | None:
+    """Returns how long people took, in microseconds; None when nobody answered anything."""
     times = sorted(item["waited_seconds"] for item in items if item["by"])
     return times[len(times) // 2] * 1_000_000 if times else None
 
@@ -142,11 +142,11 @@ def median_minutes(items: Sequence[dict[str, Any]]) -> float | None:
 # One item
 
 
-def sentence(review: dict[str, Any], me: str) -> str:
-    """The one sentence that a reader who stops after it is not misled by."""
-    title, outcome = review["tool_title"] or known_as(review), review["outcome"]
+def write_sentence(review: dict[str, Any], me: str) -> str:
+    """Returns the one sentence that must not mislead a person who stops reading after it."""
+    title, outcome = review["tool_title"] or display_name(review), review["outcome"]
     if outcome != "waiting":
-        return _what_became(review, me)
+        return _describe_fate(review, me)
     if review["purpose"] == "outcome":
         return f"Nobody knows whether {title} acted."
     if review["purpose"] == "input":
@@ -156,18 +156,18 @@ def sentence(review: dict[str, Any], me: str) -> str:
     return f"{asker(review)} wants to run {title}{on}."
 
 
-def _what_became(review: dict[str, Any], me: str) -> str:
+def _describe_fate(review: dict[str, Any], me: str) -> str:
     by = [each["by"] for each in review["signatures"] if each["counts"]]
-    said = decision(review["outcome"], list(dict.fromkeys(by)), me)
+    said = describe_decision(review["outcome"], list(dict.fromkeys(by)), me)
     is_edited = any(each["is_edit"] for each in review["signatures"])
     said += ", with a changed input" if is_edited and review["outcome"] == "approved" else ""
-    name = review["tool_title"] or known_as(review)
+    name = review["tool_title"] or display_name(review)
     if review["outcome"] in ("approved", "answered"):
-        return f"{name}: {said}. {_STANDS.get(review['state'], 'It goes on.')}"
+        return f"{name}: {said}. {_STATE_SENTENCES.get(review['state'], 'It goes on.')}"
     return f"{name}: {said}."
 
 
-_STANDS = {
+_STATE_SENTENCES = {
     "succeeded": "It ran, and succeeded.",
     "failed": "It failed.",
     "timed_out": "It ran out of time.",
@@ -181,14 +181,14 @@ _STANDS = {
 }
 
 
-def hint(review: dict[str, Any]) -> str:
-    """What stands below the sentence."""
+def write_hint(review: dict[str, Any]) -> str:
+    """Returns the text below the sentence."""
     if review["outcome"] != "waiting":
         return ""
     if review["purpose"] == "outcome":
         return "The process that ran it is gone. Find out whether it acted, then say so here; nothing runs again by itself."
     if review["purpose"] == "input":
-        return f"Asked by {known_as(review)} for {review['principal']}. The call goes on with your answer."
+        return f"Asked by {display_name(review)} for {review['principal']}. The call goes on with your answer."
     return "Nothing has run."
 
 
@@ -196,8 +196,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
-    """Who has signed, and who still has to: one entry for each person that is needed."""
+def list_signatures(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
+    """Returns who has signed, and who still has to: one entry for each person that is needed."""
     found = [
         {"who": each["by"], "is_open": False, "verdict": each["verdict"], "at": each["at"], "reason": each["reason"],
          "is_edit": each["is_edit"], "is_void": not each["counts"], "is_me": each["by"] == me}
@@ -220,7 +220,7 @@ def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
 
 
 def signing_title(review: dict[str, Any]) -> str:
-    """What the list of people is called."""
+    """Returns the title of the list of people."""
     if review["outcome"] != "waiting":
         return "Who decided" if review["outcome"] in _OVER else "Who had agreed"
     if review["purpose"] == "input":
@@ -232,8 +232,8 @@ def signing_title(review: dict[str, Any]) -> str:
     return words.get(count, f"{count} people must agree")
 
 
-def changes(review: dict[str, Any]) -> list[dict[str, Any]]:
-    """Who changed what the model wrote."""
+def list_changes(review: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns who changed what the model wrote."""
     return [
         {
             "is_person": each["kind"] == "person",
@@ -246,35 +246,39 @@ def changes(review: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def changed_by(review: dict[str, Any]) -> str:
-    """The same in a few words, for beside the title."""
+def describe_changers(review: dict[str, Any]) -> str:
+    """Returns who changed the input in a few words, to stand beside the title."""
     found = review["changes"]
     if not review["differences"]:
         return "exactly as the model wrote it"
     hooks = len({each["by"] for each in found if each["kind"] == "hook"})
     persons = list(dict.fromkeys(each["by"] for each in found if each["kind"] == "person"))
     words = [f"{hooks} hooks" if hooks > 1 else "a hook"] if hooks else []
-    said = listed([*words, *persons]) if words or persons else "the runtime"
+    said = join_names([*words, *persons]) if words or persons else "the runtime"
     return f"{said} changed what the model wrote"
 
 
 def diff(before: Any, after: Any) -> list[dict[str, Any]]:
-    """Two JSON values as lines: `kind` is empty, `add` or `rem`; `number` is the line's in its own value."""
+    """Returns two JSON values as lines: `kind` is empty, `add` or `rem`; `number` is the line's in its own value."""
     old, new = _lines(before), _lines(after)
     if old == new or len(old) + len(new) > _MOST_LINES:
         return [{"kind": "", "number": number, "text": text} for number, text in enumerate(new[:_MOST_LINES], 1)]
     rows: list[dict[str, Any]] = []
-    bare_old, bare_new = ([text.rstrip(",") for text in lines] for lines in (old, new))  # a comma is no difference
-    for kind, a, b, c, d in _opcodes(bare_old, bare_new):
+    bare_old, bare_new = (
+        [text.rstrip(",") for text in lines] for lines in (old, new)
+    )  # a trailing comma is not a difference
+    for kind, a, b, c, d in _find_edits(bare_old, bare_new):
         if kind != "equal":
             rows += ({"kind": "rem", "number": at + 1, "text": old[at]} for at in range(a, b))
         rows += ({"kind": "" if kind == "equal" else "add", "number": at + 1, "text": new[at]} for at in range(c, d))
     return rows
 
 
-def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    """How to make the one of the other, as difflib writes it; where that would take long, all between the first and the last
-    difference is replaced."""
+def _find_edits(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Returns the edits from one text to the other, as difflib writes them.
+
+    Where difflib would take long, everything between the first and the last difference is one replacement.
+    """
     counted = Counter(old)
     if sum(counted[text] * times for text, times in Counter(new).items()) <= _MOST_PAIRS:
         return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -292,17 +296,17 @@ def _lines(value: Any) -> list[str]:
 
 
 def pretty(value: Any) -> str:
-    """A JSON value as it stands in the editor."""
+    """Returns a JSON value as the editor shows it."""
     return "\n".join(_lines(value))
 
 
-def left_out(value: Any) -> int:
-    """How many lines of a value `diff` does not show."""
+def count_hidden_lines(value: Any) -> int:
+    """Returns how many lines of a value `diff` does not show."""
     return max(0, len(_lines(value)) - _MOST_LINES)
 
 
-def rules(review: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules that asked, as they are shown."""
+def list_rules(review: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rules that asked, as they are shown."""
     return [
         {"name": each["rule_ref"], "place": each["place"], "reason": _capital(each["reason"]), "is_gone": not each["decision"]}
         for each in review["rules"]
@@ -310,7 +314,7 @@ def rules(review: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def stamp(review: dict[str, Any]) -> str:
-    """Another one whenever anything that the page shows of an item is another."""
+    """Returns a text that changes whenever anything that the page shows of an item does."""
     item = review["item"] or {}
     said = [review["outcome"], review["state"], review["signatures"], review["input"], review["is_definition_current"],
             review["result_text"], review["error"], item.get("seen"), item.get("ways"), item.get("assignees"),
@@ -319,10 +323,10 @@ def stamp(review: dict[str, Any]) -> str:
 
 
 def is_stale(review: dict[str, Any], seen: str) -> bool:
-    """True when what stands now is not what somebody looked at."""
+    """Returns True when the item has changed since the page was made."""
     return review["item"] is None or review["item"]["seen"] != seen
 
 
 def midnight(now: float) -> str:
-    """When today began, where the server is."""
+    """Returns when today began, in the server's time zone."""
     return datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0).isoformat()

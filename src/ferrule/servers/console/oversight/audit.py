@@ -1,6 +1,6 @@
-"""The audit page: whether the ledger is what was written, what was done to it, and copies of it that prove themselves.
+"""The audit page: whether the ledger is intact, what was done to it, and exports that can be verified offline.
 
-The words are pure functions of what the HTTP API says.
+The sentences are pure functions of the HTTP API's answers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer, Stream
-from ferrule.servers.console.view import Page, View, for_whole_workspace
+from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 TOPICS = {
     "file": "The file is damaged",
@@ -27,8 +27,8 @@ TOPICS = {
 }
 
 
-def sentence(state: dict[str, Any]) -> dict[str, str]:
-    """How the ledger stands: what is said, and how it looks (`ok`, `bad`, `warn` or nothing)."""
+def write_sentence(state: dict[str, Any]) -> dict[str, str]:
+    """Returns the state of the ledger: its sentence, and how it looks (`ok`, `bad`, `warn` or nothing)."""
     check, rows = state["check"], f"{state['rows']:,} {'row' if state['rows'] == 1 else 'rows'}"
     result = check["result"]
     if check["problem"]:
@@ -38,15 +38,15 @@ def sentence(state: dict[str, Any]) -> dict[str, str]:
     if result is None:
         return {"kind": "", "text": f"The ledger has {rows}. It was not checked yet since this server started."}
     if not result["is_clean"]:
-        return {"kind": "bad", "text": broken(result)}
+        return {"kind": "bad", "text": describe_break(result)}
     newer = state["last_seq"] - result["last_seq"]
     more = f" {newer:,} {'row was' if newer == 1 else 'rows were'} added since." if newer > 0 else ""
     checked = f"{result['rows']:,} {'row' if result['rows'] == 1 else 'rows'}"
     return {"kind": "ok", "text": f"The ledger is what was written: all {checked} were checked.{more}"}
 
 
-def broken(result: dict[str, Any]) -> str:
-    """What is wrong, with the first row it is about."""
+def describe_break(result: dict[str, Any]) -> str:
+    """Returns what is wrong, with the first row at fault."""
     count, first = result["finding_count"], next((one for one in result["findings"] if one["seq"] is not None), None)
     where = f" The first is row {first['seq']:,}: it {first['message']}." if first is not None else ""
     if first is None and result["findings"]:
@@ -54,28 +54,28 @@ def broken(result: dict[str, Any]) -> str:
     return f"The ledger is not what was written: {count:,} {'thing is' if count == 1 else 'things are'} wrong.{where}"
 
 
-def findings(result: dict[str, Any] | None, most: int) -> list[dict[str, Any]]:
-    """What is wrong, in words, as far as it fits on a page."""
+def list_findings(result: dict[str, Any] | None, most: int) -> list[dict[str, Any]]:
+    """Returns the findings in words, as many as fit on a page."""
     listed = result["findings"][:most] if result is not None else []
     return [{**one, "what": TOPICS.get(one["topic"], one["topic"])} for one in listed]
 
 
 def percent(check: dict[str, Any]) -> int | None:
-    """How far a check is; None when that is not known yet."""
+    """Returns the progress of a check; None while it is unknown."""
     total = check["rows_total"]
     return min(99, 100 * check["rows_done"] // total) if total else None
 
 
-def sidebar(state: dict[str, Any]) -> dict[str, Any] | None:
-    """What the frame shows of the last check; None when there was none."""
+def summarize_check(state: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the last check for the frame; None when there was none."""
     result = state["result"]
     if result is None:
         return None
     return {"is_intact": result["is_clean"], "rows": result["rows"], "at": state["checked_at"]}
 
 
-def size(number: int) -> str:
-    """Bytes for people."""
+def format_size(number: int) -> str:
+    """Returns a number of bytes in words."""
     for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if number >= least:
             return f"{number / least:.1f} {unit}"
@@ -85,14 +85,14 @@ def size(number: int) -> str:
 _FINDINGS = 50
 _AROUND = 2
 _EXPORTED = ("from", "to", "what", "payloads", "since", "until", "tool", "principal")
-_closed = for_whole_workspace("Audit", "Here the ledger of the workspace is checked and exported.")
+_for_operators = for_whole_workspace("Audit", "Here the ledger of the workspace is checked and exported.")
 
 
-@_closed
-async def show(view: View) -> Answer | Stream:
+@_for_operators
+async def show(view: ConsoleView) -> Answer | Stream:
     """`GET /console/audit`"""
     try:
-        values = await _values(view)
+        values = await _load_values(view)
     except Problem as problem:
         if problem.status != 409:
             raise
@@ -100,32 +100,32 @@ async def show(view: View) -> Answer | Stream:
     return await view.page("audit.html", **values)
 
 
-@_closed
-async def show_state(view: View) -> Answer | Stream:
-    """`GET /console/audit/state`: the part that a check changes."""
-    return view.fragment("audit_state.html", **await _values(view))
+@_for_operators
+async def show_state(view: ConsoleView) -> Answer | Stream:
+    """`GET /console/audit/state`: the part that changes during a check."""
+    return view.fragment("audit_state.html", **await _load_values(view))
 
 
-async def _values(view: View) -> dict[str, Any]:
+async def _load_values(view: ConsoleView) -> dict[str, Any]:
     state = await view.api.get("/audit")
     check = state["check"]
-    told = sidebar(check)
-    if told is not None:
-        view.shared["audit"] = told
-    wrong = findings(check["result"], _FINDINGS)
+    summary = summarize_check(check)
+    if summary is not None:
+        view.shared["audit"] = summary
+    wrong = list_findings(check["result"], _FINDINGS)
     return {
         "ledger": state,
-        "answer": sentence(state),
+        "answer": write_sentence(state),
         "percent": percent(check),
         "findings": wrong,
         "finding_count": check["result"]["finding_count"] if check["result"] else 0,
-        "chain": await _links(view, wrong),
-        "size": size(state["size_bytes"]),
+        "chain": await _load_links(view, wrong),
+        "size": format_size(state["size_bytes"]),
     }
 
 
-async def _links(view: View, wrong: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The rows around the one that is asked for, else around the first that is wrong."""
+async def _load_links(view: ConsoleView, wrong: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Returns the rows around the requested one, or around the first broken one."""
     given = view.query.get("row", "")
     rows = [int(given)] if given.isdecimal() and 0 < int(given) < 10**15 else []
     rows += [one["seq"] for one in wrong if one["seq"] is not None]
@@ -135,18 +135,18 @@ async def _links(view: View, wrong: list[dict[str, Any]]) -> dict[str, Any] | No
     return {"row": rows[0], "items": found["items"], "is_asked": bool(given)}
 
 
-@_closed
-async def verify(view: View) -> Answer | Stream:
-    """`POST /console/audit/verify`: begin a check."""
+@_for_operators
+async def verify(view: ConsoleView) -> Answer | Stream:
+    """`POST /console/audit/verify`: starts a check."""
     await view.api.post("/audit/check")
     if view.is_fragment:
         return await show_state(view)
     return view.redirect("/console/audit")
 
 
-@_closed
-async def export(view: View) -> Answer | Stream:
-    """`GET /console/audit/export`: the ledger, or a part of it, as a file."""
+@_for_operators
+async def export(view: ConsoleView) -> Answer | Stream:
+    """`GET /console/audit/export`: downloads the ledger, or a part of it."""
     asked = {name: view.query[name].strip() for name in _EXPORTED if view.query.get(name, "").strip()}
     if asked.get("what") != "calls":
         asked.pop("tool", None)
@@ -160,8 +160,8 @@ async def export(view: View) -> Answer | Stream:
 
 
 PAGES = (
-    Page("GET", "/audit", show),
-    Page("GET", "/audit/state", show_state),
-    Page("POST", "/audit/verify", verify),
-    Page("GET", "/audit/export", export),
+    ConsolePage("GET", "/audit", show),
+    ConsolePage("GET", "/audit/state", show_state),
+    ConsolePage("POST", "/audit/verify", verify),
+    ConsolePage("GET", "/audit/export", export),
 )

@@ -1,6 +1,7 @@
-"""The policy page: the rules as they win, how often each decided, their answer to a call, and what a watched policy changes.
+"""The policy page: rules in order of precedence, how often each decided, a trial call, and the effect of a shadow
+policy.
 
-The words are pure functions of what the HTTP API says.
+The sentences are pure functions of the HTTP API's answers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from urllib.parse import urlencode
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer, Stream
 from ferrule.servers.auth.callers import Refused
-from ferrule.servers.console.view import Page, View, for_whole_workspace
+from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 _MODES = {
     "default": "a tool that declares that it only reads, or that it destroys nothing, runs; everything else asks a person",
@@ -30,18 +31,18 @@ _REASONS = {
     "other": "Something else",
 }
 VERBS = {"allow": "allows", "ask": "asks", "deny": "denies", "passthrough": "passes on"}
-_COUNTED = (("deny", "denies", "deny"), ("ask", "asks", "ask"), ("allow", "allows", "allow"))
+_RULE_WORDS = (("deny", "denies", "deny"), ("ask", "asks", "ask"), ("allow", "allows", "allow"))
 
 
 def mode_in_words(mode: str | None) -> str:
-    """What holds where no rule decides."""
+    """Returns what applies where no rule decides."""
     if mode is None:
         return "nothing runs"
     return ", and ".join(_MODES.get(one, one) for one in mode.split("+"))
 
 
-def sentence(overview: dict[str, Any]) -> str:
-    """What is in force, in one sentence or two."""
+def write_sentence(overview: dict[str, Any]) -> str:
+    """Returns the policy in force, in one sentence or two."""
     if not overview["is_usable"]:
         return "The policy cannot be used, so every call is refused until it is mended."
     rules = overview["rules"]
@@ -49,25 +50,25 @@ def sentence(overview: dict[str, Any]) -> str:
     rest = f"What no rule decides goes by the mode {overview['mode']}: {mode_in_words(overview['mode'])}."
     if total == 0:
         return f"There are no rules. {rest}"
-    parts = [f"{rules[key]} {one if rules[key] == 1 else many}" for key, one, many in _COUNTED if rules[key]]
+    parts = [f"{rules[key]} {one if rules[key] == 1 else many}" for key, one, many in _RULE_WORDS if rules[key]]
     verb = "rule is" if total == 1 else "rules are"
     return f"{total} {verb} in force: {', '.join(parts)}. {rest}" if parts else f"{total} {verb} in force. {rest}"
 
 
-def with_hits(rules: list[dict[str, Any]], decisions: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules, each with how often it decided."""
+def add_hits(rules: list[dict[str, Any]], decisions: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rules, each with how often it decided."""
     counted = {(one["source"], one["rule_id"]): one for one in decisions["items"] if one["reason"] == "rule"}
-    return [{**rule, **_hits(rule, counted.get((rule["source"], rule["id"])))} for rule in rules]
+    return [{**rule, **_count_hits(rule, counted.get((rule["source"], rule["id"])))} for rule in rules]
 
 
-def _hits(rule: dict[str, Any], counted: dict[str, Any] | None) -> dict[str, Any]:
+def _count_hits(rule: dict[str, Any], counted: dict[str, Any] | None) -> dict[str, Any]:
     day, week = (counted["day"], counted["week"]) if counted else ({}, {})
-    otherwise = {said: times for said, times in week.items() if said != rule["decision"]}
+    otherwise = {behavior: times for behavior, times in week.items() if behavior != rule["decision"]}
     return {"day": sum(day.values()), "week": sum(week.values()), "otherwise": otherwise}
 
 
-def other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) -> list[dict[str, Any]]:
-    """What decided besides the rules that are in force now: the mode, definitions, and rules that are gone."""
+def list_other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Returns what decided besides the current rules: the mode, definitions, and rules that were removed."""
     found = []
     for one in decisions["items"]:
         if one["reason"] == "rule":
@@ -81,8 +82,8 @@ def other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) -> li
     return sorted(found, key=lambda one: -sum(one["week"].values()))
 
 
-def differing(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
-    """What a watched policy would have done, in one sentence."""
+def describe_shadow(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
+    """Returns what the shadow policy would have decided differently, in one sentence."""
     times, total = decisions["differing_day"], sum(decisions["day"].values())
     name = str(overview["shadow"]).partition("@")[0]
     if overview["shadow_problem"]:
@@ -93,14 +94,14 @@ def differing(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
 
 
 def toml_of(rule: dict[str, Any]) -> str:
-    """A suggested rule as it would stand in a file."""
+    """Returns a suggested rule as TOML."""
     lines = ["[[rules]]"]
     lines += [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in rule.items()]
     return "\n".join(lines)
 
 
 def cases_sentence(cases: dict[str, Any]) -> str:
-    """How the table of cases stands."""
+    """Returns the results of the table of cases."""
     total = cases["passed"] + cases["failed"]
     if cases["problem"]:
         return "The table of cases cannot be run."
@@ -111,45 +112,47 @@ def cases_sentence(cases: dict[str, Any]) -> str:
 
 _RULES, _OTHERS = 50, 40
 _ASKED = ("tool", "arguments", "principal", "agent", "role", "unattended")
-_closed = for_whole_workspace("Policy", "Here are the rules of this workspace, and how often each of them decided.")
+_for_operators = for_whole_workspace(
+    "Policy", "Here are the rules of this workspace, and how often each of them decided."
+)
 
 
-@_closed
-async def show(view: View) -> Answer | Stream:
+@_for_operators
+async def show(view: ConsoleView) -> Answer | Stream:
     """`GET /console/policy`"""
     overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
     cases = await view.api.get("/policy/cases")
-    listed = await _rules(view, overview, decisions)
+    listed = await _load_rules(view, overview, decisions)
     everything = await view.api.get("/policy/rules", limit=500) if listed["is_filtered"] else listed
     known = {(rule["source"], rule["id"]) for rule in everything["items"]}
     return await view.page(
         "policy.html",
         overview=overview,
-        answer=sentence(overview),
+        answer=write_sentence(overview),
         mode_says=mode_in_words(overview["mode"]),
         rules=listed,
         decisions=decisions,
-        others=other_deciders(decisions, known),
+        others=list_other_deciders(decisions, known),
         cases=cases,
         cases_say=cases_sentence(cases),
-        differing=differing(overview, decisions) if overview["shadow"] else "",
+        differing=describe_shadow(overview, decisions) if overview["shadow"] else "",
         suggestions=[
             {**one, "toml": toml_of(one["rule"])} for one in decisions["suggestions"] if not one["is_in_force"]
         ],
-        trial=await _trial(view),
+        trial=await _try_call(view),
     )
 
 
-async def _rules(view: View, overview: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
-    """The rules of the address, with their hits."""
+async def _load_rules(view: ConsoleView, overview: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
+    """Returns the rules that the address filters, with their hits."""
     decision, text = view.query.get("decision", ""), view.query.get("text", "").strip()
     decision = decision if decision in VERBS else ""
     cursor = view.query.get("after", "")
     listed = await view.api.get(
         "/policy/rules", limit=_RULES, decision=decision, text=text[:300], cursor=cursor if cursor.isdecimal() else None
     )
-    items = with_hits(listed["items"], decisions)
+    items = add_hits(listed["items"], decisions)
     return {
         "items": items,
         "total": listed["total"],
@@ -162,26 +165,26 @@ async def _rules(view: View, overview: dict[str, Any], decisions: dict[str, Any]
     }
 
 
-@_closed
-async def show_rules(view: View) -> Answer | Stream:
-    """`GET /console/policy/rules`: the table, with the hits of this moment."""
+@_for_operators
+async def show_rules(view: ConsoleView) -> Answer | Stream:
+    """`GET /console/policy/rules`: the table of rules with current hits."""
     overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
-    return view.fragment("policy_rules.html", rules=await _rules(view, overview, decisions), decisions=decisions)
+    return view.fragment("policy_rules.html", rules=await _load_rules(view, overview, decisions), decisions=decisions)
 
 
-@_closed
-async def show_case(view: View) -> Answer | Stream:
-    """`GET /console/policy/case`: what the policy would say to a call."""
-    trial = await _trial(view)
+@_for_operators
+async def show_case(view: ConsoleView) -> Answer | Stream:
+    """`GET /console/policy/case`: the policy's decision about a trial call."""
+    trial = await _try_call(view)
     address = f"/console/policy?{urlencode({name: view.query[name] for name in _ASKED if view.query.get(name)})}"
     return view.fragment(
         "policy_case.html", trial=trial, headers=((b"hx-push-url", address.encode("ascii", "replace")),)
     )
 
 
-async def _trial(view: View) -> dict[str, Any]:
-    """The case of the address, and what came of it."""
+async def _try_call(view: ConsoleView) -> dict[str, Any]:
+    """Returns the trial call in the address, and its decision."""
     asked = {name: view.query.get(name, "").strip() for name in _ASKED}
     trial: dict[str, Any] = {"asked": asked, "said": None, "wrong": "", "wrong_arguments": "", "unlisted": 0}
     if not asked["tool"]:
@@ -199,17 +202,21 @@ async def _trial(view: View) -> dict[str, Any]:
         **{name: asked[name] for name in ("principal", "agent", "role") if asked[name]},
     }
     try:
-        said = await view.api.post("/policy/explain", body)
+        verdict = await view.api.post("/policy/explain", body)
     except (Problem, Refused) as problem:
         detail = problem.detail if isinstance(problem, Problem) else problem.reason
         return {**trial, "wrong": detail}
-    matched = [rule for rule in said["rules"] if rule["is_matched"]]
-    others = [rule for rule in said["rules"] if not rule["is_matched"]]
-    return {**trial, "said": {**said, "rules": matched + others[:_OTHERS]}, "unlisted": max(0, len(others) - _OTHERS)}
+    matched = [rule for rule in verdict["rules"] if rule["is_matched"]]
+    others = [rule for rule in verdict["rules"] if not rule["is_matched"]]
+    return {
+        **trial,
+        "said": {**verdict, "rules": matched + others[:_OTHERS]},
+        "unlisted": max(0, len(others) - _OTHERS),
+    }
 
 
 PAGES = (
-    Page("GET", "/policy", show),
-    Page("GET", "/policy/rules", show_rules),
-    Page("GET", "/policy/case", show_case),
+    ConsolePage("GET", "/policy", show),
+    ConsolePage("GET", "/policy/rules", show_rules),
+    ConsolePage("GET", "/policy/case", show_case),
 )

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.console.calls.runs import blocks_of, shape_of
+from ferrule.servers.console.calls.runs import arrange_value, blocks_of
 
 
 def test_rows_are_a_table_with_numbers_to_the_right() -> None:
-    shape = shape_of([{"who": "ada", "n": 1}, {"who": "bob", "n": 2, "more": None}])
+    shape = arrange_value([{"who": "ada", "n": 1}, {"who": "bob", "n": 2, "more": None}])
     assert shape is not None
     assert shape["table"] == {
         "columns": ["who", "n", "more"],
@@ -21,7 +21,7 @@ def test_rows_are_a_table_with_numbers_to_the_right() -> None:
 
 
 def test_plain_members_are_facts_beside_one_table() -> None:
-    shape = shape_of({"total": 2, "rows": [{"a": 1}, {"a": 2}]})
+    shape = arrange_value({"total": 2, "rows": [{"a": 1}, {"a": 2}]})
     assert shape is not None
     assert (shape["facts"], shape["name"], shape["table"]["count"]) == ([("total", 2)], "rows", 2)
 
@@ -30,11 +30,11 @@ def test_plain_members_are_facts_beside_one_table() -> None:
     "value", ["text", None, 3, [], {}, [[1], [2]], {"a": {"b": 1}}, [{"a": [1]}], {"x": [{"a": 1}], "y": [{"b": 1}]}]
 )
 def test_what_is_no_table_is_none(value: Any) -> None:
-    assert shape_of(value) is None
+    assert arrange_value(value) is None
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
-    shape = shape_of([{"a": n} for n in range(1000)])
+    shape = arrange_value([{"a": n} for n in range(1000)])
     assert shape is not None
     assert (len(shape["table"]["rows"]), shape["table"]["count"]) == (200, 1000)
 
