@@ -166,7 +166,7 @@ async def test_a_form_needs_the_proof_of_a_page_of_the_same_person(tmp_path: Pat
         assert (await person.send("/acts/done", {})).status == 303
         for wrong in ("", "0" * 64, await other.proof(), "é"):
             refused = await person.send("/acts/done", {}, proof=wrong)
-            assert refused.status == 403 and "Load it again" in text_of(refused)
+            assert refused.status == 403 and "Reload it" in text_of(refused)
         mine = await person.proof()
         assert (await person.send("/acts/done", {}, proof="", x_ferrule_proof=mine)).status == 303
         assert (await person.send("/acts/done", {}, proof=mine, x_ferrule_proof="wrong")).status == 403

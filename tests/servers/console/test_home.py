@@ -67,7 +67,7 @@ async def test_an_empty_workspace_teaches_and_shows_no_zero_for_what_nobody_know
         assert "No calls ended in the last hour. Nothing waits for a person." in page
         assert "No calls yet. Connect an agent, or try a tool here." in page
         assert "Errors – no calls yet" in page
-        assert "Latency, 95th percentile – waiting for people not counted" in page
+        assert "Latency, 95th percentile – without waiting for people" in page
         assert "2 tools 0 agents" in page
         assert "localhost:8787" in page
 

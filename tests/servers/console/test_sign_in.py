@@ -129,7 +129,7 @@ async def test_the_form_says_where_a_token_is(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
         assert stand.owner()
         said = text_of(await stand.ask("GET", "/console/login"))
-        assert "or the owner's, which is in .ferrule/keys/owner.token of the workspace" in said
+        assert "or the owner's key in .ferrule/keys/owner.token of the workspace" in said
         assert (tmp_path / ".ferrule/keys/owner.token").read_text().strip() == stand.owner()
 
 
@@ -278,7 +278,7 @@ async def test_a_link_signs_in_once(tmp_path: Path) -> None:
         assert (await person.see("/")).status == 200
         again = await stand.ask("GET", f"/console/login?code={code}")
         assert again.status == 401 and "set-cookie" not in again.headers
-        assert "used already" in text_of(again)
+        assert "already used" in text_of(again)
         assert codes(tmp_path) == []
 
 

@@ -78,7 +78,7 @@ class ConsoleEndpoint:
         except ClientGone:
             raise
         except TooLarge:
-            return _show_error(request, 413, "That is more than is taken here.")
+            return _show_error(request, 413, "The request is too large.")
         except Refused as refused:
             if refused.status == 401:
                 return _redirect_to_login(request)
@@ -114,13 +114,13 @@ class ConsoleEndpoint:
             raise Problem(404, "not_found", "There is no such page.")
         page = match.routes.get("GET" if request.method == "HEAD" else request.method)
         if page is None:
-            raise Problem(405, "method_not_allowed", "That cannot be done here.")
+            raise Problem(405, "method_not_allowed", "This page does not support that action.")
         api = Api(self._api, request, caller)
         proof = self._cookies.proof(cookie)
         try:
             view = ConsoleView(request, caller, api, self._edge, match.parts, proof, self._shared)
         except ValueError:
-            raise Problem(400, "malformed_request", "The address says too many things.") from None
+            raise Problem(400, "malformed_request", "The address has too many parameters.") from None
         if page.method != "GET":
             await self._read_form(view, cookie)
         return await page.serve(view)
@@ -144,7 +144,7 @@ class ConsoleEndpoint:
             raise Problem(400, "malformed_request", "The form cannot be read.") from None
         given = view.request.header(b"x-ferrule-proof") or view.field("proof")
         if not self._cookies.is_proof(cookie, given):
-            raise Refused(403, "This page is too old, or was not ours. Load it again, then do it again.")
+            raise Refused(403, "This page has expired. Reload it and try again.")
 
     # Signing in and out
 
@@ -154,13 +154,13 @@ class ConsoleEndpoint:
             _require_form(request)
             fields |= _parse_pairs(await resolve(request.read(_LOGIN_BYTES)))
         elif request.method not in ("GET", "HEAD"):
-            raise Problem(405, "method_not_allowed", "That cannot be done here.")
+            raise Problem(405, "method_not_allowed", "This page does not support that action.")
         there, code = fields.get("next", ""), fields.get("code", "")
         if request.method != "POST" and (not code or not _is_opened_by_person(request)):
             return self._show_login(there, code=code)
         credential = self._access.redeemed(code) if code else fields.get("token", "").strip()
         if not credential or not await self._is_accepted(request, credential):
-            wrong = "That link was used already, or is too old." if code else "That token is not valid here."
+            wrong = "This link was already used or has expired." if code else "This token is not valid here."
             return self._show_login(there, wrong, status=401)
         target = there if _is_page(there) else f"{BASE}/"
         return Answer(
@@ -192,18 +192,18 @@ class ConsoleEndpoint:
 
     async def _sign_out(self, request: Request) -> Answer:
         if request.method != "POST":
-            raise Problem(405, "method_not_allowed", "Signing out takes the button.")
+            raise Problem(405, "method_not_allowed", "Use the button to sign out.")
         return Answer(303, b"", [(b"location", f"{BASE}/login".encode()), self._cookies.make_sign_out(), NO_STORE])
 
 
-_BROKEN = "The server failed; its log tells why."
+_BROKEN = "The server failed; its log has the reason."
 
 
 def _require_form(request: Request) -> None:
     """Raises Problem for a body that none of our forms sends."""
     kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
     if kind != _FORM:
-        raise Problem(415, "unsupported_media_type", f"Forms are sent as {_FORM}.")
+        raise Problem(415, "unsupported_media_type", f"Send the form as {_FORM}.")
 
 
 def _is_opened_by_person(request: Request) -> bool:

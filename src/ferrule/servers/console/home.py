@@ -212,7 +212,7 @@ def _write_waiting_note(counts: dict[str, Any], waiting: dict[str, Any], as_of: 
     if counts["median_answer_ms"] is not None:
         parts.append(f"answered in {took(counts['median_answer_ms'] * 1000)} median")
     if not parts:
-        return "nobody is asked" if not waiting["count"] else "none answered in the last hour"
+        return "no requests" if not waiting["count"] else "none answered in the last hour"
     return ", ".join(parts)
 
 
@@ -325,7 +325,7 @@ def write_needs(item: dict[str, Any]) -> str:
     if item["purpose"] == "input":
         return "needs an answer"
     if item["purpose"] == "outcome":
-        return "needs to know how it ended"
+        return "needs its outcome"
     given, people = len(item["approvals"]), item["people"]
     return f"needs {people - given} of {people} people" if people > 1 else "needs one person"
 
@@ -345,7 +345,7 @@ def _describe_upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
         {
             **item,
             "state": kinds[item["health"]],
-            "word": "no calls yet" if item["health"] == "quiet" else item["health"],
+            "word": "no calls" if item["health"] == "quiet" else item["health"],
             "what": " · ".join([item["kind"], _plural(item["tools"], "tool")])
             + (", locked" if item["is_locked"] else ""),
             "note": _describe_health(item),
@@ -368,7 +368,7 @@ def _describe_health(item: dict[str, Any]) -> str:
         case "quiet":
             return "in the last hour"
         case "failing":
-            return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} lost"
+            return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} failed to reach it"
         case _:
             return f"p95 {_format_time(item['p95_ms'])}"
 

@@ -22,7 +22,7 @@ _DEEPEST = 16
 _WEB = re.compile(r"https?://\S", re.IGNORECASE)
 _RULES = ("list", "blockquote", "fence", "heading", "emphasis", "backticks", "link", "autolink", "escape", "newline")
 """The Markdown that descriptions need. Without `html_block` and `html_inline`, markup is plain text."""
-_CUT = Markup('\n<p class="hint">The rest is not shown: the text is too long.</p>')
+_CUT = Markup('\n<p class="hint">The text is too long; the rest is not shown.</p>')
 
 
 class _Renderer(RendererHTML):

@@ -151,10 +151,10 @@ class ConsolePage(NamedTuple):
 def why_closed(view: ConsoleView) -> str:
     """Returns why the reader may not see pages about the full workspace; empty when they may."""
     if not view.may(ADMIN):
-        return "This takes a credential with the scope admin, and yours does not have it."
+        return "This page requires a credential with the scope admin."
     tenant = view.caller.identity.tenant
     if tenant is not None:
-        return f"This is about the whole workspace, and your credential is for the tenant {tenant}."
+        return f"This page covers the full workspace, and your credential is limited to the tenant {tenant}."
     return ""
 
 

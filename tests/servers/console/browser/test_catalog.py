@@ -33,7 +33,7 @@ def test_somebody_looks_through_the_catalog(tmp_path: Path) -> None:
             page.keyboard.press("/")
             page.keyboard.type("parcel", delay=20)
             page.wait_for_url("**/catalog?q=parcel")
-            page.wait_for_selector("#catalog-sentence:text-is('1 of 3 tools fits.')")
+            page.wait_for_selector("#catalog-sentence:text-is('1 of 3 tools matches.')")
             assert rows(page) == ["send-parcel"]
             assert page.evaluate("document.activeElement.id") == "q", "typing goes on where it was"
             page.fill("#q", "")

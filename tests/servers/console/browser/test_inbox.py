@@ -95,9 +95,9 @@ def test_an_agents_call_stops_is_approved_in_the_browser_and_finishes(room: Room
         assert focused(page) == "approve"
         assert page.locator("form#decide").is_visible()  # the key moved, and pressed nothing
         page.keyboard.press("Enter")
-        expect(page.locator("#item-h")).to_have_text("pay: approved by you. It ran, and succeeded.")
+        expect(page.locator("#item-h")).to_have_text("pay: approved by you. It succeeded.")
         expect(page.locator("#item pre")).to_contain_text("paid 7")
-        assert page.get_by_text("The whole story of this call").get_attribute("href") == f"/console/invocations/{call}"
+        assert page.get_by_text("Open the invocation").get_attribute("href") == f"/console/invocations/{call}"
         assert ask(server, agent, "GET", f"/v1/calls/{call}")["state"] == "succeeded"
 
         call = called(server, agent, "pay", amount=7000)  # and now with another amount
@@ -109,7 +109,7 @@ def test_an_agents_call_stops_is_approved_in_the_browser_and_finishes(room: Room
         page.fill("#edited", '{"amount": 70}')
         expect(page.locator("#edit-said .add")).to_contain_text("70")
         page.click("#approve")
-        expect(page.locator("#item-h")).to_contain_text("approved by you, with a changed input")
+        expect(page.locator("#item-h")).to_contain_text("approved by you, with changes")
         assert ask(server, agent, "GET", f"/v1/calls/{call}")["result"]["content"][0]["text"] == "paid 70"
 
 
@@ -136,7 +136,7 @@ def test_two_people_see_each_other_sign_and_keep_what_they_type(room: Room) -> N
         expect(amy.locator("#approve")).to_have_attribute("aria-disabled", "false")
         amy.click("#approve")
         for page, names in ((amy, "ben and you"), (ben, "you and amy")):
-            expect(page.locator("#item-h")).to_have_text(f"erase: approved by {names}. It ran, and succeeded.")
+            expect(page.locator("#item-h")).to_have_text(f"erase: approved by {names}. It succeeded.")
             expect(page.locator("#item pre")).to_contain_text("erased c-1")
 
         call = called(server, agent, "erase", customer_id="c-2")  # and one where somebody is faster

@@ -198,7 +198,7 @@ def test_what_is_typed_is_checked_in_the_servers_words_and_kept_in_step(place: P
     expect(page.locator("#try-run")).to_have_attribute("aria-disabled", "true")
     page.get_by_label("copies").fill("3")
     page.get_by_label("how").select_option(label="post")
-    expect(page.locator("#try-why")).to_contain_text("fits")
+    expect(page.locator("#try-why")).to_contain_text("valid")
     expect(page.locator("#try-decision")).to_contain_text("allow")
     assert page.evaluate(
         "() => [...document.querySelectorAll('use')].every(one => document.querySelector(one.getAttribute('href')))"
@@ -211,7 +211,7 @@ def test_what_is_typed_is_checked_in_the_servers_words_and_kept_in_step(place: P
     page.fill("#try-raw", '{"lines": [')
     expect(page.locator("#try-raw-says")).to_contain_text("This is not JSON: line 1")
     expect(page.locator("#try-fields")).to_have_attribute("disabled", "")
-    page.get_by_role("button", name="Begin again").click()
+    page.get_by_role("button", name="Reset").click()
     expect(page.locator("#try-fields")).not_to_have_attribute("disabled", "")
 
 
@@ -219,7 +219,7 @@ def test_a_run_shows_its_progress_is_cancelled_and_stays_in_the_address(place: P
     page = opened(place, "slow")
     page.get_by_label("file").fill(str(place.folder / "never"))
     page.keyboard.press("Enter")  # runs nothing
-    expect(page.locator("#try-why")).to_contain_text("fits")
+    expect(page.locator("#try-why")).to_contain_text("valid")
     assert page.locator("[data-run]").count() == 0
     page.locator("#try-run").dblclick()
     expect(page.locator("[data-run] [data-percent]")).to_contain_text("%")
@@ -265,7 +265,7 @@ def test_what_is_copied_works_where_it_is_pasted(place: Place) -> None:
     page = opened(place, "echo")
     text = 'it\'s $(touch pwned) `x` "q" \\ JSON \u202e\n!'
     page.fill("#try-raw", json.dumps({"text": text, "number": 2.5}))
-    expect(page.locator("#try-why")).to_contain_text("fits")
+    expect(page.locator("#try-why")).to_contain_text("valid")
     expect(page.locator("#snippet-curl")).to_contain_text("touch pwned")
     for name, words in (("curl", ["sh", "-c"]), ("python", [sys.executable, "-c"])):
         program = page.locator(f"#snippet-{name}").text_content()

@@ -48,7 +48,7 @@ TOOLS = (look, fail, write, pay)
 async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS, auth=True, toml=TOML) as stand:
         person, surface = await signed_in(stand), stand.app.surface(principal="ada")
-        assert "No batch was found" in text_of(await person.see("/batches"))
+        assert "No batch found" in text_of(await person.see("/batches"))
         gates["1"] = asyncio.Event()
         run = await surface.begin_many(
             [("look", {"word": HOSTILE}), ("write", {"order": "1"}), ("write", {"order": "1"}), ("pay", {"order": "9"})]
@@ -63,8 +63,8 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
         ]
         assert page["answers"]["given"] == 1
         text = text_of(await person.see(f"/batches/{run.batch_id}"))
-        assert "Cancel what has not started" in text and "Reads, together" in text
-        assert "ada makes 4 calls at once" in text
+        assert "Cancel calls not started" in text and "Reads, in parallel" in text
+        assert "ada is making 4 calls in one batch" in text
         part = await person.see(f"/batches/{run.batch_id}?by=lock", hx_request="true")
         assert "<html" not in part.body.decode() and "Lock order:1" in text_of(part)
         assert "go on" in text_of(await person.see("/batches"))
@@ -92,6 +92,6 @@ async def test_siblings_that_were_canceled_say_because_of_whom(tmp_path: Path) -
         page = await person.value(f"/batches/{made.batch_id}")
         rows = {row["name"]: row for group in page["chart"]["groups"] for row in group["rows"]}
         assert rows["look"]["label"] == "canceled: fail failed"
-        assert page["answers"]["on_failure"] == "what depends on it is canceled, the rest goes on"
+        assert page["answers"]["on_failure"] == "calls that depend on it are canceled, the rest continue"
         story = await person.value(f"/invocations/{made[1].invocation_id}")
         assert story["relatives"]["batch_id"] == made.batch_id

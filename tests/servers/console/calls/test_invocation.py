@@ -24,9 +24,9 @@ def test_four_inputs_name_who_changed_what() -> None:
                change("permission_prompt", "mara", "amount")]  # fmt: skip
     rows = {row["field"]: row["cells"] for row in four_inputs(story(inputs=views, mutations=changes))["rows"]}
     assert [cell["text"] for cell in rows["amount"]] == ['"84"', "84", "84", "72"]
-    assert (rows["amount"][1]["by"], rows["amount"][1]["is_person"]) == ("read by us", False)
+    assert (rows["amount"][1]["by"], rows["amount"][1]["is_person"]) == ("read by Ferrule", False)
     assert (rows["amount"][3]["by"], rows["amount"][3]["is_person"]) == ("mara", True)
-    assert rows["card"][1]["by"] == "masked" and rows["card"][3]["is_same"]
+    assert rows["card"][1]["by"] == "redacted" and rows["card"][3]["is_same"]
     assert (rows["to.name"][3]["by"], rows["to.city"][3]["is_same"]) == ("hook move", True)
     assert rows["n"][0]["is_absent"] and rows["n"][3]["by"] == "hook notice"
     assert four_inputs(story(inputs=[], is_erased=True)) == {

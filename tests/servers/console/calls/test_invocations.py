@@ -111,7 +111,7 @@ async def test_every_filter_is_in_the_address(tmp_path: Path) -> None:
         assert 'aria-current="true"' in page.body.decode()
         assert 'value="paper"' in page.body.decode()
         empty = await person.see("/invocations?q=nothing")
-        assert "No call fits" in text_of(empty)
+        assert "No call matches" in text_of(empty)
         assert (await person.see("/invocations?since=yesterday")).status == 400
 
 
@@ -151,13 +151,13 @@ async def test_the_story_of_a_call_that_a_person_changed(tmp_path: Path) -> None
         person = await signed_in(stand)
         call = await called(stand, "pay", amount=84, note="fee")
         waits = await person.see(f"/invocations/{call}")
-        assert "ada called pay; its definition asks for a person; it waits for that." in text_of(waits)
+        assert "ada called pay; its definition requires approval; it waits for approval." in text_of(waits)
         assert "hx-get" in waits.body.decode().partition('id="story"')[2][:200]
         await decided(person, call, "approve", reason="less is enough", input={"amount": 72, "note": "fee"})
         await stand.app.result(call, wait=10)
         page = await person.see(f"/invocations/{call}")
         text, value = text_of(page), await person.value(f"/invocations/{call}")
-        assert "allowed it and changed amount; it succeeded." in text
+        assert "approved it and changed amount; it succeeded." in text
         assert "less is enough" in text
         phases = {row["phase"]: row for row in value["timeline"]["phases"]}
         assert len(phases) == 13
@@ -322,7 +322,7 @@ def test_filters_leave_out_what_was_not_said() -> None:
     )
     assert CallListFilters({"state": "failed"}).address(state="") == "/console/invocations"
     chosen = CallListFilters({"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"})
-    assert (chosen.range, chosen.span) == ("", "the time you chose")
+    assert (chosen.range, chosen.span) == ("", "the chosen time")
     assert CallListFilters({"since": "2026-01-01T00:00:00Z", "range": "week"}).range == "week"
     assert CallListFilters({"state": "waiting"}).listing(10**15)["since"] is None
 
@@ -330,8 +330,8 @@ def test_filters_leave_out_what_was_not_said() -> None:
 def test_a_count_that_is_not_whole_says_so() -> None:
     tally = {"ended": {"succeeded": 9, "refused": 2}, "open": {"unknown": 1}, "is_complete": False}
     told = sentence_of(tally, "the last hour")
-    assert told.startswith("More than 11 calls ended in the last hour, 2 were refused.")
-    assert told.endswith("Of 1 nobody knows whether it acted.")
+    assert told.startswith("More than 11 calls ended in the last hour, 2 were denied.")
+    assert told.endswith("1 has an unknown outcome.")
 
 
 def test_the_strip_draws_what_was_counted() -> None:

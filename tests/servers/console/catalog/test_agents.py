@@ -30,7 +30,8 @@ async def test_an_agent_has_a_page_of_its_own(tmp_path: Path) -> None:
         page = await owner.see("/agents/packer")
         words = text_of(page)
         assert (
-            "packer has 1 tool; 1 more is kept from it. 1 depends on the call and 1 is denied by the policy." in words
+            "packer has 1 tool; 1 more is not available to it. 1 depends on the call and 1 is denied by the policy."
+            in words
         )
         assert "small-parcels looks at each call" in words
         assert "the scale is broken" in words

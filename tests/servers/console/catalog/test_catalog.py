@@ -29,13 +29,13 @@ async def test_the_catalog_lists_every_tool_with_filters_and_counts(tmp_path: Pa
         assert (chips["Reads"]["count"], chips["Approval by definition"]["count"]) == (2, 1)
         reading = await owner.value(chips["Reads"]["address"].removeprefix("/console"))
         assert names(reading) == ["shop.add", "shop.hidden"]
-        assert reading["sentence"] == "2 of 4 tools fit."
+        assert reading["sentence"] == "2 of 4 tools match."
         (chosen,) = [chip for chip in reading["chips"] if chip["is_chosen"]]
         assert names(await owner.value(chosen["address"].removeprefix("/console"))) == names(page), (
             "a chip takes itself back"
         )
         nobody = next(choice for choice in page["choices"] if choice["name"] == "owner")["options"][0]
-        assert (nobody["label"], nobody["count"]) == ("nobody", 3)
+        assert (nobody["label"], nobody["count"]) == ("none", 3)
         assert len(names(await owner.value("/catalog?owner=-"))) == 3
         shown = await owner.see("/catalog")
         assert "refund-order" in text_of(shown)
@@ -54,7 +54,7 @@ async def test_typing_gives_the_part_that_changes_and_its_address(tmp_path: Path
         restored = await owner.see("/catalog?q=numb", hx_request="true", hx_history_restore_request="true")
         assert b"<html" in restored.body
         none = text_of(await owner.see("/catalog?q=zzzz"))
-        assert "No tool fits “zzzz”." in none
+        assert "No tool matches “zzzz”." in none
 
 
 @driven

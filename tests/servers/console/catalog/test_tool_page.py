@@ -66,7 +66,7 @@ async def test_a_switch_takes_a_confirmed_form(tmp_path: Path) -> None:
         done = await owner.send("/catalog/shop.pay", {"to": "off", "reason": "a fire"})
         assert (done.status, done.headers["location"]) == (303, "/console/catalog/shop.pay")
         page = await owner.value("/catalog/shop.pay")
-        assert (page["is_on"], page["sentence"]) == (False, "It is turned off: every call is refused.")
+        assert (page["is_on"], page["sentence"]) == (False, "The tool is turned off: every call is refused.")
         assert names(await owner.value("/catalog?switch=off")) == ["shop.pay"]
         assert (await owner.send("/catalog/shop.pay", {"to": "on"})).status == 303
         assert (await owner.value("/catalog/shop.pay"))["is_on"]

@@ -137,7 +137,7 @@ async def test_whoever_may_not_call_is_told_what_it_takes(tmp_path: Path) -> Non
     async with here(tmp_path) as stand:
         person = await signed_in(stand, key(stand, "amy", [APPROVE]))
         for path in ("/try", "/try/add"):
-            assert "You may not call tools" in text_of(await person.see(path))
+            assert "Your credential may not call tools" in text_of(await person.see(path))
         assert (await run(person, "add", '{"a": 1}')).status == 403
 
 

@@ -87,7 +87,7 @@ async def test_an_item_shows_all_that_a_person_judges_by(tmp_path: Path) -> None
         assert "bot wants to run erase on c-1." in page
         assert "Erase a customer. Nothing is kept." in page
         assert "cannot be undone" in page
-        assert "Two people must agree" in page
+        assert "Two people must approve" in page
         assert "“ticket checked”" in page
         assert "You, or anyone in privacy" in page
         assert '- "email" : "J@X.org "' in page
@@ -106,7 +106,7 @@ async def test_approving_lets_the_call_run_and_shows_its_end(tmp_path: Path) -> 
         sent = await boss.send(f"/inbox/{call}/approve", {**await form(here, "boss", call), "reason": "fine"})
         assert (sent.status, sent.headers["location"]) == (303, f"/console/inbox/{call}")
         page = text_of(await boss.see(f"/inbox/{call}"))
-        assert "pay: approved by you. It ran, and succeeded." in page
+        assert "pay: approved by you. It succeeded." in page
         assert "paid 7" in page
         assert "“fine”" in page
         assert f"/console/invocations/{call}" in (await boss.see(f"/inbox/{call}")).body.decode()
@@ -124,12 +124,14 @@ async def test_two_people_sign_and_the_first_signature_stays_visible(tmp_path: P
         item = (await amy.value(f"/inbox/{call}"))["item"]
         assert (item["is_open"], item["review"]["people_missing"]) == (True, 1)
         assert "approved it at" in item["ways"]["approve"]
-        assert (await amy.value("/inbox"))["queue"]["others"][0]["line"] == "you approved, anyone in privacy has to"
+        assert (await amy.value("/inbox"))["queue"]["others"][0][
+            "line"
+        ] == "you approved, waiting for anyone in privacy"
         second = await ben.send(f"/inbox/{call}/approve", {**await form(here, "ben", call), "typed": "c-1"})
         assert second.status == 303
         assert (await here.ended(call))["state"] == "succeeded"
         page = text_of(await ben.see(f"/inbox/{call}"))
-        assert "erase: approved by amy and you. It ran, and succeeded." in page
+        assert "erase: approved by amy and you. It succeeded." in page
 
 
 @driven
@@ -171,7 +173,7 @@ async def test_an_edit_is_checked_shown_as_a_difference_and_then_runs(tmp_path: 
         assert [(row["kind"], row["text"].strip()) for row in item["rows"] if row["kind"]] == [
             ("rem", '"amount": 7000'), ("add", '"amount": 70')]  # fmt: skip
         assert item["changes"][0]["is_person"]
-        assert item["sentence"] == "pay: approved by you, with a changed input. It ran, and succeeded."
+        assert item["sentence"] == "pay: approved by you, with changes. It succeeded."
 
 
 @driven
@@ -183,7 +185,7 @@ async def test_an_edit_that_changes_nothing_is_a_plain_approval(tmp_path: Path) 
         assert sent.status == 303
         assert (await here.ended(call))["result"]["content"][0]["text"] == "paid 7000"
         item = (await boss.value(f"/inbox/{call}"))["item"]
-        assert item["sentence"] == "pay: approved by you. It ran, and succeeded."
+        assert item["sentence"] == "pay: approved by you. It succeeded."
         assert not any(change["is_person"] for change in item["changes"])
 
 
@@ -214,8 +216,8 @@ async def test_an_edit_voids_the_first_signature_and_stales_the_others_page(tmp_
         stale = await ben.send(f"/inbox/{call}/approve", {**old, "typed": "c-1", "reason": "my words"})
         assert stale.status == 409
         page = text_of(stale)
-        assert "not any more what you looked at" in page
-        assert "What you had typed Reason or comment my words" in page
+        assert "has changed since you opened it" in page
+        assert "Your text Reason or comment my words" in page
         for way, more in (("reject", {"reason": "no"}), ("approve", {"typed": "c-9"})):
             again = await ben.send(f"/inbox/{call}/{way}", {**old, **more})
             assert again.status == 409, way
@@ -251,7 +253,7 @@ async def test_of_two_decisions_at_once_one_counts_and_the_other_is_told_who_was
             late, other, words = (replies[1], "amy", "stop") if replies[0].status == 303 else (replies[0], "ben", "go")
             page = text_of(late)
             assert f"approved by {other}" in page or f"rejected by {other}" in page
-            assert f"What you had typed Reason or comment {words}" in page
+            assert f"Your text Reason or comment {words}" in page
             state = (await here.ended(call))["state"]
             assert state == ("succeeded" if replies[0].status == 303 else "rejected")
 
@@ -273,7 +275,7 @@ async def test_a_decision_is_accepted_only_once_it_stands_in_the_ledger(
             late = await slower
         assert (faster.status, late.status) == (303, 409)
         assert "rejected by ben" in text_of(late)
-        assert "What you had typed Reason or comment go" in text_of(late)
+        assert "Your text Reason or comment go" in text_of(late)
         assert await here.state(call) == "rejected"
 
 
@@ -362,7 +364,7 @@ async def test_an_expired_item_says_so_instead_of_a_form(tmp_path: Path) -> None
             assert late.status == 409
             assert "nobody answered in time" in text_of(late)
             assert 'class="decide' not in late.body.decode()
-        assert "expired, nobody answered" in text_of(await boss.see("/inbox"))
+        assert "expired without an answer" in text_of(await boss.see("/inbox"))
 
 
 @driven
@@ -399,7 +401,7 @@ async def test_a_question_is_answered_by_a_form_made_from_its_schema(tmp_path: P
         sent = await boss.send(f"/inbox/{call}/answer", {**fields, "answer.shelf": "B", "answer.copies": "2"})
         assert sent.status == 303
         assert (await here.ended(call))["result"]["content"][0]["text"] == "shelf B, 2 copies"
-        assert "ask_shelf: answered by you. It ran, and succeeded." in text_of(await boss.see(f"/inbox/{call}"))
+        assert "ask_shelf: answered by you. It succeeded." in text_of(await boss.see(f"/inbox/{call}"))
 
 
 @driven
@@ -411,7 +413,7 @@ async def test_a_question_is_handed_on(tmp_path: Path) -> None:
         assert (await boss.send(f"/inbox/{call}/delegate", {**fields, "to": " "})).status == 422
         sent = await boss.send(f"/inbox/{call}/delegate", {**fields, "to": "amy", "reason": "knows books"})
         assert sent.status == 303
-        assert "boss handed it on to amy" in text_of(await boss.see(f"/inbox/{call}"))
+        assert "boss delegated it to amy" in text_of(await boss.see(f"/inbox/{call}"))
 
 
 @driven
@@ -421,7 +423,7 @@ async def test_rejecting_takes_a_reason_that_the_caller_reads(tmp_path: Path) ->
         boss = await here.person("boss")
         fields = form_of(await boss.see(f"/inbox/{call}?mode=reject"))
         without = await boss.send(f"/inbox/{call}/reject", {**fields, "reason": "  "})
-        assert (without.status, "Say why" in text_of(without)) == (422, True)
+        assert (without.status, "Enter a reason" in text_of(without)) == (422, True)
         assert (await boss.send(f"/inbox/{call}/reject", {**fields, "reason": "paid already"})).status == 303
         assert "paid already" in (await here.ended(call))["result"]["error"]["message"]
         assert "rejected by you" in text_of(await boss.see(f"/inbox/{call}"))
@@ -444,7 +446,7 @@ async def test_a_suggested_rule_is_taken_by_whoever_owns_the_rules_alone(tmp_pat
         sent = await boss.send(f"/inbox/{call}/approve", {**form_of(page), "typed": "c-1", "rule": "0"})
         assert (sent.status, sent.headers["location"]) == (303, f"/console/inbox/{call}?taken=rule")
         assert 'decision = "allow"' in (tmp_path / ".ferrule/policy.local.toml").read_text()
-        assert "rule is in force now" in text_of(await boss.see(f"/inbox/{call}?taken=rule"))
+        assert "rule is now in force" in text_of(await boss.see(f"/inbox/{call}?taken=rule"))
         free = await here.ask(
             "bot", "POST", "/v1/calls", {"tool": "erase", "arguments": {"email": "a@b.c", "customer_id": "c-2"}}
         )
@@ -459,7 +461,7 @@ async def test_a_definition_that_changed_since_is_not_approved(tmp_path: Path) -
     async with shop(tmp_path, tools=(other_pay(),)) as here:
         boss = await here.person("boss")
         page = await boss.see(f"/inbox/{call}")
-        assert "The definition of pay is another one now." in text_of(page)
+        assert "The definition of pay has changed" in text_of(page)
         assert 'id="approve"' not in page.body.decode()
         refused = await boss.send(f"/inbox/{call}/approve", {**fields, "reason": "mine"})
         assert (refused.status, "would be void" in text_of(refused)) == (409, True)
@@ -479,10 +481,10 @@ async def test_the_part_of_an_item_comes_only_when_it_is_another(tmp_path: Path)
         sent = await boss.send(f"/inbox/{call}/approve", await form(here, "boss", call))
         assert sent.status == 303  # though the tool has not ended
         running = await boss.see(part, hx_request="true")
-        assert "It runs now; its end appears here." in text_of(running)
+        assert "It is running; the result will appear here." in text_of(running)
         gates["later"].set()
         await here.ended(call)
-        assert "It ran, and succeeded." in text_of(await boss.see(part, hx_request="true"))
+        assert "It succeeded." in text_of(await boss.see(part, hx_request="true"))
 
 
 @driven
@@ -534,8 +536,8 @@ async def test_a_call_whose_key_has_ended_can_only_be_rejected(tmp_path: Path) -
             item = (await amy.value(f"/inbox/{call}"))["item"]
             assert item["ways"][way].startswith(f"the key {key} of bot that it came with was revoked at ")
             assert (item["ways"]["reject"], item["stamp"] == stamp) == (None, False)
-            assert "so it does not go on" in text_of(await amy.see(f"/inbox/{call}"))
+            assert "so the call will not run" in text_of(await amy.see(f"/inbox/{call}"))
         await here.ask("amy", "POST", f"/v1/approvals/{paid}/approve", {})
         page = text_of(await amy.see(f"/inbox/{paid}"))
-        assert "approved by you. It did not run all the same." in page
+        assert "approved by you. It was blocked nevertheless." in page
         assert f"the key {key} of bot" in page

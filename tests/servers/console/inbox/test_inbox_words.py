@@ -48,4 +48,4 @@ def test_people_are_named_as_a_person_would() -> None:
     assert people(["group:privacy", "ben"]) == "anyone in privacy or ben"
     assert people([]) == "anyone who may approve"
     assert describe_decision("approved", ["me"], "me", is_edited=True) == "approved by you, edited"
-    assert describe_decision("expired", [], "me") == "expired, nobody answered"
+    assert describe_decision("expired", [], "me") == "expired without an answer"

@@ -45,13 +45,13 @@ async def test_an_intact_ledger_is_said_to_be_so_everywhere(tmp_path: Path) -> N
         await called(stand, 3)
         owner = await signed_in(stand)
         before = text_of(await owner.see("/audit"))
-        assert "It was not checked yet since this server started." in before
+        assert "It has not been checked since this server started." in before
         assert "Audit not checked" in before
         found = await verified(owner)
         assert found["answer"]["kind"] == "ok"
         rows = found["ledger"]["check"]["result"]["rows"]
         page = text_of(await owner.see("/audit"))
-        assert f"The ledger is what was written: all {rows} rows were checked." in page
+        assert f"The ledger is intact: all {rows} rows were checked." in page
         assert "Audit intact" in page
         assert "Audit intact" in text_of(await owner.see("/policy"))
 

@@ -117,7 +117,7 @@ async def test_a_policy_that_cannot_be_used_says_so_at_its_line(tmp_path: Path) 
         page = await (await signed_in(stand)).see("/policy")
         words = text_of(page)
         assert page.status == 200
-        assert "The policy cannot be used, so every call is refused" in words
+        assert "The policy is invalid, so every call is denied" in words
         assert "policy.toml:3" in words
         assert 'decision = "maybe"' in words
 
@@ -137,7 +137,7 @@ async def test_cases_and_differences_are_shown(tmp_path: Path) -> None:
         (difference,) = found["decisions"]["differences"]
         page = (await owner.see("/policy")).body.decode()
         assert f'href="/console/invocations/{difference["invocation_id"]}"' in page
-        assert found["cases_say"] == "1 of 1 cases does not hold."
+        assert found["cases_say"] == "1 of 1 cases fails."
         assert "paying is free" in page
 
 
@@ -151,15 +151,15 @@ async def test_others_are_told_why_they_see_nothing(tmp_path: Path) -> None:
         for path in ("/policy", "/agents", "/agents/x", "/agents?view=matrix", "/audit"):
             agent = await (await signed_in(stand, stand.token())).see(path)
             assert agent.status == 403
-            assert "takes a credential with the scope admin" in text_of(agent)
+            assert "requires a credential with the scope admin" in text_of(agent)
             page = await (await signed_in(stand, tenant)).see(path)
             assert page.status == 403
-            assert "your credential is for the tenant acme" in text_of(page)
+            assert "your credential is limited to the tenant acme" in text_of(page)
             assert "no-reading" not in text_of(page)
 
 
 def test_words() -> None:
     none = {"is_usable": True, "mode": "trusted", "rules": {"deny": 0, "ask": 0, "allow": 0, "passthrough": 0}}
-    assert write_sentence(none) == "There are no rules. What no rule decides goes by the mode trusted: everything runs."
-    assert cases_sentence({"passed": 2, "failed": 0, "problem": None}) == "2 of 2 cases hold."
+    assert write_sentence(none) == "There are no rules. Other calls follow the mode trusted: everything runs."
+    assert cases_sentence({"passed": 2, "failed": 0, "problem": None}) == "2 of 2 cases pass."
     assert toml_of({"id": "x", "tool": ['a"b']}) == '[[rules]]\nid = "x"\ntool = ["a\\"b"]'

@@ -58,7 +58,7 @@ def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
         if standings.get(standing):
             return STANDINGS[standing]
     if not batch["is_over"]:
-        return "run", "not all on record"
+        return "run", "not fully recorded"
     for standing in ("failed", "timed_out", "refused", "canceled"):
         if standings.get(standing):
             kind, word = STANDINGS[standing]
@@ -69,14 +69,14 @@ def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
 def list_sentence(batches: list[dict[str, Any]], cursor: str) -> str:
     """Returns what the list shows, in a sentence."""
     if not batches:
-        return "No batch was found." if cursor else "No batch was made lately."
+        return "No older batches." if cursor else "No recent batches."
     going_on = sum(batch["stands"]["kind"] in ("run", "wait") for batch in batches)
     calls = sum(batch["size"] for batch in batches)
     text = f"{pluralize(len(batches), 'batch', 'batches')} with {pluralize(calls, 'call')}"
     if cursor:
-        return f"{text}, older than those before."
-    over = "all are over" if len(batches) > 1 else "it is over"
-    return f"The last {text}; {f'{going_on} of them go on' if going_on else over}."
+        return f"{text}, older than the previous page."
+    over = "all have ended" if len(batches) > 1 else "it has ended"
+    return f"The last {text}; {f'{going_on} still running' if going_on else over}."
 
 
 async def show_batch(view: ConsoleView) -> Answer:
@@ -119,9 +119,9 @@ def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str
     who = brief["agent"] or brief["principal"]
     calls = pluralize(brief["size"], "call")
     if brief["is_over"]:
-        text = f"{who} made {calls} at once; {numbers['succeeded']:,} succeeded in {took(numbers['elapsed'])}"
+        text = f"{who} made {calls} in one batch; {numbers['succeeded']:,} succeeded in {took(numbers['elapsed'])}"
     else:
-        text = f"{who} makes {calls} at once; {numbers['succeeded']:,} have succeeded after {took(numbers['elapsed'])}"
+        text = f"{who} is making {calls} in one batch; {numbers['succeeded']:,} have succeeded after {took(numbers['elapsed'])}"
     others = f", {numbers['others']}" if numbers["succeeded"] < brief["size"] and numbers["others"] else ""
     held = (
         f" Most of the waiting was for {numbers['held_by']} ({took(numbers['held_for'])})."

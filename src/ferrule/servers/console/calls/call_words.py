@@ -26,8 +26,8 @@ STANDINGS: dict[str, tuple[str, str]] = {
 }
 """The shape and the word of each standing, in the order in which people look for them."""
 _STATES = {
-    "schema_parse_failed": "unfit input",
-    "validation_failed": "refused input",
+    "schema_parse_failed": "invalid arguments",
+    "validation_failed": "failed validation",
     "denied": "denied",
     "blocked": "blocked",
     "queued": "queued",
@@ -74,7 +74,7 @@ def decision_of(call: Mapping[str, Any]) -> dict[str, str]:
     if person:
         return {"word": {"allow": "approved", "deny": "rejected"}.get(behavior, behavior), "by": person}
     if call["standing"] == "unknown":
-        return {"word": "nobody knows", "by": ""}
+        return {"word": "unknown", "by": ""}
     return {"word": {"ask": "asks", "": ""}.get(behavior, behavior), "by": rule}
 
 
@@ -150,18 +150,18 @@ def _describe_decisions(story: Story) -> list[str]:
     answers = [answer for answer in story.get("answers", ()) if answer["verdict"]]
     parts = []
     if asked:
-        parts.append(f"{rules} asked for a person" if rules else _explain_ask(decisions))
+        parts.append(f"{rules} required approval" if rules else _explain_ask(decisions))
     elif decisions[-1]["behavior"] == "deny":
         parts.append(f"{rules or 'the policy'} denied it")
     else:
-        parts.append(f"{rules or 'nothing'} {'allowed it' if rules else 'stood against it'}")
+        parts.append(f"{rules or 'the policy'} allowed it")
     return [*parts, *_describe_answers(story, answers)]
 
 
 def _describe_answers(story: Story, answers: list[dict[str, Any]]) -> list[str]:
     parts = []
     for answer in answers[:3]:
-        word = "allowed it" if answer["verdict"] == "approve" else "rejected it"
+        word = "approved it" if answer["verdict"] == "approve" else "rejected it"
         parts.append(f"{answer['by']} {word}{_describe_edits(story) if answer['verdict'] == 'approve' else ''}")
     return parts
 
@@ -183,14 +183,14 @@ def _list_rules(decisions: list[dict[str, Any]]) -> list[str]:
 def _explain_ask(decisions: list[dict[str, Any]]) -> str:
     """Returns why a person was asked where no rule asked."""
     asked = next(decision for decision in decisions if decision["behavior"] == "ask")
-    return _REASONS.get(asked["reason"]["type"], "the policy asked for a person")
+    return _REASONS.get(asked["reason"]["type"], "the policy required approval")
 
 
 _REASONS = {
-    "policy": "its definition asks for a person",
-    "mode": "no rule decides it, so a person was asked",
-    "hook": "a hook asked for a person",
-    "classifier": "a classifier asked for a person",
+    "policy": "its definition requires approval",
+    "mode": "no rule matched, so a person was asked",
+    "hook": "a hook required approval",
+    "classifier": "a classifier required approval",
 }
 
 
@@ -211,16 +211,16 @@ def _describe_end(story: Story, standing: str) -> str:
             by = next((one.get("by") for one in story.get("cancellations", ()) if one.get("by")), "")
             return f"it was canceled{f' by {by}' if by and by != 'batch' else because}"
         case "unknown":
-            return "its process ended while it ran, so nobody knows whether it acted"
+            return "its process ended while it ran, so its outcome is unknown"
         case "waiting":
-            return "it waits for an answer" if story["status"] == "needs_input" else "it waits for that"
+            return "it waits for an answer" if story["status"] == "needs_input" else "it waits for approval"
         case _:
-            return "it runs"
+            return "it is running"
 
 
 def _describe_times(story: Story, total: float, work: float) -> str:
     if not story["ended_at"]:
-        return f"For {took(total)} now."
+        return f"For {took(total)} so far."
     if total - work > 1000 and total - work > work / 10:
-        return f"{took(total)} in all, of which {took(work)} was work."
-    return f"{took(total)} in all."
+        return f"{took(total)} in total, {took(work)} of it working."
+    return f"{took(total)} in total."

@@ -22,9 +22,9 @@ _MOST_TICKS, _ROOM = 6, 1.2
 """How much wider the chart is than its bars, so that words fit beside them."""
 VIEWS = {"kind": "By kind", "lock": "By lock", "order": "In answer order"}
 POLICIES = {
-    "ignore": "the others go on",
+    "ignore": "the others continue",
     "cancel_siblings": "all others are canceled",
-    "cancel_dependent": "what depends on it is canceled, the rest goes on",
+    "cancel_dependent": "calls that depend on it are canceled, the rest continue",
 }
 
 
@@ -203,7 +203,7 @@ def path_of(steps: list[tuple[float, int]], width: float) -> str:
 def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
     """Groups rows under headings: parallel reads and locked writes; or by lock; or in answer order."""
     if by == "order":
-        return [{"heading": "In the order of the answers", "rows": rows}]
+        return [{"heading": "In answer order", "rows": rows}]
     if by == "lock":
         keys = list(dict.fromkeys(key for row in rows for key in row["locks"]))
         found = [{"heading": f"Lock {key}", "rows": [row for row in rows if key in row["locks"]]} for key in keys]
@@ -211,7 +211,7 @@ def groups_of(batch: Batch, rows: list[dict[str, Any]], by: str) -> list[dict[st
     reads = [row for row in rows if row["is_read_only"]]
     writes = [row for row in rows if not row["is_read_only"]]
     found = [
-        {"heading": "Reads, together", "rows": reads},
+        {"heading": "Reads, in parallel", "rows": reads},
         {"heading": "Writes, one at a time for each lock", "rows": writes},
     ]
     return [group for group in found if group["rows"]]
@@ -227,7 +227,7 @@ def numbers_of(batch: Batch) -> dict[str, Any]:
     return {
         "succeeded": standings.get("succeeded", 0),
         "size": batch["brief"]["size"],
-        "others": ", ".join(bad) or ("nothing else" if batch["brief"]["is_over"] else "nothing failed so far"),
+        "others": ", ".join(bad) or ("none failed" if batch["brief"]["is_over"] else "none failed so far"),
         "elapsed": until - began,
         "work": work,
         "most": max((count for _, count in count_parallel(pieces)), default=0),
@@ -235,8 +235,8 @@ def numbers_of(batch: Batch) -> dict[str, Any]:
     }
 
 
-_BAD = {"failed": "failed", "refused": "refused", "timed_out": "timed out", "canceled": "canceled", "unknown": "unknown",
-        "waiting": "waiting", "running": "not over"}  # fmt: skip
+_BAD = {"failed": "failed", "refused": "denied", "timed_out": "timed out", "canceled": "canceled", "unknown": "unknown",
+        "waiting": "waiting", "running": "running"}  # fmt: skip
 
 
 def find_delay(batch: Batch, pieces: list[list[TimePiece]]) -> dict[str, Any]:

@@ -30,7 +30,12 @@ INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 _MOST_FIELDS, _DEEPEST, _LONGEST = 100, 3, 400
 _ABSENT = object()
 _MASK = "[REDACTED]"
-_SOURCES = {"adapter": "read by us", "runtime": "filled in by us", "migration": "moved by us", "hook": "hook"}
+_SOURCES = {
+    "adapter": "read by Ferrule",
+    "runtime": "filled in by Ferrule",
+    "migration": "migrated by Ferrule",
+    "hook": "hook",
+}
 
 
 def four_inputs(story: Story) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def _find_changer(name: str, value: Any, number: int, story: Story) -> dict[str,
     earlier one.
     """
     if isinstance(value, str) and _MASK in value:
-        return {"by": "masked", "is_person": False}
+        return {"by": "redacted", "is_person": False}
     people = number == len(INPUTS) - 1
     for change in reversed(story.get("mutations", ())):
         is_person = change["source_type"] == "permission_prompt"
@@ -232,22 +237,22 @@ def people_of(story: Story) -> list[dict[str, Any]]:
     found: list[tuple[str, dict[str, Any]]] = []
     for request in story.get("requests", ()):
         needed = request["requirement"]
-        who = ", ".join(needed.get("approvers", ())) or "anybody who may approve"
+        who = ", ".join(needed.get("approvers", ())) or "anyone who may approve"
         people = f", {needed['people']} people" if needed.get("people", 1) > 1 else ""
         not_own = ", not the requester" if needed.get("not_requester") else ""
-        verbs = {"approval": "asked for approval", "input": "asked by its tool", "outcome": "asked what happened"}
+        verbs = {"approval": "asked for approval", "input": "asked by the tool", "outcome": "asked for the outcome"}
         words = verbs.get(request["purpose"], "asked")
         entry = {"who": f"{who}{people}{not_own}", "words": words, "says": request["message"], "is_answer": False}
         found.append((request["requested_at"], entry))
     for handed in story.get("delegations", ()):
-        words = f"handed it on to {handed['to']}"
+        words = f"delegated it to {handed['to']}"
         found.append(
             (handed["at"], {"who": handed["by"], "words": words, "says": handed["reason"], "is_answer": False})
         )
     for at in story.get("reminders", ()):
         found.append((at, {"who": "people", "words": "were reminded", "says": "", "is_answer": False}))
     for answer in story.get("answers", ()):
-        words = {"approve": "allowed it", "reject": "rejected it"}.get(answer["verdict"], answer["verdict"])
+        words = {"approve": "approved it", "reject": "rejected it"}.get(answer["verdict"], answer["verdict"])
         entry = {"who": answer["by"], "words": words, "says": answer["reason"], "is_answer": True}
         found.append((answer["answered_at"], {**entry, "channel": answer["channel"]}))
     return [{"at": at, "says": "", **entry} for at, entry in sorted(found, key=lambda pair: pair[0])]

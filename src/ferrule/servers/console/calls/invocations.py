@@ -93,7 +93,7 @@ RANGES: dict[str, tuple[str, int | None]] = {
     "day": ("the last 24 hours", 24 * 3600),
     "week": ("the last 7 days", 7 * 24 * 3600),
     "month": ("the last 30 days", 30 * 24 * 3600),
-    "all": ("all that is kept", None),
+    "all": ("all recorded time", None),
 }
 _DEFAULT_RANGE = "day"
 _OPEN = ("running", "waiting", "unknown")
@@ -125,7 +125,7 @@ class CallListFilters:
     @property
     def span(self) -> str:
         """The time in words."""
-        return RANGES[self.range][0] if self.range else "the time you chose"
+        return RANGES[self.range][0] if self.range else "the chosen time"
 
     def search(self, now: int) -> dict[str, str | None]:
         """Returns the filters as the API takes them, without the state."""
@@ -211,14 +211,12 @@ def sentence_of(tally: Mapping[str, Any], span: str) -> str:
     if bad:
         parts.append(f"{bad:,} failed or timed out")
     if ended.get("refused"):
-        parts.append(f"{ended['refused']:,} {'was' if ended['refused'] == 1 else 'were'} refused")
+        parts.append(f"{ended['refused']:,} {'was' if ended['refused'] == 1 else 'were'} denied")
     text = ", ".join(parts) + "."
     if open_now.get("waiting"):
         text += f" {open_now['waiting']:,} {'waits' if open_now['waiting'] == 1 else 'wait'} for a person."
     if open_now.get("unknown"):
-        text += (
-            f" Of {open_now['unknown']:,} nobody knows whether {'it' if open_now['unknown'] == 1 else 'they'} acted."
-        )
+        text += f" {open_now['unknown']:,} {'has' if open_now['unknown'] == 1 else 'have'} an unknown outcome."
     return text
 
 

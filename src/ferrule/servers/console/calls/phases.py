@@ -26,7 +26,7 @@ def describe_phase(phase: str, story: Story) -> str:
 
 def _describe_resolve_tool(story: Story) -> str:
     if story["tool_id"].startswith("unknown:"):
-        return "there is no such tool for this caller"
+        return "unknown tool for this caller"
     version = f"version {story['tool_version']}" if story.get("tool_version") else "no version"
     return f"{version}, for {story['agent'] or story['principal']}"
 
@@ -44,9 +44,9 @@ def _describe_parse_schema(story: Story) -> str:
         for field in change["changed_fields"]
     ]
     return (
-        f"fits, after {join_words(fields[:4])} {'was' if len(fields) == 1 else 'were'} read or filled in"
+        f"valid, after {join_words(fields[:4])} {'was' if len(fields) == 1 else 'were'} converted or filled in"
         if fields
-        else "fits"
+        else "valid"
     )
 
 
@@ -62,7 +62,7 @@ def _describe_validate_values(story: Story) -> str:
 def _describe_prepare_observable_input(story: Story) -> str:
     views = [view for view in story["inputs"] if view["name"] == "observable_input"]
     masked = sum("[REDACTED]" in str(one["after"]) for view in views for one in view["differences"])
-    return f"{pluralize(masked, 'field')} masked" if masked else ""
+    return f"{pluralize(masked, 'field')} redacted" if masked else ""
 
 
 def _describe_pre_hooks(story: Story) -> str:
@@ -91,7 +91,7 @@ def _describe_permission(story: Story) -> str:
     if story.get("answers"):
         people = join_words([answer["by"] for answer in story["answers"][:3]])
         edited = " with an edit" if any(one.get("user_modified") for one in decisions) else ""
-        return f"asked; {people} {'allowed it' if last['behavior'] == 'allow' else 'said no'}{edited}"
+        return f"asked; {people} {'approved it' if last['behavior'] == 'allow' else 'rejected it'}{edited}"
     match last["behavior"]:
         case "ask":
             return f"asks a person{f', because of {rule}' if rule else ''}"
@@ -113,11 +113,11 @@ def _describe_schedule(story: Story) -> str:
 def _describe_execute(story: Story) -> str:
     failed = len(story.get("attempts", ()))
     if story.get("cache"):
-        return "its result was kept from an earlier call"
+        return "cached result of an earlier call"
     if story["status"] in ("failed", "timed_out") and story["result"]:
         return _message(story)
     if failed:
-        return f"{pluralize(failed + 1, 'attempt')}, the last one counted"
+        return f"{pluralize(failed + 1, 'attempt')}"
     reports = story.get("progress", ())
     last = reports[-1].get("message") if reports and not story["ended_at"] else None
     return str(last) if last else ""
@@ -134,7 +134,7 @@ def _describe_map_result(story: Story) -> str:
 
 
 def _describe_persist_result(story: Story) -> str:
-    parts = [f"{pluralize(len(story['redactions']), 'kind')} of secret taken out"] if story.get("redactions") else []
+    parts = [f"{pluralize(len(story['redactions']), 'kind')} of secret redacted"] if story.get("redactions") else []
     kept = story.get("persistence")
     records = kept if isinstance(kept, list) else [kept] if kept else []
     parts += [str(record.get("strategy", "")).replace("_", " ") for record in records if isinstance(record, dict)]
@@ -248,7 +248,7 @@ def _list_execute(story: Story) -> Iterator[Fact]:
     for attempt in story.get("attempts", ()):
         pause = took(attempt.get("waited_seconds", 0) * 1_000_000)
         failure = f"{attempt['error_class'].replace('_', ' ')} after {took(attempt['duration_ms'] * 1000)}"
-        yield make_fact(f"Attempt {attempt['number']}", f"{failure}; the next came {pause} later")
+        yield make_fact(f"Attempt {attempt['number']}", f"{failure}; retried after {pause}")
     for ref in story.get("native_refs", ()):
         yield make_fact(
             str(ref.get("source", "Ran at")), line({k: v for k, v in ref.items() if k != "source"}, 300), is_code=True
@@ -256,16 +256,16 @@ def _list_execute(story: Story) -> Iterator[Fact]:
     for one in story.get("cancellations", ()):
         yield from _list_cancellation(one)
     for late in story.get("late_results", ()):
-        yield make_fact("Too late", f"a result came at {late['at']}; it is on record and was not delivered")
+        yield make_fact("Late result", f"arrived at {late['at']}; recorded, not delivered")
     for said in story.get("progress", ())[-_SHOWN_PROGRESS:]:
         percent = f", {said['percent']:g} %" if said.get("percent") is not None else ""
-        yield make_fact("Said", f"{said.get('message') or said['status'].replace('_', ' ')}{percent}")
+        yield make_fact("Progress", f"{said.get('message') or said['status'].replace('_', ' ')}{percent}")
 
 
 def _list_cancellation(one: dict[str, Any]) -> Iterator[Fact]:
     reason = f": {one['reason']}" if one.get("reason") else ""
-    outcome = one["outcome"].replace("_", " ") if one.get("outcome") else "its tool has not stopped yet"
-    yield make_fact("Cancel", f"asked by {one.get('by') or 'nobody on record'}{reason}; {outcome}")
+    outcome = one["outcome"].replace("_", " ") if one.get("outcome") else "the tool has not stopped yet"
+    yield make_fact("Cancel", f"requested by {one.get('by') or 'an unrecorded caller'}{reason}; {outcome}")
     if one.get("cause"):
         yield make_fact("Because of", one["cause"], is_code=True, link=f"/console/invocations/{one['cause']}")
 
@@ -275,9 +275,9 @@ def _list_persist_result(story: Story) -> Iterator[Fact]:
     for record in kept if isinstance(kept, list) else [kept] if isinstance(kept, dict) else []:
         size = f", {record['original_size_bytes']:,} bytes" if record.get("original_size_bytes") else ""
         why = f": {record['reason']}" if record.get("reason") else ""
-        yield make_fact("Kept", f"{str(record.get('strategy', '')).replace('_', ' ')}{size}{why}")
+        yield make_fact("Stored", f"{str(record.get('strategy', '')).replace('_', ' ')}{size}{why}")
     if story.get("redactions"):
-        yield make_fact("Taken out", ", ".join(map(str, story["redactions"])))
+        yield make_fact("Redacted", ", ".join(map(str, story["redactions"])))
 
 
 _FACTS: dict[str, Callable[[Story], Iterator[Fact]]] = {

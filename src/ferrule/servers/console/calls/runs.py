@@ -94,7 +94,7 @@ _SHOWN_STATES = {
     "needs_input": ("wait", "waits for an answer"),
     "queued": ("queue", "queued"),
     "succeeded": ("ok", "succeeded"),
-    "partial_succeeded": ("warn", "partly done"),
+    "partial_succeeded": ("warn", "partly succeeded"),
     "redacted": ("ok", "succeeded, redacted"),
     "denied": ("deny", "denied"),
     "rejected": ("deny", "rejected"),

@@ -195,11 +195,11 @@ def _describe_state(
     """Returns the shape and the word of a phase."""
     people = [wait for wait in waits if wait.kind == "person"]
     if any(wait.is_open for wait in waits):
-        return ("wait", "waits for a person") if people else ("queue", "waits for its turn")
+        return ("wait", "waits for a person") if people else ("queue", "queued")
     if phase == stopped:
         return _ENDS.get(story["status"], ("bad", "failed here"))
     if phase == current:
-        return "run", "runs now"
+        return "run", "running"
     if people:
         return "wait", "waited for a person"
     if not runs:
@@ -211,7 +211,7 @@ def _describe_state(
 
 
 _ENDS = {
-    "denied": ("deny", "refused here"),
+    "denied": ("deny", "denied here"),
     "blocked": ("deny", "blocked here"),
     "canceled": ("off", "canceled here"),
     "timed_out": ("time", "timed out here"),

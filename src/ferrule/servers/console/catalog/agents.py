@@ -20,9 +20,9 @@ KINDS = {
 }
 LOADINGS = ("loaded", "deferred", "hidden", "gone")
 LOADING_WORDS = {
-    "loaded": "shown with its schema",
+    "loaded": "listed with its schema",
     "deferred": "found by search, loaded when selected",
-    "hidden": "answers to its name, shown to nobody",
+    "hidden": "callable by name, not listed",
     "gone": "not on this surface",
 }
 
@@ -37,10 +37,10 @@ def list_sentence(kind: str, total: int, problems: int) -> str:
     """Returns how many there are, in a sentence."""
     _, one, many = KINDS[kind]
     if total == 0:
-        return f"There are no {many}: every key may use what the policy allows."
+        return f"There are no {many}: every key may use all tools that the policy allows."
     verb = f"is 1 {one}" if total == 1 else f"are {total:,} {many}"
-    bad = f" {problems} on this page cannot be used as {'it is' if problems == 1 else 'they are'}." if problems else ""
-    return f"There {verb}. Each line tells what it may reach and what the policy says to that.{bad}"
+    bad = f" {problems} on this page {'is' if problems == 1 else 'are'} invalid." if problems else ""
+    return f"There {verb}. Each row shows its tools and the policy's verdicts.{bad}"
 
 
 def reach_sentence(found: dict[str, Any]) -> str:
@@ -52,10 +52,10 @@ def reach_sentence(found: dict[str, Any]) -> str:
     if tools["deferred"]:
         first += f", {tools['deferred']:,} of them by search"
     if tools["gone"]:
-        first += f"; {tools['gone']:,} more {'is' if tools['gone'] == 1 else 'are'} kept from it"
+        first += f"; {tools['gone']:,} more {'is' if tools['gone'] == 1 else 'are'} not available to it"
     verdicts = subject["verdicts"]
     if verdicts is None:
-        return f"{first}. There are too many to count what the policy says; the list below tells it page by page."
+        return f"{first}. There are too many to count verdicts; the list below shows them page by page."
     parts = [
         f"{verdicts[key]:,} {one if verdicts[key] == 1 else many}" for key, one, many in _VERDICT_WORDS if verdicts[key]
     ]
@@ -80,7 +80,7 @@ def _and(parts: list[str]) -> str:
 
 
 _SUBJECTS, _TOOLS, _ROWS, _COLUMNS = 50, 50, 40, 8
-_for_operators = for_whole_workspace("Agents", "Here is what each agent, role and surface may reach.")
+_for_operators = for_whole_workspace("Agents", "It shows the tools of each agent, role and surface.")
 
 
 @_for_operators

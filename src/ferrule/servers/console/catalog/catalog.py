@@ -93,7 +93,7 @@ def _write_sentence(found: Mapping[str, Any], words: str, wanted: Mapping[str, s
         notes = [f"{count(harmful)} of them cannot be undone"] if harmful else []
         notes += [f"{count(off)} turned off"] if off else []
         return f"{count(total)} {noun}{', ' if notes else ''}{' and '.join(notes)}."
-    return f"{count(matched)} of {count(total)} {noun} {'fits' if matched == 1 else 'fit'}."
+    return f"{count(matched)} of {count(total)} {noun} {'matches' if matched == 1 else 'match'}."
 
 
 def list_chips(counts: Mapping[str, Mapping[str, int]], words: str, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ def list_choices(counts: Mapping[str, Mapping[str, int]], wanted: Mapping[str, s
 
 
 def _describe_option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> dict[str, Any]:
-    words = {"dialect": DIALECTS, "owner": {"-": "nobody"}}.get(facet, {})
+    words = {"dialect": DIALECTS, "owner": {"-": "none"}}.get(facet, {})
     label = words.get(value, value.replace("_", " ") if facet == "lifecycle" else value)
     return {"value": value, "label": label, "count": number, "is_chosen": wanted.get(facet) == value}
 
@@ -206,7 +206,7 @@ async def _list_own(view: ConsoleView) -> dict[str, Any]:
 
 def _write_own_sentence(total: int, rows: Sequence[Mapping[str, Any]], words: str) -> str:
     if words:
-        return f"{count(len(rows))} of your tools {'fits' if len(rows) == 1 else 'fit'}."
+        return f"{count(len(rows))} of your tools {'matches' if len(rows) == 1 else 'match'}."
     return f"{count(total)} {'tool' if total == 1 else 'tools'} that you can use."
 
 

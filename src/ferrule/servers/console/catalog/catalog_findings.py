@@ -66,13 +66,13 @@ def write_sentence(summary: Mapping[str, Any]) -> str:
         return "There are no definition files to check."
     where = f"{count(files)} {'file' if files == 1 else 'files'}"
     if not (errors or warnings or summary["infos"]):
-        return f"Nothing is wrong with the definitions in {where}."
+        return f"No problems in {where}."
     notes = [
         f"{count(number)} {noun if number == 1 else f'{noun}s'}"
         for number, noun in ((errors, "error"), (warnings, "warning"), (summary["infos"], "hint"))
         if number
     ]
-    kept = "; the catalog in force was built before" if errors else ""
+    kept = "; the catalog in force is the last valid build" if errors else ""
     return f"{', '.join(notes)} in {where}{kept}."
 
 

@@ -43,7 +43,7 @@ async def show_tool(view: ConsoleView) -> Answer:
     if oversees(view):
         return await _show_full(view)
     if not view.may(CALL):
-        raise Problem(403, "forbidden", "Looking at tools takes a credential with the scope call or admin.")
+        raise Problem(403, "forbidden", "Viewing tools requires a credential with the scope call or admin.")
     return await _show_own(view)
 
 
@@ -51,7 +51,7 @@ async def switch(view: ConsoleView) -> Answer:
     """`POST /console/catalog/{tool_id}`: turns the tool off or on."""
     tool_id, to = view.parts["tool_id"], view.field("to")
     if to not in ("on", "off"):
-        raise Problem(400, "malformed_request", "Say whether it is to be turned on or off.")
+        raise Problem(400, "malformed_request", "Choose on or off.")
     done = await view.api.put(
         f"/switches/{tool_id}", {"is_on": to == "on", "reason": view.field("reason").strip()[:4000]}
     )
@@ -115,11 +115,11 @@ def write_sentence(tool: Mapping[str, Any], callers: Sequence[Mapping[str, Any]]
     effects = {
         "reads": "It only reads",
         "writes": "It changes something",
-        "destroys": "What it does cannot be undone",
-        "depends": "What it does depends on its input",
+        "destroys": "Its effects cannot be undone",
+        "depends": "Its effect depends on its input",
     }
     if not is_on:
-        return "It is turned off: every call is refused."
+        return "The tool is turned off: every call is refused."
     found = Counter(caller["access"] for caller in callers)
     usable = found["allow"] + found["ask"] + found["depends"]
     if not usable:
@@ -151,7 +151,7 @@ def _list_versions(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "version": one["version"] or "without a number",
+            "version": one["version"] or "no version",
             "lifecycle": one["lifecycle"],
             "is_shown": one is shown,
             "address": f"{address_of(tool_id)}?{urlencode({'version': one['version'] or ''})}",
@@ -182,7 +182,7 @@ def list_guidance(definition: Any) -> list[dict[str, Any]]:
 def _describe_schema(schema: Any) -> dict[str, Any]:
     raw = schema
     if schema is not None and len(json.dumps(schema)) > _LONGEST_SCHEMA:
-        raw = "The schema is too large to be shown here; the API gives all of it."
+        raw = "The schema is too large to show here; the API returns it in full."
     return {"tree": schema_tree(schema), "raw": raw, "is_stated": schema is not None}
 
 
@@ -193,15 +193,15 @@ def list_facts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = [
         _make_fact("Effect", effect_words(tool["effect"], is_inferred=effect["is_inferred"]), effect),
         _make_fact(
-            "Runs beside others", _describe_answer(by_name["is_concurrency_safe"]), by_name["is_concurrency_safe"]
+            "Runs in parallel", _describe_answer(by_name["is_concurrency_safe"]), by_name["is_concurrency_safe"]
         ),
-        _make_fact("Reaches outside", _describe_answer(by_name["is_open_world"]), by_name["is_open_world"]),
+        _make_fact("Open world", _describe_answer(by_name["is_open_world"]), by_name["is_open_world"]),
         _make_fact(
             "Asks a person",
             _describe_answer(by_name["requires_user_interaction"]),
             by_name["requires_user_interaction"],
         ),
-        _make_fact("Extra arguments", "refused" if by_name["strict"]["value"] else "taken", by_name["strict"]),
+        _make_fact("Extra arguments", "refused" if by_name["strict"]["value"] else "accepted", by_name["strict"]),
         _make_fact(
             "When interrupted", _describe_interrupt(by_name["interrupt_behavior"]), by_name["interrupt_behavior"]
         ),
@@ -209,10 +209,12 @@ def list_facts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
             "Approval", "required by its definition" if tool["approval_required"] else "not required by its definition"
         ),
         _make_fact("Calls in one run", count(tool["max_calls_per_run"]) if tool["max_calls_per_run"] else "no limit"),
-        _make_fact("Time limit", took(tool["timeout_seconds"] * 1e6) if tool["timeout_seconds"] else "the workspace's"),
+        _make_fact(
+            "Time limit", took(tool["timeout_seconds"] * 1e6) if tool["timeout_seconds"] else "the workspace's default"
+        ),
         _make_fact("Runs on", RUNS_ON.get(tool["runs_on"] or "", tool["runs_on"])),
     ]
-    rows += [_make_fact("Owner", tool["owner"] or "nobody named"), _make_fact("Kind", tool["kind"].replace("_", " "))]
+    rows += [_make_fact("Owner", tool["owner"] or "none"), _make_fact("Kind", tool["kind"].replace("_", " "))]
     rows += [_make_fact("Tags", ", ".join(tool["tags"]))] if tool["tags"] else []
     rows += [_make_fact("Also called", ", ".join(tool["aliases"]))] if tool["aliases"] else []
     rows += [_make_fact("Secrets", name_secrets(tool["credentials"]))] if tool["credentials"] else []
@@ -230,7 +232,7 @@ def _describe_answer(fact: Mapping[str, Any]) -> str:
 
 
 def _describe_interrupt(fact: Mapping[str, Any]) -> str:
-    return "it is stopped" if fact["value"] == "cancel" else "it goes on to its end"
+    return "it stops" if fact["value"] == "cancel" else "it runs to its end"
 
 
 def name_secrets(credentials: Any) -> str:

@@ -234,7 +234,7 @@ def find_json_error(written: str) -> str:
     try:
         msgspec.json.decode(written.encode())
     except RecursionError:
-        return "It is nested too deep."
+        return "The input is nested too deep."
     except msgspec.MsgspecError as error:
         return f"This is not JSON: {error}."
     return ""

@@ -30,7 +30,7 @@ _TEXTS = (
     ("reason", "Reason or comment"),
     ("typed", "Typed to approve"),
     ("input", "Edited input"),
-    ("to", "Hand on to"),
+    ("to", "Delegate to"),
     ("answer", "Answer"),
 )
 _WAIT = "wait=1"
@@ -85,14 +85,14 @@ async def approve(view: ConsoleView) -> Answer:
             body["input"] = _parse_object(view.field("input"))
             checked = await view.api.post(f"/approvals/{view.parts['invocation_id']}/check", {"input": body["input"]})
             if checked["problem"] is not None:
-                raise Problem(409, "unfit_edit", f"The edited input does not fit: {checked['problem']}")
+                raise Problem(409, "unfit_edit", f"The edited input is invalid: {checked['problem']}")
             _require_typed(view, checked["to_type"])
             if not checked["differences"]:  # an edit without a difference is a plain approval
                 del body["input"]
         else:
             _require_typed(view, review["to_type"])
         if not review["is_definition_current"]:
-            raise Problem(409, "stale", "The definition of the tool is another one now, so an approval would be void.")
+            raise Problem(409, "stale", "The definition of the tool has changed, so an approval would be void.")
     except (Problem, Refused, FerruleError) as error:
         return await _show_problem(view, error, "edit" if "input" in view.form else "")
     return await _submit(view, "approve", body, mode="edit" if "input" in view.form else "")
@@ -102,7 +102,7 @@ async def reject(view: ConsoleView) -> Answer:
     """`POST /console/inbox/{invocation_id}/reject`"""
     reason = view.field("reason").strip()
     if not reason:
-        problem = Problem(422, "no_reason", "Say why: whoever asked reads it.")
+        problem = Problem(422, "no_reason", "Enter a reason: the caller sees it.")
         return await _show_problem(view, problem, "reject")
     return await _submit(view, "reject", {"seen": view.field("seen"), "reason": reason}, mode="reject")
 
@@ -124,7 +124,7 @@ async def delegate(view: ConsoleView) -> Answer:
     """`POST /console/inbox/{invocation_id}/delegate`"""
     to = view.field("to").strip()
     if not to:
-        return await _show_problem(view, Problem(422, "nobody", "Say who gets it."), "delegate")
+        return await _show_problem(view, Problem(422, "nobody", "Enter a person or group."), "delegate")
     body = {"seen": view.field("seen"), "to": to, "reason": view.field("reason").strip() or None}
     return await _submit(view, "delegate", body, mode="delegate")
 
@@ -134,7 +134,9 @@ async def settle(view: ConsoleView) -> Answer:
     reason, happened = view.field("reason").strip(), view.field("happened")
     if happened not in ("yes", "no") or not reason:
         problem = (
-            "Say whether it acted, and how you know." if reason else "Say how you know; it is kept with the record."
+            "Choose whether it took effect, and enter how you know."
+            if reason
+            else "Enter how you know; it is kept with the record."
         )
         return await _show_problem(view, Problem(422, "unsaid", problem), "")
     body = {"seen": view.field("seen"), "happened": happened == "yes", "reason": reason}
@@ -224,11 +226,11 @@ def _list_ways(review: dict[str, Any]) -> dict[str, str | None]:
     """Returns the ways to answer an item, each with why it is closed; None where it is open."""
     ways: dict[str, str | None] = dict(review["item"]["ways"])
     if not review["is_definition_current"]:
-        gone = "the definition of the tool is another one now, so an approval would be void"
+        gone = "the definition of the tool has changed, so an approval would be void"
         ways |= {way: ways[way] or gone for way in ("approve", "edit") if way in ways}
     ended = review["item"]["will_not_run"]
     if ended is not None:
-        ways |= {way: ways[way] or f"{ended}, so it does not go on" for way in _YES if way in ways}
+        ways |= {way: ways[way] or f"{ended}, so the call will not run" for way in _YES if way in ways}
     return ways
 
 
@@ -272,7 +274,7 @@ async def _require_current(view: ConsoleView) -> dict[str, Any]:
     """Returns the item of a form if it is still what the page showed. Raises Problem (409)."""
     review: dict[str, Any] = await view.api.get(f"/approvals/{view.parts['invocation_id']}/review")
     if not view.field("seen") or words.is_stale(review, view.field("seen")):
-        raise Problem(409, "stale", "It is not any more what you looked at, so nothing was done.")
+        raise Problem(409, "stale", "The request has changed since you opened it, so nothing was done.")
     return review
 
 
@@ -282,7 +284,7 @@ def _require_typed(view: ConsoleView, thing: dict[str, Any] | None) -> None:
     if thing is None or hmac.compare_digest(view.field("typed").strip().encode(), thing["value"].encode()):
         return
     what = f"{thing['name']} {thing['value']}" if thing["name"] else f"the tool's name, {thing['value']}"
-    raise Problem(422, "not_typed", f"It cannot be undone: type {what} to approve it.")
+    raise Problem(422, "not_typed", f"This cannot be undone: type {what} to approve it.")
 
 
 def _parse_object(text: str) -> msgspec.Raw:
@@ -292,7 +294,7 @@ def _parse_object(text: str) -> msgspec.Raw:
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
         raise Problem(422, "not_json", f"This is not JSON: {error}.") from None
     if not isinstance(value, dict):
-        raise Problem(422, "not_json", "The input must be a JSON object, like the one it replaces.")
+        raise Problem(422, "not_json", "The input must be a JSON object.")
     return msgspec.Raw(text.encode())
 
 
@@ -300,13 +302,13 @@ async def _submit(view: ConsoleView, way: str, body: dict[str, Any], *, mode: st
     """Sends the answer and shows its effect, or why it was refused."""
     call = view.parts["invocation_id"]
     if not view.field("seen"):
-        return await _show_problem(view, Problem(409, "stale", "This page is too old; look again."), mode)
+        return await _show_problem(view, Problem(409, "stale", "This page has expired; reload it."), mode)
     try:
         done = await view.api.post(f"/approvals/{call}/{way}", body, prefer=_WAIT)
     except (Problem, Refused, FerruleError) as error:
         return await _show_problem(view, error, mode)
     if done is not None and done.get("problems"):
-        problem = _FormProblem(200, f"It was approved, but a rule was not taken: {'; '.join(done['problems'])}")
+        problem = _FormProblem(200, f"The call was approved, but a rule was not added: {'; '.join(done['problems'])}")
         return await _show_again(view, "", problem)
     taken = "?taken=rule" if done is not None and done.get("accepted") else ""
     return view.redirect(f"/console/inbox/{call}{taken}")

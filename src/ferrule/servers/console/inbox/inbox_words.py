@@ -22,9 +22,9 @@ _OVER = {
     "settled": "settled by",
 }
 _UNANSWERED = {
-    "expired": "expired, nobody answered",
-    "canceled": "canceled before anybody answered",
-    "ended": "ended before anybody answered",
+    "expired": "expired without an answer",
+    "canceled": "canceled before an answer",
+    "ended": "ended before an answer",
 }
 _CHANGERS = {"hook": "hook", "runtime": "the runtime", "adapter": "adapter", "migration": "migration"}
 
@@ -103,11 +103,11 @@ def _describe_own(item: dict[str, Any]) -> str:
 
 def _describe_other(item: dict[str, Any], me: str) -> str:
     if any(each["by"] == me for each in item["approvals"]):
-        return f"you approved, {people(item['approvers'])} has to"
+        return f"you approved, waiting for {people(item['approvers'])}"
     if item["purpose"] == "input":
         return f"question for {people(item['assignees'])}"
     who = item["agent"] or item["principal"]
-    return f"{who}, for {people(item['approvers'])}" if item["approvers"] else f"{who}, not for you to answer"
+    return f"{who}, for {people(item['approvers'])}" if item["approvers"] else f"{who}, for other approvers"
 
 
 def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def write_sentence(review: dict[str, Any], me: str) -> str:
     if outcome != "waiting":
         return _describe_fate(review, me)
     if review["purpose"] == "outcome":
-        return f"Nobody knows whether {title} acted."
+        return f"The outcome of {title} is unknown."
     if review["purpose"] == "input":
         return str(review["message"])
     about = review["about"]
@@ -160,23 +160,23 @@ def _describe_fate(review: dict[str, Any], me: str) -> str:
     by = [each["by"] for each in review["signatures"] if each["counts"]]
     said = describe_decision(review["outcome"], list(dict.fromkeys(by)), me)
     is_edited = any(each["is_edit"] for each in review["signatures"])
-    said += ", with a changed input" if is_edited and review["outcome"] == "approved" else ""
+    said += ", with changes" if is_edited and review["outcome"] == "approved" else ""
     name = review["tool_title"] or display_name(review)
     if review["outcome"] in ("approved", "answered"):
-        return f"{name}: {said}. {_STATE_SENTENCES.get(review['state'], 'It goes on.')}"
+        return f"{name}: {said}. {_STATE_SENTENCES.get(review['state'], 'It continues.')}"
     return f"{name}: {said}."
 
 
 _STATE_SENTENCES = {
-    "succeeded": "It ran, and succeeded.",
+    "succeeded": "It succeeded.",
     "failed": "It failed.",
-    "timed_out": "It ran out of time.",
+    "timed_out": "It timed out.",
     "canceled": "It was canceled.",
-    "denied": "It was denied all the same.",
-    "blocked": "It did not run all the same.",
-    "running": "It runs now; its end appears here.",
-    "approved": "It is about to run; its end appears here.",
-    "awaiting_approval": "It waits for more people.",
+    "denied": "It was denied nevertheless.",
+    "blocked": "It was blocked nevertheless.",
+    "running": "It is running; the result will appear here.",
+    "approved": "It is about to run; the result will appear here.",
+    "awaiting_approval": "It waits for more approvals.",
     "needs_input": "It waits for an answer.",
 }
 
@@ -186,10 +186,12 @@ def write_hint(review: dict[str, Any]) -> str:
     if review["outcome"] != "waiting":
         return ""
     if review["purpose"] == "outcome":
-        return "The process that ran it is gone. Find out whether it acted, then say so here; nothing runs again by itself."
+        return (
+            "The process that ran it is gone. Find out whether it took effect, and record it here. It is not retried."
+        )
     if review["purpose"] == "input":
-        return f"Asked by {display_name(review)} for {review['principal']}. The call goes on with your answer."
-    return "Nothing has run."
+        return f"Asked by {display_name(review)} for {review['principal']}. The call continues with your answer."
+    return "Nothing has run yet."
 
 
 def _capital(text: str) -> str:
@@ -213,7 +215,7 @@ def list_signatures(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
     if item["not_requester"]:
         who += f", not {review['principal']}"
     return found + [
-        {"who": who if number == 0 else "Somebody else", "is_open": True, "verdict": "", "at": None, "reason": None,
+        {"who": who if number == 0 else "Another person", "is_open": True, "verdict": "", "at": None, "reason": None,
          "is_edit": False, "is_void": False, "is_me": False}
         for number in range(max(1, review["people_missing"]))
     ]  # fmt: skip
@@ -222,14 +224,14 @@ def list_signatures(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
 def signing_title(review: dict[str, Any]) -> str:
     """Returns the title of the list of people."""
     if review["outcome"] != "waiting":
-        return "Who decided" if review["outcome"] in _OVER else "Who had agreed"
+        return "Decided by" if review["outcome"] in _OVER else "Approved by"
     if review["purpose"] == "input":
-        return "Who answers"
+        return "To be answered by"
     if review["purpose"] == "outcome":
-        return "Who settles it"
+        return "To be settled by"
     count = review["people"]
-    words = {1: "One person has to agree", 2: "Two people must agree", 3: "Three people must agree"}
-    return words.get(count, f"{count} people must agree")
+    words = {1: "One person must approve", 2: "Two people must approve", 3: "Three people must approve"}
+    return words.get(count, f"{count} people must approve")
 
 
 def list_changes(review: dict[str, Any]) -> list[dict[str, Any]]:

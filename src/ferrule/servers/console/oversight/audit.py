@@ -13,17 +13,17 @@ from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_wor
 
 TOPICS = {
     "file": "The file is damaged",
-    "schema": "The file's tables are not those of a ledger",
+    "schema": "The file is not a ledger",
     "sequence": "Rows are missing, added or out of order",
-    "hash": "A row is not what was written",
+    "hash": "A row was changed",
     "time": "A row is earlier than the row before",
-    "head": "The signed head does not fit the rows",
-    "table": "A table is not what the rows give",
-    "erasure": "A payload is gone without a record, or there in spite of one",
-    "pruning": "The start is not backed by a record",
-    "history": "The rows of a call are no possible history",
-    "approval": "Something ran that had to be approved first",
-    "witness": "The witness saw something else",
+    "head": "The signed head does not match the rows",
+    "table": "A table does not match the rows",
+    "erasure": "A payload was removed without a record, or is present despite one",
+    "pruning": "Rows at the start were removed without a record",
+    "history": "The rows of a call are inconsistent",
+    "approval": "A call ran without its required approval",
+    "witness": "The witness disagrees",
 }
 
 
@@ -36,13 +36,13 @@ def write_sentence(state: dict[str, Any]) -> dict[str, str]:
     if len(state["heads"]) != 1:
         return {"kind": "bad", "text": f"The ledger has {len(state['heads'])} heads instead of one. Check it now."}
     if result is None:
-        return {"kind": "", "text": f"The ledger has {rows}. It was not checked yet since this server started."}
+        return {"kind": "", "text": f"The ledger has {rows}. It has not been checked since this server started."}
     if not result["is_clean"]:
         return {"kind": "bad", "text": describe_break(result)}
     newer = state["last_seq"] - result["last_seq"]
     more = f" {newer:,} {'row was' if newer == 1 else 'rows were'} added since." if newer > 0 else ""
     checked = f"{result['rows']:,} {'row' if result['rows'] == 1 else 'rows'}"
-    return {"kind": "ok", "text": f"The ledger is what was written: all {checked} were checked.{more}"}
+    return {"kind": "ok", "text": f"The ledger is intact: all {checked} were checked.{more}"}
 
 
 def describe_break(result: dict[str, Any]) -> str:
@@ -51,7 +51,7 @@ def describe_break(result: dict[str, Any]) -> str:
     where = f" The first is row {first['seq']:,}: it {first['message']}." if first is not None else ""
     if first is None and result["findings"]:
         where = f" {result['findings'][0]['message'][:1].upper()}{result['findings'][0]['message'][1:]}."
-    return f"The ledger is not what was written: {count:,} {'thing is' if count == 1 else 'things are'} wrong.{where}"
+    return f"The ledger is broken: {count:,} {'finding' if count == 1 else 'findings'}.{where}"
 
 
 def list_findings(result: dict[str, Any] | None, most: int) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def format_size(number: int) -> str:
 _FINDINGS = 50
 _AROUND = 2
 _EXPORTED = ("from", "to", "what", "payloads", "since", "until", "tool", "principal")
-_for_operators = for_whole_workspace("Audit", "Here the ledger of the workspace is checked and exported.")
+_for_operators = for_whole_workspace("Audit", "It verifies and exports the ledger of the workspace.")
 
 
 @_for_operators

@@ -16,8 +16,8 @@ from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 _MODES = {
-    "default": "a tool that declares that it only reads, or that it destroys nothing, runs; everything else asks a person",
-    "read_only": "only tools that declare that they only read run",
+    "default": "tools declared read-only or not destructive run; all others ask a person",
+    "read_only": "only tools declared read-only run",
     "ask_all": "every call asks a person",
     "trusted": "everything runs",
     "locked": "nothing runs",
@@ -27,7 +27,7 @@ _REASONS = {
     "policy": "A definition, a role or an agent's file",
     "classifier": "A classifier",
     "hook": "A hook",
-    "safety_check": "The policy could not be used",
+    "safety_check": "An invalid policy",
     "other": "Something else",
 }
 VERBS = {"allow": "allows", "ask": "asks", "deny": "denies", "passthrough": "passes on"}
@@ -44,10 +44,10 @@ def mode_in_words(mode: str | None) -> str:
 def write_sentence(overview: dict[str, Any]) -> str:
     """Returns the policy in force, in one sentence or two."""
     if not overview["is_usable"]:
-        return "The policy cannot be used, so every call is refused until it is mended."
+        return "The policy is invalid, so every call is denied until it is fixed."
     rules = overview["rules"]
     total = sum(rules.values())
-    rest = f"What no rule decides goes by the mode {overview['mode']}: {mode_in_words(overview['mode'])}."
+    rest = f"Other calls follow the mode {overview['mode']}: {mode_in_words(overview['mode'])}."
     if total == 0:
         return f"There are no rules. {rest}"
     parts = [f"{rules[key]} {one if rules[key] == 1 else many}" for key, one, many in _RULE_WORDS if rules[key]]
@@ -74,7 +74,7 @@ def list_other_deciders(decisions: dict[str, Any], known: set[tuple[str, str]]) 
         if one["reason"] == "rule":
             if (one["source"], one["rule_id"]) in known:
                 continue
-            what = f"Rule {one['rule_id']}, which is not in force now or stands elsewhere"
+            what = f"Rule {one['rule_id']}, which is not in force now or has moved"
         else:
             what = _REASONS.get(one["reason"], one["reason"].replace("_", " ").capitalize())
             what = f"{what} {one['rule_id']}" if one["rule_id"] else what
@@ -87,10 +87,10 @@ def describe_shadow(overview: dict[str, Any], decisions: dict[str, Any]) -> str:
     times, total = decisions["differing_day"], sum(decisions["day"].values())
     name = str(overview["shadow"]).partition("@")[0]
     if overview["shadow_problem"]:
-        return f"{name} cannot be used, so it would refuse every call: {overview['shadow_problem']}"
+        return f"{name} is invalid, so it would deny every call: {overview['shadow_problem']}"
     if not times:
-        return f"{name} would have decided every call of the last 24 hours as it was decided."
-    return f"{name} would have decided {times} of {total} calls of the last 24 hours otherwise."
+        return f"{name} would have decided every call of the last 24 hours the same way."
+    return f"{name} would have decided {times} of {total} calls of the last 24 hours differently."
 
 
 def toml_of(rule: dict[str, Any]) -> str:
@@ -106,14 +106,14 @@ def cases_sentence(cases: dict[str, Any]) -> str:
     if cases["problem"]:
         return "The table of cases cannot be run."
     if not cases["failed"]:
-        return f"{total} of {total} cases hold."
-    return f"{cases['failed']} of {total} cases {'does' if cases['failed'] == 1 else 'do'} not hold."
+        return f"{total} of {total} cases pass."
+    return f"{cases['failed']} of {total} cases {'fails' if cases['failed'] == 1 else 'fail'}."
 
 
 _RULES, _OTHERS = 50, 40
 _ASKED = ("tool", "arguments", "principal", "agent", "role", "unattended")
 _for_operators = for_whole_workspace(
-    "Policy", "Here are the rules of this workspace, and how often each of them decided."
+    "Policy", "It shows the rules of this workspace, and how often each of them decided."
 )
 
 
@@ -194,7 +194,7 @@ async def _try_call(view: ConsoleView) -> dict[str, Any]:
     except ValueError as error:
         return {**trial, "wrong_arguments": f"This is not JSON: {error}."}
     if not isinstance(arguments, dict):
-        return {**trial, "wrong_arguments": "Write an object: the arguments by name."}
+        return {**trial, "wrong_arguments": "Enter a JSON object: the arguments by name."}
     body = {
         "tool": asked["tool"],
         "arguments": arguments,

@@ -12,7 +12,7 @@
   async function post(to, said) {
     const answer = await fetch(to, { method: 'POST', body: new URLSearchParams(said), headers: { accept: 'application/json', 'x-ferrule-proof': proof } });
     const isJson = (answer.headers.get('content-type') || '').startsWith('application/json');
-    const told = isJson ? await answer.json() : { problem: answer.status === 403 ? 'This page is too old; load it again.' : answer.status === 429 ? 'Too many at once; wait a moment.' : `The server said ${answer.status}.` };
+    const told = isJson ? await answer.json() : { problem: answer.status === 403 ? 'This page has expired; reload it.' : answer.status === 429 ? 'Too many requests; wait a moment.' : `The server answered ${answer.status}.` };
     return { isFine: answer.ok, told };
   }
 
@@ -97,7 +97,7 @@
       copies(told.snippets);
     } catch {
       if (number !== asked) return;
-      known = { is_accepted: true, errors: [], decision: null, problem: 'The server cannot be reached; this was not checked.' };
+      known = { is_accepted: true, errors: [], decision: null, problem: 'The server cannot be reached; the input was not checked.' };
     }
     judged();
   }
@@ -108,7 +108,7 @@
     const whole = isAsked || touched.size ? [...left, ...(known.problem ? [known.problem] : [])] : [];
     one('#try-whole').replaceChildren(...whole.map(text => Object.assign(document.createElement('p'), { className: 'err', textContent: text })));
     const count = new Set(errors.map(error => error.pointer)).size + view.broken.size + (isReadable ? 0 : 1);
-    const word = known.is_accepted && !view.broken.size ? ['ok', 's-ok', 'fits'] : count === 0 ? ['bad', 's-bad', 'cannot be run'] : isAsked || touched.size ? ['bad', 's-bad', `${count} to mend`] : ['off', 's-queue', `${count} to fill in`];
+    const word = known.is_accepted && !view.broken.size ? ['ok', 's-ok', 'valid'] : count === 0 ? ['bad', 's-bad', 'cannot be run'] : isAsked || touched.size ? ['bad', 's-bad', `${count} to fix`] : ['off', 's-queue', `${count} to fill in`];
     one('#try-why').replaceChildren(state(...word));
     one('#try-run').setAttribute('aria-disabled', String(!(known.is_accepted && isReadable && !view.broken.size)));
     decided(known.decision);
@@ -132,17 +132,17 @@
   const SAYS = { allow: ['ok', 's-ok', 'allow'], ask: ['wait', 's-wait', 'ask'], deny: ['deny', 's-deny', 'deny'] };
   function decided(decision) {
     const box = one('#try-decision');
-    if (!decision) { box.replaceChildren(state('off', 's-queue', 'not decided'), ' ', element('span', 'dim', 'The policy is asked once the input fits.')); return; }
+    if (!decision) { box.replaceChildren(state('off', 's-queue', 'not decided'), ' ', element('span', 'dim', 'The policy decides once the input is valid.')); return; }
     const parts = [state(...(SAYS[decision.behavior] || SAYS.deny))];
     if (decision.rule) parts.push(' ', element('span', 'nw', 'by rule ', element('code', '', decision.rule)));
     parts.push(element('span', 'dim', `: ${decision.reason.length > 300 ? `${decision.reason.slice(0, 299)}…` : decision.reason}.`));
-    if (decision.behavior === 'ask') parts.push(' ', element('span', 'dim', `${decision.approvers.join(', ') || 'Whoever may approve'}${decision.people > 1 ? `, ${decision.people} people` : ''}${decision.not_requester ? ', not you' : ''}.`));
+    if (decision.behavior === 'ask') parts.push(' ', element('span', 'dim', `${decision.approvers.join(', ') || 'Anyone who may approve'}${decision.people > 1 ? `, ${decision.people} people` : ''}${decision.not_requester ? ', not you' : ''}.`));
     box.replaceChildren(...parts);
   }
   function copies(snippets) {
     for (const name of ['curl', 'python', 'mcp']) {
       const text = snippets?.[name], slot = one(`#snippet-${name} code`);
-      if (slot && text !== undefined) slot.textContent = text || 'The input cannot be copied: it is not JSON, or too long.';
+      if (slot && text !== undefined) slot.textContent = text || 'Not available: the input is not JSON, or too long.';
     }
   }
 
@@ -175,7 +175,7 @@
       else { one('#try-whole').replaceChildren(element('p', 'err', told.problem)); say(told.problem, true); }
       nonce.value = fresh();
     } catch {
-      one('#try-whole').replaceChildren(element('p', 'err', 'The server cannot be reached. Press Run again: it is the same call, whether or not it arrived.'));
+      one('#try-whole').replaceChildren(element('p', 'err', 'The server cannot be reached. Press Run again: a retry never makes a second call.'));
     }
     await quiet;
     press.removeAttribute('aria-busy');
@@ -260,10 +260,10 @@
     event.preventDefault();
     const press = one('button', asking), panel = asking.closest('[data-run]');
     press.setAttribute('aria-disabled', 'true');
-    press.textContent = 'Asked to stop';
+    press.textContent = 'Cancel requested';
     const { isFine, told } = await post(asking.getAttribute('action'), {});
     if (!isFine) { press.textContent = told.problem; return; }
-    say(told.message || 'Asked to stop', true);
+    say(told.message || 'Cancel requested', true);
     if (!sources.has(panel)) await renewed(panel);
   });
   setInterval(() => {

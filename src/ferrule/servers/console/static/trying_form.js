@@ -51,8 +51,8 @@
       this.count = 0;
       this.tried = 0;
       const node = this.node(0), whole = this.body(0, this.value, [], 0);
-      const hint = !(this.value instanceof Map) ? 'The input is not an object; write one as JSON.'
-        : whole === null ? 'The schema does not say which fields there are; write the input as JSON.'
+      const hint = !(this.value instanceof Map) ? 'The input is not an object; write it as JSON.'
+        : whole === null ? 'The schema names no fields; write the input as JSON.'
           : whole.childElementCount ? '' : 'This tool takes no input.';
       const inside = hint ? [make('p', { class: 'hint' }, hint)] : [whole];
       if (node.kind === 'union' && !hint) {
@@ -202,7 +202,7 @@
         this.draw(pointer([...path, list.length - 1]));
         this.changed(pointer(path));
       });
-      box.append(make('div', { class: 'row' }, add, value.length ? null : make('span', { class: 'hint' }, 'nothing in it')));
+      box.append(make('div', { class: 'row' }, add, value.length ? null : make('span', { class: 'hint' }, 'empty')));
       return box;
     }
 
@@ -287,7 +287,7 @@
 
     chooser(node, value, context, here) {
       const chosen = this.branch(node, value, here);
-      const select = make('select', { class: 'input', 'aria-label': `Which kind of ${cut(context.label, 40)}` },
+      const select = make('select', { class: 'input', 'aria-label': `Type of ${cut(context.label, 40)}` },
         ...node.branches.map(([label], at) => make('option', { value: at }, label)));
       select.value = chosen;
       select.addEventListener('change', () => {
@@ -322,7 +322,7 @@
       const select = make('select', { class: 'input', id: context.id });
       if (!context.isItem && !context.isBranch) select.append(make('option', { value: '' }, context.isRequired ? 'choose' : 'left out'));
       node.options.forEach((text, place) => select.append(make('option', { value: place }, cut(node.labels?.[place] || plain(parse(text)) || '(empty text)', 120))));
-      if (value !== undefined && at < 0) select.append(make('option', { value: 'kept' }, `${cut(plain(value), 80)} (not one of them)`));
+      if (value !== undefined && at < 0) select.append(make('option', { value: 'kept' }, `${cut(plain(value), 80)} (not an option)`));
       select.value = value === undefined ? '' : at < 0 ? 'kept' : String(at);
       select.addEventListener('change', () => {
         if (select.value === 'kept') return;

@@ -25,21 +25,21 @@
     all() {
       const value = this.value(0);
       this.space();
-      if (this.at < this.text.length) this.fail('there is more after the end');
+      if (this.at < this.text.length) this.fail('unexpected text after the end');
       return value;
     }
     value(depth) {
-      if (depth > DEEPEST) this.fail(`it is nested more than ${DEEPEST} levels deep`);
+      if (depth > DEEPEST) this.fail(`nested more than ${DEEPEST} levels deep`);
       this.space();
       const letter = this.text[this.at];
-      if (letter === undefined) this.fail('something is missing at the end');
+      if (letter === undefined) this.fail('unexpected end');
       if (letter === '{') return this.object(depth);
       if (letter === '[') return this.array(depth);
       if (letter === '"') return this.string();
       for (const [word, value] of WORDS) if (this.text.startsWith(word, this.at)) { this.at += word.length; return value; }
       NUMBER.lastIndex = this.at;
       const found = NUMBER.exec(this.text);
-      if (!found) this.fail(`a value is missing before ${JSON.stringify(letter)}`);
+      if (!found) this.fail(`expected a value before ${JSON.stringify(letter)}`);
       this.at += found[0].length;
       return new Num(found[0]);
     }
@@ -50,15 +50,15 @@
       if (this.text[this.at] === '}') { this.at += 1; return found; }
       for (;;) {
         this.space();
-        if (this.text[this.at] !== '"') this.fail('the name of a member is missing; it stands in double quotes');
+        if (this.text[this.at] !== '"') this.fail('expected a member name in double quotes');
         const name = this.string();
         this.space();
-        if (this.text[this.at] !== ':') this.fail('a colon is missing');
+        if (this.text[this.at] !== ':') this.fail('expected a colon');
         this.at += 1;
         found.set(name, this.value(depth + 1));
         this.space();
         const letter = this.text[this.at];
-        if (letter !== ',' && letter !== '}') this.fail('a comma or } is missing');
+        if (letter !== ',' && letter !== '}') this.fail('expected a comma or }');
         this.at += 1;
         if (letter === '}') return found;
       }
@@ -72,7 +72,7 @@
         found.push(this.value(depth + 1));
         this.space();
         const letter = this.text[this.at];
-        if (letter !== ',' && letter !== ']') this.fail('a comma or ] is missing');
+        if (letter !== ',' && letter !== ']') this.fail('expected a comma or ]');
         this.at += 1;
         if (letter === ']') return found;
       }
@@ -81,9 +81,9 @@
       let found = '', from = this.at += 1;
       for (;;) {
         const letter = this.text[this.at];
-        if (letter === undefined) this.fail('a text has no end');
+        if (letter === undefined) this.fail('unterminated string');
         if (letter === '"') break;
-        if (letter < ' ') this.fail('a line break or another control character in a text is written with a backslash');
+        if (letter < ' ') this.fail('a line break or control character in a string needs a backslash');
         if (letter !== '\\') { this.at += 1; continue; }
         found += this.text.slice(from, this.at);
         const kind = this.text[this.at + 1];
@@ -93,7 +93,7 @@
           found += String.fromCharCode(parseInt(digits, 16));
           this.at += 6;
         } else {
-          if (!Object.hasOwn(ESCAPES, kind ?? '')) this.fail('a backslash stands before a letter that it does not go with');
+          if (!Object.hasOwn(ESCAPES, kind ?? '')) this.fail('invalid escape after a backslash');
           found += ESCAPES[kind];
           this.at += 2;
         }
