@@ -89,7 +89,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_edit_sees_that_the_file_changed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """ADL-27: what somebody else wrote between reading and replacing is not lost."""
+    """ADL-27: what somebody else wrote between reading and open_replacement is not lost."""
     file = tmp_path / "a.txt"
     file.write_text("old text")
     find = edit_module._only_place

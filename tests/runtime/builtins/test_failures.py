@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.failure import ErrorClass
-from ferrule.runtime.builtins.failures import mishaps, shown
+from ferrule.runtime.builtins.failures import quote_text, translate_os_errors
 from tests.runtime.builtins.scene import refused
 
 
@@ -32,26 +32,26 @@ def fail(error: Exception) -> None:
 def test_an_error_of_the_operating_system_has_a_class_and_names_the_path(
     number: int, error_class: ErrorClass, code: str
 ) -> None:
-    with refused(error_class, code, "'notes/a.txt'"), mishaps("notes/a.txt"):
+    with refused(error_class, code, "'notes/a.txt'"), translate_os_errors("notes/a.txt"):
         fail(OSError(number, os.strerror(number)))
 
 
 def test_an_error_nobody_foresaw_is_told_in_the_systems_words() -> None:
-    with refused("execution_failed", "file_error", f"'a': {os.strerror(errno.EMFILE)}"), mishaps("a"):
+    with refused("execution_failed", "file_error", f"'a': {os.strerror(errno.EMFILE)}"), translate_os_errors("a"):
         fail(OSError(errno.EMFILE, "something else"))
-    with refused("execution_failed", "file_error", os.strerror(errno.EIO)), mishaps("a"):
+    with refused("execution_failed", "file_error", os.strerror(errno.EIO)), translate_os_errors("a"):
         fail(OSError("without a number"))
 
 
 def test_a_failure_does_not_drag_the_real_path_along(tmp_path: Path) -> None:
-    with pytest.raises(ExecutionFailed) as failed, mishaps("a"):
+    with pytest.raises(ExecutionFailed) as failed, translate_os_errors("a"):
         (tmp_path / "missing").read_bytes()
     assert str(tmp_path) not in failed.value.message
     assert failed.value.__suppress_context__
 
 
 def test_what_is_no_error_of_the_system_passes_unchanged() -> None:
-    with pytest.raises(KeyError, match="mine"), mishaps("a"):
+    with pytest.raises(KeyError, match="mine"), translate_os_errors("a"):
         fail(KeyError("mine"))
 
 
@@ -60,4 +60,4 @@ def test_what_is_no_error_of_the_system_passes_unchanged() -> None:
     [("a b", "'a b'"), ("a\nb", "'a\\nb'"), ("a\ud800", "'a\\\\ud800'"), ("x" * 201, f"'{'x' * 200}…'")],
 )
 def test_a_callers_text_is_quoted_on_one_line_and_cut(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert quote_text(text) == expected

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.runtime.builtins.requests import redirected, request_of
+from ferrule.runtime.builtins.requests import follow_redirect, request_of
 from tests.runtime.builtins.fetching import fetch
 from tests.runtime.builtins.scene import refused
 from tests.runtime.builtins.web import answer, web
@@ -62,10 +62,10 @@ def test_headers_that_could_change_the_request_are_refused(tmp_path: Path, heade
 )  # fmt: skip
 def test_headers_stay_on_the_host(url: str, location: str, keeps: bool) -> None:
     request = request_of({"url": url, "headers": {"Authorization": "Bearer abcdef"}})
-    assert bool(redirected(request, location).headers) == keeps
+    assert bool(follow_redirect(request, location).headers) == keeps
 
 
 @pytest.mark.parametrize("location", ["http://a.test/", "http://a.test:443/", "http://b.test/"])
 def test_no_redirect_leads_from_https_to_http(location: str) -> None:
     with refused("sandbox_violation", "redirect_refused", "https to http"):
-        redirected(request_of({"url": "https://a.test/"}), location)
+        follow_redirect(request_of({"url": "https://a.test/"}), location)

@@ -1,7 +1,7 @@
-"""`bash`: one program with its arguments, in the workspace, in a sandbox. There is no shell: what only one could do is refused.
+"""`bash`: runs one program with its arguments, in the workspace, in a sandbox. There is no shell: its syntax is refused.
 
-A command that ends by itself has succeeded as a call, whatever its exit code: the code is its answer, and the model reads it.
-A command that had to be ended is an error, with what it wrote until then.
+A command that ends by itself is a successful call, whatever its exit code, which the model reads. A command that had to be
+stopped is an error, with the output it wrote until then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ferrule.contracts.payloads import payload_block
 from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
 from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
 from ferrule.infra.processes.programs import Limits
-from ferrule.runtime.builtins.config import BashConfig, Place
+from ferrule.runtime.builtins.config import BashConfig, BuiltinServices
 
 _ENDED_BY_US = -1
 """The exit code of a command that did not end by itself."""
@@ -25,11 +25,11 @@ _SHOWN_ENTRIES = 10
 
 
 class BashTool:
-    """Runs commands."""
+    """One agent's `bash`."""
 
     support = Support(progress=True, cancel=True)
 
-    def __init__(self, config: BashConfig, place: Place) -> None:
+    def __init__(self, config: BashConfig, services: BuiltinServices) -> None:
         """Raises ExecutionFailed (`setup_required`) for a whitelist that cannot be read."""
         try:
             self._whitelist = Whitelist(config.whitelist)
@@ -37,23 +37,23 @@ class BashTool:
             raise ExecutionFailed(
                 "setup_required", f"{refused}; mend spec.config.tools.bash.whitelist in the agent file"
             ) from None
-        self.support = replace(BashTool.support, sandboxed=place.sandbox == "required")
+        self.support = replace(BashTool.support, sandboxed=services.sandbox == "required")
         self._confinement = Confinement(
-            root=place.root,
+            root=services.root,
             working_dir=config.working_dir,
-            mode=place.sandbox,
-            protected=place.protected,
-            fixed=tuple(map(Path, sorted(place.fixed()))),
-            limits=Limits(seconds=float(config.timeout_seconds), output_bytes=place.max_output_bytes),
+            mode=services.sandbox,
+            protected=services.protected,
+            fixed=tuple(map(Path, sorted(services.fixed()))),
+            limits=Limits(seconds=float(config.timeout_seconds), output_bytes=services.max_output_bytes),
         )
 
     async def preflight(self, arguments: dict[str, Any]) -> None:
-        """Refuse what will not be run. Raises ExecutionFailed: `invalid_arguments` for a line that is not one plain command
+        """Checks that the command may run. Raises ExecutionFailed: `invalid_arguments` for a line that is not one plain command
         or names no program, `sandbox_violation` for one that is not on the whitelist, `setup_required` without a sandbox."""
         await check_program(self._argv(arguments), self._confinement)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
-        """Run the command. What `preflight` said is looked at again: a hook may have changed the line since."""
+        """Runs the command. Repeats the checks of `preflight`, since a hook may have changed the line. Raises ExecutionFailed."""
         argv = self._argv(arguments)
         finished = await run_confined(argv, self._confinement, context)
         failure = failure_of(finished, context, self._confinement.limits)

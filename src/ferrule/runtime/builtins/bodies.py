@@ -1,6 +1,6 @@
-"""Bodies of answers to `fetch`: as JSON can hold them, text or else base64, or on their way into a file.
+"""Bodies of answers to `fetch`: encoded for JSON, as text or else base64, or saved into a file.
 
-A file is opened, written and put in place in threads, and let go of whenever the call ends. Stands below `fetch.py`;
+A file is opened, written and put in place in threads, and closed whenever the call ends. `fetch.py` is above; this module
 does not know the network.
 """
 
@@ -14,28 +14,28 @@ from contextlib import ExitStack
 from typing import Any
 
 from ferrule.contracts.executor import Context
-from ferrule.runtime.builtins.config import Place
+from ferrule.runtime.builtins.config import BuiltinServices
 from ferrule.runtime.builtins.confine import Roots
-from ferrule.runtime.builtins.failures import mishaps
-from ferrule.runtime.builtins.replace import Replacement, replacing
+from ferrule.runtime.builtins.failures import translate_os_errors
+from ferrule.runtime.builtins.replace import Replacement, open_replacement
 
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _HALVES = re.compile("[\ud800-\udfff]")
-"""Half characters, which JSON in UTF-8 cannot hold."""
+"""Lone surrogates, which JSON in UTF-8 cannot hold."""
 _TEXT_CODECS = re.compile(
     r"utf-?(8|16|32).*|ascii|latin.?1|iso8859-\d+|cp\d+|koi8-[rut]|mac-\w+|shift_jis\w*|euc_\w+|iso2022_\w+|big5\w*|gb\w+|hz|johab|tis-620"
 )
 
 
-def as_text(data: bytes, content_type: str, *, is_cut: bool) -> dict[str, Any]:
-    """`body`, and `body_encoding: base64` when it is no text. `is_cut`: the last character may be half."""
-    text = None if b"\0" in data and not _is_wide(content_type) else _decoded(data, content_type, is_cut=is_cut)
+def encode_body(data: bytes, content_type: str, *, is_cut: bool) -> dict[str, Any]:
+    """Returns `body`, with `body_encoding: base64` when it is not text. `is_cut`: its last character may be incomplete."""
+    text = None if b"\0" in data and not _is_wide(content_type) else _decode_text(data, content_type, is_cut=is_cut)
     if text is None:
         return {"body": base64.b64encode(data).decode(), "body_encoding": "base64"}
     return {"body": text}
 
 
-def _decoded(data: bytes, content_type: str, *, is_cut: bool) -> str | None:
+def _decode_text(data: bytes, content_type: str, *, is_cut: bool) -> str | None:
     try:
         text = codecs.getincrementaldecoder(_codec(content_type))("strict").decode(data, not is_cut)
     except (UnicodeError, LookupError):
@@ -44,7 +44,7 @@ def _decoded(data: bytes, content_type: str, *, is_cut: bool) -> str | None:
 
 
 def _codec(content_type: str) -> str:
-    """The codec that was named, if it is one for text; else UTF-8."""
+    """Returns the codec named in a content type, if it is one for text; else UTF-8."""
     named = _CHARSET.search(content_type)
     if named is not None:
         try:
@@ -60,13 +60,13 @@ def _is_wide(content_type: str) -> bool:
     return _codec(content_type).startswith(("utf-16", "utf-32"))
 
 
-class Saving:
-    """One file in the making. A call that is given up closes it; what a thread still writes then waits, and is dropped."""
+class FileDownload:
+    """One file being saved. Closing it makes a write that a thread still has under way wait, and then drops the file."""
 
-    def __init__(self, roots: Roots, path: str, place: Place, context: Context) -> None:
+    def __init__(self, roots: Roots, path: str, services: BuiltinServices, context: Context) -> None:
         self._roots = roots
         self._path = path
-        self._threads = place.threads
+        self._threads = services.threads
         self._context = context
         self._lock = threading.Lock()
         self._stack = ExitStack()
@@ -74,30 +74,30 @@ class Saving:
         self._is_closed = False
 
     async def open(self) -> None:
-        """Find its place, and make the folders on the way. Raises ExecutionFailed."""
-        await self._do(self._open)
+        """Opens the file, and creates missing folders. Raises ExecutionFailed."""
+        await self._run_in_thread(self._open)
 
     async def write(self, data: bytes) -> None:
-        """Add bytes. Raises ExecutionFailed."""
-        await self._do(lambda: self._made.write(data))
+        """Appends bytes. Raises ExecutionFailed."""
+        await self._run_in_thread(lambda: self._opened_file.write(data))
 
     async def commit(self) -> int:
-        """Put it in place; gives its size. Raises ExecutionFailed."""
-        await self._do(lambda: self._made.commit(self._context.raise_if_aborted))
-        return self._made.bytes_written
+        """Puts the file in place; returns its size. Raises ExecutionFailed."""
+        await self._run_in_thread(lambda: self._opened_file.commit(self._context.raise_if_aborted))
+        return self._opened_file.bytes_written
 
     async def close(self) -> None:
-        """Let go; without a commit nothing is left behind."""
+        """Closes the file; without a commit nothing is left behind."""
         await self._threads.run(self._close)
 
     @property
-    def _made(self) -> Replacement:
+    def _opened_file(self) -> Replacement:
         assert self._file is not None  # opened first
         return self._file
 
-    async def _do(self, work: Any) -> None:
+    async def _run_in_thread(self, work: Any) -> None:
         def locked() -> None:
-            with self._lock, mishaps(self._path):
+            with self._lock, translate_os_errors(self._path):
                 if not self._is_closed:
                     work()
 
@@ -105,7 +105,7 @@ class Saving:
 
     def _open(self) -> None:
         spot = self._stack.enter_context(self._roots.find(self._path, makes_folders=True))
-        self._file = self._stack.enter_context(replacing(spot))
+        self._file = self._stack.enter_context(open_replacement(spot))
 
     def _close(self) -> None:
         with self._lock:

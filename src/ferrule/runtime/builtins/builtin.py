@@ -1,4 +1,4 @@
-"""The built-in tools by their reserved ids. Each is made from its settings and its place; see `executor.py`."""
+"""The built-in tools by their reserved ids. `executor.py` builds each from its settings and the shared services."""
 
 BUILTINS = {
     "read": "ferrule.runtime.builtins.read:ReadTool",

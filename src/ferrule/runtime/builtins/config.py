@@ -1,9 +1,8 @@
-"""Settings of each built-in tool, and the place where it works: one workspace, and what of it no tool ever touches.
+"""Settings of each built-in tool, and what all of them share: one workspace, and the files that no tool ever touches.
 
 Settings are `spec.config.tools.<id>` of the agent file, over which the environment wins (ADL-22):
-`TOOLS_READ_MAX_LINES=100` sets one of them; lists are separated by commas; an empty variable counts as not set. A
-setting that cannot be used as it is written turns the tool off, with a message that says what to mend: nothing is
-guessed.
+`TOOLS_READ_MAX_LINES=100` sets one of them; lists are separated by commas; an empty variable counts as not set.
+An invalid setting turns the tool off, with a message that says what to fix; nothing is guessed. `executor.py` loads them.
 """
 
 from __future__ import annotations
@@ -31,34 +30,34 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _KILL_SWITCH = "A2A_{}_DISABLED"
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every built-in tool can be told. Numbers below 1 mean the default."""
+class BuiltinConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of every built-in tool. Numbers below 1 mean the default."""
 
     enabled: bool = False
 
 
-class ReadConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReadConfig(BuiltinConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`spec.config.tools.read`"""
 
     max_lines: int = 2000
-    """How many lines a call gets that does not say."""
+    """How many lines a call gets without `limit`."""
     allowed_roots: tuple[str, ...] = ()
     """Folders, relative to the workspace; empty means the workspace itself."""
 
 
-class WriteConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WriteConfig(BuiltinConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`spec.config.tools.write`"""
 
     allowed_roots: tuple[str, ...] = ()
 
 
-class EditConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EditConfig(BuiltinConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`spec.config.tools.edit`"""
 
     allowed_roots: tuple[str, ...] = ()
 
 
-class BashConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BashConfig(BuiltinConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`spec.config.tools.bash`"""
 
     whitelist: tuple[str, ...] = ()
@@ -66,11 +65,11 @@ class BashConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     working_dir: str = ""
 
 
-class FetchConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FetchConfig(BuiltinConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`spec.config.tools.fetch`"""
 
     allowed_domains: tuple[str, ...] = ()
-    """Hosts; `.example.com` means it and everything below it. Empty means every public host."""
+    """Hosts; `.example.com` means it and all its subdomains. Empty means every public host."""
     max_bytes: int = 10 * 1024**2
     timeout_seconds: int = 30
     download_dir: str = ""
@@ -78,7 +77,7 @@ class FetchConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True)
     allow_downloads: bool = False
 
 
-CONFIGS: dict[str, type[Config]] = {
+CONFIGS: dict[str, type[BuiltinConfig]] = {
     "read": ReadConfig,
     "write": WriteConfig,
     "edit": EditConfig,
@@ -87,15 +86,15 @@ CONFIGS: dict[str, type[Config]] = {
 }
 
 
-def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) -> Config:
-    """A tool's settings: environment over agent file over default.
+def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) -> BuiltinConfig:
+    """Loads a tool's settings: environment over agent file over default.
 
-    Raises ExecutionFailed: `capability_gap` when the tool is not enabled, `setup_required` when a setting is wrong.
+    Raises ExecutionFailed: `capability_gap` when the tool is not enabled, `setup_required` for an invalid setting.
     """
     where = f"spec.config.tools.{builtin_id}"
     if not isinstance(stated, dict):
-        raise _wrong(f"{where} must be a mapping")
-    values = {name: _resolved(value, f"{where}.{name}", environment) for name, value in stated.items()}
+        raise _bad_setting(f"{where} must be a mapping")
+    values = {name: _resolve_placeholders(value, f"{where}.{name}", environment) for name, value in stated.items()}
     values |= _overrides(builtin_id, environment)
     kind = CONFIGS[builtin_id]
     for name, value in tuple(values.items()):
@@ -104,28 +103,30 @@ def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) ->
     try:
         config = msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise _wrong(f"{where}: {describe_complaint(error)}") from None
+        raise _bad_setting(f"{where}: {describe_complaint(error)}") from None
     for name, value in values.items():
         if isinstance(value, list) and not all(item.strip() and item.isprintable() for item in value):
-            raise _wrong(f"{where}.{name} has an entry that says nothing, or with characters nobody can see")
+            raise _bad_setting(f"{where}.{name} has an entry that says nothing, or with characters nobody can see")
     _refuse_disabled(builtin_id, config, environment)
     return config
 
 
-def _refuse_disabled(builtin_id: str, config: Config, environment: Mapping[str, str]) -> None:
+def _refuse_disabled(builtin_id: str, config: BuiltinConfig, environment: Mapping[str, str]) -> None:
     setting = f"spec.config.tools.{builtin_id}.enabled: true"
     switch = _KILL_SWITCH.format(builtin_id.upper())
     if environment.get(switch, "").strip() and _boolean(switch, environment[switch]):
-        raise _off(f"the built-in tool {builtin_id!r} is switched off by {switch} in the environment; unset it there")
+        raise _disabled(
+            f"the built-in tool {builtin_id!r} is switched off by {switch} in the environment; unset it there"
+        )
     if config.enabled:
         return
     variable = _variable(builtin_id, "enabled")
     if environment.get(variable, "").strip():
-        raise _off(
+        raise _disabled(
             f"the built-in tool {builtin_id!r} is switched off by {variable} in the environment;"
             f" unset it there, and have {setting} in the agent file"
         )
-    raise _off(f"the built-in tool {builtin_id!r} is not enabled; set {setting} in the agent file")
+    raise _disabled(f"the built-in tool {builtin_id!r} is not enabled; set {setting} in the agent file")
 
 
 def _overrides(builtin_id: str, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -147,12 +148,12 @@ def _from_text(variable: str, text: str, kind: ConfigType) -> Any:
         return _boolean(variable, text)
     if kind == "integer":
         if not _WHOLE_NUMBER.fullmatch(text):
-            raise _wrong(f"the environment variable {variable} must be a whole number")
+            raise _bad_setting(f"the environment variable {variable} must be a whole number")
         return int(text)
     if kind == "strings":
         entries = [entry for part in text.split(",") if (entry := part.strip())]
         if not entries:
-            raise _wrong(
+            raise _bad_setting(
                 f"the environment variable {variable} has no entry; unset it, or list some, separated by commas"
             )
         return entries
@@ -165,59 +166,59 @@ def _boolean(variable: str, text: str) -> bool:
         return True
     if word in _NO:
         return False
-    raise _wrong(f"the environment variable {variable} must be true or false")
+    raise _bad_setting(f"the environment variable {variable} must be true or false")
 
 
-def _resolved(value: Any, where: str, environment: Mapping[str, str]) -> Any:
-    """A setting with its `${VAR}` and `${VAR:-default}` replaced, once: what a variable holds is not looked into again."""
+def _resolve_placeholders(value: Any, where: str, environment: Mapping[str, str]) -> Any:
+    """Replaces `${VAR}` and `${VAR:-default}` in a setting, once: placeholders in a variable's value stay as they are."""
     if isinstance(value, list):
-        return [_resolved(item, where, environment) for item in value]
+        return [_resolve_placeholders(item, where, environment) for item in value]
     if not isinstance(value, str) or "${" not in value:
         return value
 
     def put_in(found: re.Match[str]) -> str:
         named = _VARIABLE.fullmatch(found[1])
         if named is None:
-            raise _wrong(f"{where} has a placeholder that cannot be read; write ${{NAME}} or ${{NAME:-default}}")
+            raise _bad_setting(f"{where} has a placeholder that cannot be read; write ${{NAME}} or ${{NAME:-default}}")
         held = environment.get(named[1], "")
         if held:
             return held
         if named[2] is None:
-            raise _wrong(f"{where} needs the environment variable {named[1]}, which is not set")
+            raise _bad_setting(f"{where} needs the environment variable {named[1]}, which is not set")
         return named[2]
 
     return _PLACEHOLDER.sub(put_in, value)
 
 
-def _wrong(message: str) -> ExecutionFailed:
+def _bad_setting(message: str) -> ExecutionFailed:
     return ExecutionFailed("setup_required", f"{message}; the tool stays off until that is mended")
 
 
-def _off(message: str) -> ExecutionFailed:
+def _disabled(message: str) -> ExecutionFailed:
     return ExecutionFailed("capability_gap", message, code="feature_disabled")
 
 
 ALWAYS_PROTECTED = (".ferrule", "ferrule.toml", "ferrule.pub", "policy.toml")
-"""Keys, ledger, payloads, settings, trusted keys and policy: a tool that could write them could allow itself anything."""
+"""Keys, ledger, payloads, settings, trusted keys and policy: a tool that could write them could grant itself anything."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a built-in tool gets besides its own settings."""
+class BuiltinServices(msgspec.Struct, frozen=True, kw_only=True):
+    """All that built-in tools share besides their own settings."""
 
     root: Path
-    """The workspace folder; what relative paths in settings are under."""
+    """The workspace folder, to which paths in settings are relative."""
     environment: Mapping[str, str]
     threads: Threads
-    """For work that waits without `await`."""
+    """Threads for blocking work."""
     client: Callable[[], Client]
-    """The guarded HTTP client; asked for by a tool that needs it."""
+    """Returns the guarded HTTP client, for a tool that needs it."""
     protected: tuple[Path, ...] = ()
     """Absolute paths of files and folders that no built-in tool reads or writes."""
     fixed: Callable[[], frozenset[str]] = frozenset
-    """Gives the real paths of files that a built-in tool may read and not change: definitions, and code of this process."""
+    """Returns the real paths of files that a built-in tool may read but not change: definitions, and code of this process."""
     sandbox: Literal["required", "preferred", "off"] = "required"
     """`[builtins] sandbox`: whether commands run in one."""
     max_output_bytes: int = 64 * 1024**2
-    """`[builtins] max_output_bytes`: what one command may write to its output."""
+    """`[builtins] max_output_bytes`: the most that one command may write to its output."""
     max_result_chars: int = 50_000
-    """`[results] max_inline_chars`: what a result that is not stored may hold."""
+    """`[results] max_inline_chars`: the most that a result may hold without being stored."""

@@ -1,4 +1,6 @@
-"""`edit`: one piece of text of a file exchanged for another, or the file as it was."""
+"""`edit`: replaces one piece of text in a file, or leaves the file as it was.
+
+`confine.py` finds the file, `replace.py` writes it."""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ import os
 from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
-from ferrule.runtime.builtins.config import EditConfig, Place
+from ferrule.runtime.builtins.config import BuiltinServices, EditConfig
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
-from ferrule.runtime.builtins.failures import misguided, shown
-from ferrule.runtime.builtins.replace import replacing
-from ferrule.runtime.builtins.write import encoded
+from ferrule.runtime.builtins.failures import bad_arguments, quote_text
+from ferrule.runtime.builtins.replace import open_replacement
+from ferrule.runtime.builtins.write import encode_text
 
 _LARGEST = 64 * 1024**2
 
@@ -20,17 +22,17 @@ class EditTool:
 
     support = Support()
 
-    def __init__(self, config: EditConfig, place: Place) -> None:
-        self._roots = Roots(config.allowed_roots, place.root, place.protected, place.fixed())
-        self._threads = place.threads
+    def __init__(self, config: EditConfig, services: BuiltinServices) -> None:
+        self._roots = Roots(config.allowed_roots, services.root, services.protected, services.fixed())
+        self._threads = services.threads
 
     def preflight(self, arguments: dict[str, Any]) -> None:
-        """Raises ExecutionFailed for arguments that cannot be meant, before anything is touched."""
+        """Raises ExecutionFailed for invalid arguments, before anything is touched."""
         self._roots.check(arguments["file_path"])
         _replacement_of(arguments)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """`file_path replacements` (ADL-27)."""
+        """Edits the file; returns `file_path replacements` (ADL-27). Raises ExecutionFailed."""
         return await self._threads.run(lambda: self._edit(arguments, context))
 
     def _edit(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -39,7 +41,7 @@ class EditTool:
         with self._roots.find(path) as spot:
             before = _text_of(spot)
             at = _only_place(before, old, path)
-            with replacing(spot) as file:
+            with open_replacement(spot) as file:
                 file.write(before[:at] + new + before[at + len(old) :])
 
                 def is_still_right() -> None:
@@ -51,9 +53,9 @@ class EditTool:
 
 
 def _replacement_of(arguments: dict[str, Any]) -> tuple[bytes, bytes]:
-    old, new = encoded(arguments["old_string"], "old_string"), encoded(arguments["new_string"], "new_string")
+    old, new = encode_text(arguments["old_string"], "old_string"), encode_text(arguments["new_string"], "new_string")
     if not old:
-        raise misguided("old_string is empty; name the text to replace", "empty_old_string")
+        raise bad_arguments("old_string is empty; name the text to replace", "empty_old_string")
     return old, new
 
 
@@ -62,8 +64,8 @@ def _text_of(spot: Spot) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError:
-        raise misguided(
-            f"{shown(spot.path)} is no text in UTF-8, and only such text is edited", "binary_file"
+        raise bad_arguments(
+            f"{quote_text(spot.path)} is no text in UTF-8, and only such text is edited", "binary_file"
         ) from None
     return data
 
@@ -71,20 +73,22 @@ def _text_of(spot: Spot) -> bytes:
 def _bytes_of(spot: Spot) -> bytes:
     with open_regular(spot) as file:
         if os.fstat(file).st_size > _LARGEST:
-            raise misguided(f"{shown(spot.path)} is larger than what is edited (64 MiB)", "file_too_large")
+            raise bad_arguments(f"{quote_text(spot.path)} is larger than what is edited (64 MiB)", "file_too_large")
         with os.fdopen(file, "rb", closefd=False) as reader:
             return reader.read(_LARGEST + 1)
 
 
 def _only_place(data: bytes, old: bytes, path: str) -> int:
-    """Where the text is. Places that overlap count as two."""
+    """Returns the offset of the text's only occurrence; overlapping ones count as two. Raises ExecutionFailed."""
     at = data.find(old)
     if at < 0:
         hint = "; its lines end with \\r\\n" if b"\r\n" in data and b"\n" in old and b"\r\n" not in old else ""
-        raise misguided(f"old_string does not occur in {shown(path)}{hint}; the file was not changed", "text_not_found")
+        raise bad_arguments(
+            f"old_string does not occur in {quote_text(path)}{hint}; the file was not changed", "text_not_found"
+        )
     if data.find(old, at + 1) >= 0:
-        raise misguided(
-            f"old_string occurs more than once in {shown(path)}; give more of the text around it. The file was not changed",
+        raise bad_arguments(
+            f"old_string occurs more than once in {quote_text(path)}; give more of the text around it. The file was not changed",
             "text_not_unique",
         )
     return at
@@ -94,7 +98,7 @@ def _refuse_changed(spot: Spot, before: bytes) -> None:
     if _bytes_of(spot) != before:
         raise ExecutionFailed(
             "execution_failed",
-            f"{shown(spot.path)} was changed by somebody else meanwhile; read it again. Nothing was written",
+            f"{quote_text(spot.path)} was changed by somebody else meanwhile; read it again. Nothing was written",
             code="file_changed",
             is_retryable=True,
         )

@@ -1,4 +1,4 @@
-"""Runs the built-in tools that agent files list: gives each its settings and its place, once per surface."""
+"""Runs the built-in tools that agent files list: builds each with its settings, once per surface."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ferrule.contracts.executor import ExecutionFailed, Run, Support
 from ferrule.contracts.registry import Registry
 from ferrule.model.tool import Tool
 from ferrule.runtime.builtins.builtin import BUILTINS
-from ferrule.runtime.builtins.config import ALWAYS_PROTECTED, Config, Place, load_config
+from ferrule.runtime.builtins.config import ALWAYS_PROTECTED, BuiltinConfig, BuiltinServices, load_config
 from ferrule.runtime.functions.threads import Threads
 
 if TYPE_CHECKING:
     from ferrule.infra.network.client import Client
 
-_builtins: Registry[Callable[[Any, Place], Run]] = Registry("built-in tool", BUILTINS)
+_builtins: Registry[Callable[[Any, BuiltinServices], Run]] = Registry("built-in tool", BUILTINS)
 
 
 class BuiltinExecutor:
-    """read, write, edit, bash and fetch, in one workspace."""
+    """Executor of read, write, edit, bash and fetch in one workspace."""
 
     support = Support(cancel=True, progress=True, sandboxed=True)
-    """Of fetch and bash; `run.support` says it for each tool."""
+    """The support of fetch and bash; `run.support` says what each tool can do."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class BuiltinExecutor:
         max_output_bytes: int = 64 * 1024**2,
         max_result_chars: int = 50_000,
     ) -> None:
-        """`client` is asked for by `fetch`. `protected`: further files and folders no tool may touch, relative to the root: the
-        ledger, the policy files. `fixed` gives the files that no tool may change; it is asked once, when a tool needs to know."""
+        """`client`: returns the client of `fetch`. `protected`: further paths that no tool may touch, relative to the root: the
+        ledger, the policy files. `fixed`: returns the files that no tool may change; called once, when first needed."""
         folder = Path(root).absolute()
         self._threads = Threads(name="ferrule-builtin")
-        self._place = Place(
+        self._services = BuiltinServices(
             root=folder,
             environment=environment,
             threads=self._threads,
@@ -58,29 +58,30 @@ class BuiltinExecutor:
         )
 
     def can_run(self, tool: Tool) -> bool:
-        """True for a reserved tool of an agent file, enabled or not: a call of one that is off says how to turn it on."""
+        """Returns True for a reserved tool of an agent file, enabled or not: the failure of a disabled one says how to
+        enable it."""
         return tool.dialect == "adl" and tool.name in BUILTINS
 
     def is_enabled(self, tool: Tool) -> bool:
-        """True for a built-in tool that agent file and environment together enable; the environment has the last word."""
+        """Returns True for a built-in tool that the agent file enables and the environment does not disable."""
         try:
             return self.can_run(tool) and self._config(tool).enabled
         except ExecutionFailed:
             return False
 
     def prepare(self, tool: Tool) -> Run:
-        """The tool with its settings. Raises ExecutionFailed: `capability_gap` when it is off, `setup_required` when a
-        setting is wrong."""
+        """Builds the tool with its settings. Raises ExecutionFailed: `capability_gap` when it is disabled, `setup_required` for
+        an invalid setting."""
         if not self.can_run(tool):
             raise ExecutionFailed("capability_gap", f"{tool.tool_id!r} is no built-in tool")
         config = self._config(tool)
-        return _builtins.get(tool.name)(config, self._place)
+        return _builtins.get(tool.name)(config, self._services)
 
     async def aclose(self) -> None:
-        """Let the threads end."""
+        """Ends the threads."""
         self._threads.close()
 
-    def _config(self, tool: Tool) -> Config:
+    def _config(self, tool: Tool) -> BuiltinConfig:
         payload = msgspec.json.decode(tool.payload)
         stated = payload.get("config", {}) if isinstance(payload, dict) else {}
-        return load_config(tool.name, stated, self._place.environment)
+        return load_config(tool.name, stated, self._services.environment)

@@ -1,4 +1,4 @@
-"""Failures of file tools: operating-system errors by one table, everything else by name."""
+"""Failures of file tools: operating-system errors by one table, the others by name. All file tools and `fetch` use it."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ _TABLE: dict[int, tuple[ErrorClass, str, str]] = {
 
 
 def violation(message: str, code: str) -> ExecutionFailed:
-    """A reach beyond what the tool may use."""
+    """Builds the failure of a call that would leave the tool's bounds."""
     return ExecutionFailed("sandbox_violation", message, code=code)
 
 
-def misguided(message: str, code: str) -> ExecutionFailed:
-    """Arguments that other arguments would mend."""
+def bad_arguments(message: str, code: str) -> ExecutionFailed:
+    """Builds the failure of arguments that the caller can correct."""
     return ExecutionFailed("invalid_arguments", message, code=code)
 
 
-def shown(text: str) -> str:
-    """A caller's text in a message: quoted, on one line, not too long."""
+def quote_text(text: str) -> str:
+    """Quotes a caller's text for a message: on one line, and shortened."""
     cut = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
     return repr(cut.encode("utf-8", "backslashreplace").decode())
 
 
 @contextmanager
-def mishaps(path: str) -> Iterator[None]:
-    """Turns what the operating system says about a path into ExecutionFailed."""
+def translate_os_errors(path: str) -> Iterator[None]:
+    """Turns errors of the operating system about a path into ExecutionFailed."""
     try:
         yield
     except OSError as error:
         kind, code, text = _TABLE.get(
             error.errno or 0, ("execution_failed", "file_error", f"{{}}: {os.strerror(error.errno or errno.EIO)}")
         )
-        raise ExecutionFailed(kind, text.format(shown(path)), code=code) from None
+        raise ExecutionFailed(kind, text.format(quote_text(path)), code=code) from None

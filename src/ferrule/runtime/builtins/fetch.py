@@ -1,7 +1,7 @@
-"""`fetch`: GET or HEAD of an address under a list of hosts, a limit of bytes and a limit of time.
+"""`fetch`: GET or HEAD of an address, with allowed hosts, a size limit and a timeout.
 
-The guarded client judges each host before it is dialled, redirects included; the answer is cut at its limit, not held beyond it.
-A body goes into the result, or into a file of the download folder.
+The guarded client checks each host before it is dialled, redirects included; a body is truncated at its limit, never read
+beyond it. It goes into the result, or into a file of the download folder (`bodies.py`).
 """
 
 from __future__ import annotations
@@ -21,23 +21,30 @@ from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Un
 from ferrule.infra.network.urls import Target
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import ErrorClass
-from ferrule.runtime.builtins.bodies import Saving, as_text
-from ferrule.runtime.builtins.config import FetchConfig, Place
+from ferrule.runtime.builtins.bodies import FileDownload, encode_body
+from ferrule.runtime.builtins.config import BuiltinServices, FetchConfig
 from ferrule.runtime.builtins.confine import Roots
 from ferrule.runtime.builtins.failures import violation
-from ferrule.runtime.builtins.requests import Domains, Request, is_same_place, redirected, request_of, secrets_in
+from ferrule.runtime.builtins.requests import (
+    Domains,
+    FetchRequest,
+    follow_redirect,
+    is_same_place,
+    request_of,
+    secrets_in,
+)
 
 MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LONGEST_SECONDS = 24 * 3600
-_TOLD_EVERY = 256 * 1024
+_PROGRESS_EVERY = 256 * 1024
 _OWN_HEADERS = {"User-Agent": "ferrule", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 class _Facts(NamedTuple):
-    """What every result begins with."""
+    """The facts that begin every result."""
 
-    request: Request
+    request: FetchRequest
     answer: Response
     started: float
 
@@ -58,22 +65,22 @@ class FetchTool:
 
     support = Support(progress=True, cancel=True)
 
-    def __init__(self, config: FetchConfig, place: Place) -> None:
+    def __init__(self, config: FetchConfig, services: BuiltinServices) -> None:
         self._config = config
-        self._place = place
+        self._services = services
         self._domains = Domains(config.allowed_domains)
         self._seconds = min(config.timeout_seconds, _LONGEST_SECONDS)
-        self._folder = os.path.join(place.root, config.download_dir or tempfile.gettempdir())
-        self._roots = Roots([self._folder], place.root, place.protected, place.fixed())
-        self._client = place.client()
+        self._folder = os.path.join(services.root, config.download_dir or tempfile.gettempdir())
+        self._roots = Roots([self._folder], services.root, services.protected, services.fixed())
+        self._client = services.client()
 
     def preflight(self, arguments: dict[str, Any]) -> None:
-        """Raises ExecutionFailed for what cannot be fetched whatever the network says."""
-        self._checked(arguments)
+        """Raises ExecutionFailed for a request that can be refused without the network."""
+        self._check_request(arguments)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """`url method status_code duration_ms headers`, and the body or where it was saved (ADL-28)."""
-        request = self._checked(arguments)
+        """Fetches the address; returns `url method status_code duration_ms headers`, and the body or its file (ADL-28)."""
+        request = self._check_request(arguments)
         for value in secrets_in(request.headers):
             context.hide(value)
         fetching = asyncio.ensure_future(self._within_time(request, context))
@@ -82,11 +89,11 @@ class FetchTool:
             return await fetching
         except asyncio.CancelledError:
             waiting = asyncio.current_task()
-            if waiting is None or not waiting.cancelling():  # told to stop by `on_abort`, not taken away
+            if waiting is None or not waiting.cancelling():  # stopped by `on_abort`; the task itself was not cancelled
                 context.raise_if_aborted()
             raise
 
-    def _checked(self, arguments: dict[str, Any]) -> Request:
+    def _check_request(self, arguments: dict[str, Any]) -> FetchRequest:
         request = request_of(arguments)
         if request.save_path is not None:
             if not self._config.allow_downloads:
@@ -106,12 +113,13 @@ class FetchTool:
         return request
 
     def _refuse_domain(self, target: Target) -> None:
-        if not self._domains.allow(target):
+        if not self._domains.allows(target):
             raise violation(
-                f"{target.host} is not among the hosts this tool may reach: {self._domains.told}", "domain_not_allowed"
+                f"{target.host} is not among the hosts this tool may reach: {self._domains.listed_hosts}",
+                "domain_not_allowed",
             )
 
-    async def _within_time(self, request: Request, context: Context) -> dict[str, Any]:
+    async def _within_time(self, request: FetchRequest, context: Context) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._follow(request, context)
@@ -119,11 +127,11 @@ class FetchTool:
             host = request.target.host
             raise ExecutionFailed("timeout", f"{host} did not answer in full within {self._seconds} s") from None
 
-    async def _follow(self, request: Request, context: Context) -> dict[str, Any]:
+    async def _follow(self, request: FetchRequest, context: Context) -> dict[str, Any]:
         started = asyncio.get_running_loop().time()
         for _ in range(MOST_REDIRECTS + 1):
-            result = await self._ask(request, context, started)
-            if not isinstance(result, Request):
+            result = await self._send(request, context, started)
+            if not isinstance(result, FetchRequest):
                 return result
             request = result
         raise ExecutionFailed(
@@ -131,16 +139,16 @@ class FetchTool:
             code="too_many_redirects",
         )  # fmt: skip
 
-    async def _ask(self, request: Request, context: Context, started: float) -> dict[str, Any] | Request:
-        """The result of one request, or the request that it is redirected to."""
+    async def _send(self, request: FetchRequest, context: Context, started: float) -> dict[str, Any] | FetchRequest:
+        """Sends one request; returns its result, or the request that it is redirected to. Raises ExecutionFailed."""
         target = request.target
-        headers = {**_without(request.headers), **request.headers}
+        headers = {**_missing_defaults(request.headers), **request.headers}
         try:
             async with await self._client.send(request.method, target, headers.items()) as answer:
                 location = answer.headers.get("location")
                 if answer.status in _REDIRECTS and location is not None:
-                    return self._next(request, location)
-                return await self._given(_Facts(request, answer, started), context)
+                    return self._redirect(request, location)
+                return await self._read_answer(_Facts(request, answer, started), context)
         except Forbidden as error:
             raise violation(str(error), "address_forbidden") from None
         except Untrusted as error:
@@ -148,15 +156,15 @@ class FetchTool:
         except (BrokenAnswer, TooLong) as error:
             raise _unavailable(f"{target.host}: {error}", "broken_answer") from None
         except Unreachable as error:
-            # Whoever takes a request and hangs up is there, and gives no answer.
+            # A server that took the request and hung up is reachable, but its answer is broken.
             raise _unavailable(f"{target.host}: {error}", "broken_answer" if error.is_sent else None) from None
 
-    def _next(self, request: Request, location: str) -> Request:
-        """The redirect, if it stays on the host or leads to one that is named."""
-        following = redirected(request, location)
+    def _redirect(self, request: FetchRequest, location: str) -> FetchRequest:
+        """Returns the redirected request. Raises ExecutionFailed when it leads to another host that is not listed."""
+        following = follow_redirect(request, location)
         before, after = request.target, following.target
         self._refuse_domain(after)
-        if not (is_same_place(before, after) or self._domains.name(after) or self._client.guard.lists(after)):
+        if not (is_same_place(before, after) or self._domains.lists(after) or self._client.guard.lists(after)):
             raise violation(
                 f"{before.host} redirects to {after.authority}, which is not followed; fetch {after.url[:500]} itself, or name"
                 " the host in spec.config.tools.fetch.allowed_domains",
@@ -164,23 +172,23 @@ class FetchTool:
             )
         return following
 
-    async def _given(self, facts: _Facts, context: Context) -> dict[str, Any]:
+    async def _read_answer(self, facts: _Facts, context: Context) -> dict[str, Any]:
         answer, request = facts.answer, facts.request
         async with aclosing(answer.pieces()) as whole:
-            body = _Counted(whole, self._config.max_bytes, context)
+            body = _LimitedBody(whole, self._config.max_bytes, context)
             if request.save_path is not None and 200 <= answer.status < 300:
-                told = await self._saved(request.save_path, body, context)
+                body_members = await self._save_body(request.save_path, body, context)
             else:
                 pieces, content_type = [piece async for piece in body], answer.headers.get("content-type", "")
-                text = await self._place.threads.run(
-                    lambda: as_text(b"".join(pieces), content_type, is_cut=body.is_cut)
+                text = await self._services.threads.run(
+                    lambda: encode_body(b"".join(pieces), content_type, is_cut=body.is_cut)
                 )
-                told = {**text, "bytes_read": body.count, "truncated": body.is_cut}
-        return {**facts.to_result(asyncio.get_running_loop().time()), **told}
+                body_members = {**text, "bytes_read": body.count, "truncated": body.is_cut}
+        return {**facts.to_result(asyncio.get_running_loop().time()), **body_members}
 
-    async def _saved(self, path: str, body: _Counted, context: Context) -> dict[str, Any]:
+    async def _save_body(self, path: str, body: _LimitedBody, context: Context) -> dict[str, Any]:
         where = os.path.join(self._folder, path)
-        saving = Saving(self._roots, where, self._place, context)
+        saving = FileDownload(self._roots, where, self._services, context)
         try:
             await saving.open()
             async for piece in body:
@@ -191,8 +199,8 @@ class FetchTool:
         return {"saved_to": os.path.normpath(where), "bytes_written": written, "truncated": body.is_cut}
 
 
-class _Counted:
-    """A body up to a limit, with progress told on the way."""
+class _LimitedBody:
+    """A body up to a limit, which reports progress while it is read."""
 
     def __init__(self, body: AsyncIterator[bytes], limit: int, context: Context) -> None:
         self._body = body
@@ -202,15 +210,15 @@ class _Counted:
         self.is_cut = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        told = 0
+        reported = 0
         async for piece in self._body:
             if self.count + len(piece) > self._limit:
                 self.is_cut = True
                 piece = piece[: self._limit - self.count]
             self.count += len(piece)
-            if self.count - told >= _TOLD_EVERY:
-                told = self.count
-                self._context.progress("fetching", bytes_read=told)
+            if self.count - reported >= _PROGRESS_EVERY:
+                reported = self.count
+                self._context.progress("fetching", bytes_read=reported)
             if piece:
                 yield piece
             if self.is_cut:
@@ -221,8 +229,8 @@ def _stop(fetching: asyncio.Future[Any]) -> None:
     fetching.cancel()
 
 
-def _without(headers: dict[str, str]) -> dict[str, str]:
-    """Our own headers, where the caller did not give them."""
+def _missing_defaults(headers: dict[str, str]) -> dict[str, str]:
+    """Returns the default headers that the caller did not set."""
     given = {name.lower() for name in headers}
     return {name: value for name, value in _OWN_HEADERS.items() if name.lower() not in given}
 

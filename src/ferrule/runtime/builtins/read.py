@@ -1,6 +1,6 @@
-"""`read`: the text of a file, or a slice of its lines. Large files are passed through, never held.
+"""`read`: returns the text of a file, or a slice of its lines. Large files are streamed, never held in memory.
 
-Its results are never stored again (AT-231): it keeps them within what a model is shown, and says where to go on.
+Its results are never stored (AT-231): they stay within the inline limit and say where to continue.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import os
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import Context, Support
-from ferrule.runtime.builtins.config import Place, ReadConfig
+from ferrule.runtime.builtins.config import BuiltinServices, ReadConfig
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
-from ferrule.runtime.builtins.failures import misguided, shown
+from ferrule.runtime.builtins.failures import bad_arguments, quote_text
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff")
 _CHUNK = 1024 * 1024
 _MOST_WITHOUT_SIZE = 64 * 1024**2
-"""Of files that say they are empty and are not."""
+"""The limit for files that report size 0 and are not empty, as in `/sys`."""
 _LEAST_ROOM = 1000
 _MOST_LINES = 2**53
-"""Larger numbers are no whole numbers in JSON."""
+"""Larger numbers are not exact in JSON."""
 
 
-class Lines(NamedTuple):
+class LineSlice(NamedTuple):
     """A slice of a file."""
 
     content: str
-    """Exactly as it stands there, ends of lines included."""
+    """The exact text, line endings included."""
     taken: int
     total: int
     is_cut: bool
-    """True when the room was up before the slice was."""
+    """True when the slice was shortened to the limit."""
     is_cut_within: bool
-    """True when not even its first line found room."""
+    """True when not even its first line fits."""
 
 
 class ReadTool:
@@ -41,19 +41,19 @@ class ReadTool:
 
     support = Support()
 
-    def __init__(self, config: ReadConfig, place: Place) -> None:
-        self._roots = Roots(config.allowed_roots, place.root, place.protected)
-        self._threads = place.threads
+    def __init__(self, config: ReadConfig, services: BuiltinServices) -> None:
+        self._roots = Roots(config.allowed_roots, services.root, services.protected)
+        self._threads = services.threads
         self._window = config.max_lines
-        self._room = place.max_result_chars
+        self._room = services.max_result_chars
 
     def preflight(self, arguments: dict[str, Any]) -> None:
-        """Raises ExecutionFailed for a path that cannot be meant, before anything is touched."""
+        """Raises ExecutionFailed for an invalid path, before anything is touched."""
         _refuse_image(arguments["file_path"], arguments["file_path"])
         self._roots.check(arguments["file_path"])
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """`file_path offset limit lines_read total_lines content` (ADL-23)."""
+        """Reads the file; returns `file_path offset limit lines_read total_lines content` (ADL-23). Raises ExecutionFailed."""
         return await self._threads.run(lambda: self._read(arguments, context))
 
     def _read(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class ReadTool:
         limit = min(int(arguments.get("limit", self._window)), _MOST_LINES)
         with self._roots.find(path) as spot:
             _refuse_image(spot.name, path)
-            lines = slice_of(spot, offset, limit, max(_LEAST_ROOM, self._room - len(path) - 500), context)
+            lines = read_slice(spot, offset, limit, max(_LEAST_ROOM, self._room - len(path) - 500), context)
         result = {
             "file_path": path,
             "offset": offset,
@@ -78,10 +78,10 @@ class ReadTool:
         return result
 
 
-def slice_of(spot: Spot, offset: int, limit: int, room: int, context: Context) -> Lines:
-    """Lines of a file, from `offset` (counted from 1). `room`: how many characters of JSON they may take.
+def read_slice(spot: Spot, offset: int, limit: int, room: int, context: Context) -> LineSlice:
+    """Reads lines of a file from `offset` (counted from 1). `room`: the characters that they may take in JSON.
 
-    Raises ExecutionFailed for what is no text in UTF-8.
+    Raises ExecutionFailed for a file that is not UTF-8 text.
     """
     check = codecs.getincrementaldecoder("utf-8")("strict")
     kept, kept_lines, line, size, last = bytearray(), 0, 1, 0, b"\n"
@@ -99,11 +99,11 @@ def slice_of(spot: Spot, offset: int, limit: int, room: int, context: Context) -
             line, size, last, rest = line + breaks, size + len(chunk), chunk[-1:], rest - len(chunk)
         _refuse_binary(check, b"", spot.path, is_last=True)
     total = line if last != b"\n" else line - 1
-    return _fitted(bytes(kept), room, total, offset, limit)
+    return _fit_to_room(bytes(kept), room, total, offset, limit)
 
 
 def _first_lines(data: bytes, count: int) -> tuple[bytes, int]:
-    """The first so many lines, and how many of them are whole."""
+    """Returns the first `count` lines, and how many of them are complete."""
     breaks = data.count(b"\n")
     if breaks < count:
         return data, breaks
@@ -111,10 +111,10 @@ def _first_lines(data: bytes, count: int) -> tuple[bytes, int]:
     return data[: len(data) - len(rest)], count
 
 
-def _fitted(kept: bytes, room: int, total: int, offset: int, limit: int) -> Lines:
-    """The slice as text, cut at the end of a line when it takes more room than there is."""
+def _fit_to_room(kept: bytes, room: int, total: int, offset: int, limit: int) -> LineSlice:
+    """Decodes the slice; shortens it at the end of a line when it takes more than `room`."""
     wanted = max(0, min(limit, total - offset + 1))
-    text = kept.decode("utf-8", "ignore")  # only its last character can be half
+    text = kept.decode("utf-8", "ignore")  # only its last character can be incomplete
     used = count = end = 0
     for piece in _pieces(text):
         used += _width(piece)
@@ -122,10 +122,10 @@ def _fitted(kept: bytes, room: int, total: int, offset: int, limit: int) -> Line
             break
         count, end = count + 1, end + len(piece)
     if count >= wanted:
-        return Lines(text[:end], wanted, total, False, False)
+        return LineSlice(text[:end], wanted, total, False, False)
     if count == 0:
-        return Lines(_beginning(text, room), 1, total, True, True)
-    return Lines(text[:end], count, total, True, False)
+        return LineSlice(_beginning(text, room), 1, total, True, True)
+    return LineSlice(text[:end], count, total, True, False)
 
 
 def _pieces(text: str) -> list[str]:
@@ -135,7 +135,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """How many characters a text takes in JSON, about."""
+    """Estimates the characters that a text takes in JSON."""
     return len(text) + sum(map(text.count, '"\\\n\r\t'))
 
 
@@ -147,7 +147,7 @@ def _beginning(text: str, room: int) -> str:
 
 def _refuse_image(name: str, path: str) -> None:
     if name.lower().endswith(IMAGES):
-        raise misguided(f"{shown(path)} is an image, and only text is read", "image_file")
+        raise bad_arguments(f"{quote_text(path)} is an image, and only text is read", "image_file")
 
 
 def _refuse_binary(check: codecs.IncrementalDecoder, chunk: bytes, path: str, *, is_last: bool) -> None:
@@ -156,4 +156,4 @@ def _refuse_binary(check: codecs.IncrementalDecoder, chunk: bytes, path: str, *,
     except UnicodeDecodeError:
         is_text = False
     if not is_text:
-        raise misguided(f"{shown(path)} is no text in UTF-8, and only such text is read", "binary_file")
+        raise bad_arguments(f"{quote_text(path)} is no text in UTF-8, and only such text is read", "binary_file")

@@ -1,4 +1,6 @@
-"""Puts a whole file in the place of another, or nothing: written beside it, made safe on disk, and renamed."""
+"""Replaces a file atomically: writes the new one beside it, syncs it to disk, and renames it.
+
+`write`, `edit` and downloads of `fetch` use it."""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from ferrule.runtime.builtins.confine import Spot, open_regular
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _renaming = threading.Lock()
-"""So that no two calls of this process look at a file and replace it at the same time."""
+"""Held from the last check to the rename, so that two calls cannot both check and then replace a file."""
 
 
 class Replacement:
-    """A file in the making."""
+    """A new file that is not in place yet."""
 
     def __init__(self, spot: Spot, name: str, file: int) -> None:
         self._spot = spot
@@ -27,21 +29,21 @@ class Replacement:
         self.is_done = False
 
     def write(self, data: bytes) -> None:
-        """Add bytes."""
+        """Appends bytes."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._file, rest) :]
         self.bytes_written += len(data)
 
     def commit(self, check: Callable[[], None] = lambda: None) -> None:
-        """Put it in place. `check` looks, last of all, whether that is still right; it raises when it is not."""
+        """Puts it in place. `check` runs last and raises when the file must not be replaced any more."""
         os.fsync(self._file)
         folder = self._spot.folder
         with _renaming:
             check()
             os.rename(self._name, self._spot.name, src_dir_fd=folder, dst_dir_fd=folder)
             self.is_done = True
-        with suppress(OSError):  # a folder that may not be listed; the file itself is in place
+        with suppress(OSError):  # the folder may be unreadable; the file itself is in place
             listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 os.fsync(listing)
@@ -50,10 +52,10 @@ class Replacement:
 
 
 @contextmanager
-def replacing(spot: Spot) -> Iterator[Replacement]:
-    """A new file for a spot; what is there stays until `commit`, and for good if that is never called.
+def open_replacement(spot: Spot) -> Iterator[Replacement]:
+    """Yields a new file for a spot; the existing one stays until `commit`, and for good without it.
 
-    An existing file must be writable, and keeps its mode and, where the process may give it, its owner.
+    An existing file must be writable; its mode is kept and, where the process may set it, its owner.
     """
     mode, owner = None, None
     if spot.info is not None:

@@ -1,4 +1,4 @@
-"""Tells of a waiting call by a signed POST. One attempt per `notify`; whoever calls it decides about trying again."""
+"""Notifies an address of a waiting call by a signed POST. One attempt per `notify`; the caller decides about retries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ferrule.infra.network.post import Poster, PostFailed
 
 _TIMEOUT_SECONDS = 10.0
 _TRY_AGAIN = frozenset({408, 425, 429})
-"""Refusals of the moment; every other 4xx would be refused again."""
+"""Statuses worth a retry; every other 4xx would be refused again."""
 
 
 class WebhookNotifier:
-    """One address that is told."""
+    """Notifier of one address."""
 
     name = "webhook"
 
@@ -34,7 +34,7 @@ class WebhookNotifier:
         self._poster = Poster(client, url, secret, timeout_seconds=timeout_seconds, clock=clock)
 
     async def notify(self, notice: dict[str, Any]) -> None:
-        """Send one notice. Raises NoticeUndelivered."""
+        """Sends one notice. Raises NoticeUndelivered."""
         try:
             status, _ = await self._poster.post(msgspec.json.encode(notice), str(notice.get("id", "")))
         except PostFailed as failed:
@@ -44,4 +44,4 @@ class WebhookNotifier:
             raise NoticeUndelivered(f"{self._poster.host} answered {status}", is_final=is_final)
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Closes nothing: the HTTP client is shared."""
