@@ -17,7 +17,7 @@ import pytest
 from ferrule.cli.init import write_workspace
 from tests.cli.mail import COUNT, FUNCTIONS
 from tests.cli.run import Ran, ferrule
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.database.scene import mariadb, postgres, tool
 from tests.runtime.executors.mcp.servers import HttpServer, Notes
 

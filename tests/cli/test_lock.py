@@ -14,7 +14,7 @@ from ferrule.app.assembly import open_app
 from ferrule.cli import main
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
 from ferrule.model.result import Result
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.mcp.servers import command, http_server
 
 POLICY = '[policy]\nmode = "trusted"\n'

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests import ROOT
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.mcp.servers import command as upstream
 from tests.servers.stand import WAIT_SECONDS, Served, served
 

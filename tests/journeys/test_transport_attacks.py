@@ -13,7 +13,7 @@ from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.credentials.broker import TokenBroker
 from ferrule.model.credentials import read_credentials
 from ferrule.testing import memory_app
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Reply, far
 from tests.infra.clouds.fixtures import Learned, local_client
 from tests.infra.clouds.google import google

@@ -16,7 +16,7 @@ from ferrule.model.upstreams import CacheUpstreams
 from ferrule.runtime.approval.key import ApprovalKey, callback_token
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, person
 from tests.runtime.executors.human.desk import definition as human

@@ -22,7 +22,7 @@ import yaml
 
 from ferrule.app.assembly import open_app
 from ferrule.model.result import Result
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Far, Reply, far
 from tests.journeys.canaries import found_in
 from tests.journeys.test_canaries import listening

@@ -20,8 +20,8 @@ from ferrule.infra.credentials.vault import _parsed
 from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
-from ferrule.runtime.executors.mcp.stdio import Program
-from ferrule.runtime.executors.queue.channel import Arrived
+from ferrule.runtime.executors.mcp.stdio import ServerProgram
+from ferrule.runtime.executors.queue.channel import ReceivedMessage
 from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
@@ -72,7 +72,7 @@ def test_a_program_that_never_stops_is_stopped(kind: str, expected: set[str]) ->
 
 @played
 async def test_a_line_without_end_is_not_kept_while_its_program_is_ended() -> None:
-    program = Program(1_000)
+    program = ServerProgram(1_000)
     for _ in range(1_000):
         program.pipe_data_received(1, b"x" * 1_000)
     assert program.problem is not None
@@ -90,13 +90,13 @@ async def test_thousands_of_messages_that_nobody_can_use_take_little_room(tmp_pa
                 async def done(number: int = number) -> None:
                     gone.append(number)
 
-                yield Arrived(
+                yield ReceivedMessage(
                     body=b"\xff" * 200_000,
                     attributes={f"a{at}": "v" * 10_000 for at in range(100)},
                     deliveries=9,
                     facts={"source": "test", "message_id": str(number)},
-                    done=done,
-                    leave=done,
+                    acknowledge=done,
+                    release=done,
                 )
 
         async def aclose(self) -> None:

@@ -20,8 +20,8 @@ from confluent_kafka import Producer  # type: ignore[import-untyped, unused-igno
 
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.urls import parse_url
-from ferrule.runtime.executors.queue.kafka_brokers import NAME, Dialling, KafkaPlace, NamedTls
-from tests.contracts.transports.stand import aml
+from ferrule.runtime.executors.queue.kafka_brokers import NAME, GuardedDialer, KafkaTopic, NamedTls
+from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.infra.network.authority import Authority
 from tests.runtime.executors.database.scene import mariadb, postgres
@@ -101,7 +101,7 @@ async def test_brokers_that_a_cluster_names_are_dialled_where_they_were_judged()
         return answers[host]
 
     client = Client(Broker("a.example", 9), Broker("b.example", 9), refuses="198.51.100.1")
-    dialling = Dialling(Guard(("a.example",), resolver), is_confined=False, tls=None)
+    dialling = GuardedDialer(Guard(("a.example",), resolver), is_confined=False, tls=None)
     dialling.over(client)
     assert await client._get_conn(0) is not None
     assert client.dialled == [("198.51.100.1", "a.example"), ("93.184.216.34", "a.example")]
@@ -121,8 +121,8 @@ async def test_a_certificate_is_asked_for_the_name_that_led_to_the_address(tmp_p
     tls = NamedTls(ssl.PROTOCOL_TLS_CLIENT)
     tls.names = {}
     tls.load_verify_locations(cafile=str(authority.file))
-    dialling = Dialling(Guard((JUDGED,), _resolver), is_confined=False, tls=tls)
-    first = await dialling.first(KafkaPlace((parse_url(f"http://{JUDGED}:{port}"),), "jobs"))
+    dialling = GuardedDialer(Guard((JUDGED,), _resolver), is_confined=False, tls=tls)
+    first = await dialling.first(KafkaTopic((parse_url(f"http://{JUDGED}:{port}"),), "jobs"))
     assert first == [f"127.0.0.1:{port}"]
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
     writer.close()

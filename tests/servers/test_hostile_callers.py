@@ -17,7 +17,7 @@ from ferrule.servers.asgi import Answer, Request
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.binding import find_bind_problem
 from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 from tests.servers.api.api import api
 

@@ -11,7 +11,7 @@ import pytest
 import ferrule
 from ferrule.servers.reloading import Reloading
 from tests.cli.test_serve import TRANSPORT
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 
 WAIT_SECONDS = 30.0
 

@@ -43,7 +43,7 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.approval.inbox import Accept, Inbox, OnRecorded
 from ferrule.runtime.approval.key import CHANNEL, ApprovalKey, call_of
 from ferrule.runtime.approval.notices import Notices, Reminders
-from ferrule.runtime.executors.caching import Cache
+from ferrule.runtime.executors.caching import ResultCache
 from ferrule.runtime.executors.systems import profile_of
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
@@ -99,7 +99,7 @@ class Parts(msgspec.Struct, kw_only=True):
     surface_settings: SurfaceSettings = SurfaceSettings()
     fired: FiredRuns
     """The runs whose input guardrail fired."""
-    cache: Cache
+    cache: ResultCache
     """Results of retrievals that are kept for a while."""
     notices: Notices
     """Everybody who is told of what waits; reminders and tasks that are handed on go there too."""
@@ -450,7 +450,7 @@ class App:
     def _runs(self, tool: Tool) -> Executor | None:
         """What runs a tool's calls: its executor, with the cache before it where results are kept."""
         executor, cache = self.executor_of(tool), self._parts.cache
-        return None if executor is None else cache.around(executor, tool)
+        return None if executor is None else cache.wrap(executor, tool)
 
     async def rebuild(self) -> bool:
         """Build the catalog from the definitions as they are now, and adopt it. False when nothing of it changed. Raises

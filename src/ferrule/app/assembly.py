@@ -49,8 +49,8 @@ from ferrule.runtime.approval.notices import Notices, Recipient
 from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.runtime.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.runtime.executors.builtin import GROUP as EXECUTOR_GROUP
-from ferrule.runtime.executors.caching import Cache
-from ferrule.runtime.executors.function import FunctionExecutor, delegation_of
+from ferrule.runtime.executors.caching import ResultCache
+from ferrule.runtime.executors.function import FunctionExecutor, credential_sources_of
 from ferrule.runtime.executors.shell import ShellExecutor
 from ferrule.runtime.executors.transports import TransportExecutor
 from ferrule.runtime.functions import bound_functions, load_modules
@@ -299,7 +299,7 @@ def assemble(
     classifiers = {**BUILTIN, **{classifier.name: classifier for classifier in overrides.classifiers}}
     recipients = [*_recipients(workspace, env, outside.client), *map(Recipient, overrides.notifiers)]
     notices = Notices(recipients, workspace.namespace, input_of=lambda call: _shown_input(store, call))
-    functions.delegation = lambda: delegation_of(outside.surroundings)
+    functions.credential_sources = lambda: credential_sources_of(outside.surroundings)
     fixed = partial(fixed_files, workspace)
     protected = protected_files(workspace, env)
     builtins = _builtins(workspace, env, outside.client, protected, fixed)
@@ -363,7 +363,7 @@ def assemble(
         outside=outside,
         tends=overrides.tends,
         notices=notices,
-        cache=Cache(settings.cache, clock.seconds),
+        cache=ResultCache(settings.cache, clock.seconds),
         closing=(notices.aclose, *(hook.aclose for hook in hooks if hasattr(hook, "aclose"))),
         fired=fired,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
     from ferrule.infra.network.client import Client
-    from ferrule.runtime.executors.surroundings import Surroundings
+    from ferrule.runtime.executors.transport_services import TransportServices
 
 
 class Outside:
@@ -39,7 +39,7 @@ class Outside:
         return self._client
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> TransportServices:
         """What transports are given."""
         return self._all().surroundings
 

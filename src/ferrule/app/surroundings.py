@@ -27,7 +27,7 @@ from ferrule.model.credentials import BadCredentials, Credentials, Requirements,
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.key import ApprovalKey, callback_token
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.pipeline.inputs import storable
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.settings import Settings, upstreams_of
@@ -46,7 +46,7 @@ def surroundings_of(
     now: Callable[[], int],
     key: ApprovalKey | None = None,
     redactor: Redactor | None = None,
-) -> Surroundings:
+) -> TransportServices:
     """`learn` tells the redactor a secret; `tick` gives seconds and never goes back, `now` microseconds since 1970."""
     secret_env = EnvFile(env, root / settings.secrets.env_file) if settings.secrets.env_file else env
     clouds = Clouds(client, secret_env, learn, lambda: now() / MICROSECONDS)
@@ -59,7 +59,7 @@ def surroundings_of(
 
     broker = TokenBroker(clouds, learn, tick)
     vault = CachedVault(source_of, learn, tick, cache_seconds=settings.secrets.cache_seconds, broker=broker)
-    return Surroundings(
+    return TransportServices(
         client=client,
         guard=client.guard,
         vault=vault,
@@ -67,18 +67,18 @@ def surroundings_of(
         env=secret_env,
         root=root,
         upstreams=upstreams_of(settings),
-        learn=learn,
+        learn_secret=learn,
         now=lambda: now() / MICROSECONDS,
-        shown=partial(_shown, redactor=redactor),
-        clean=partial(_clean, redactor=redactor),
-        callback=partial(callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
+        redact_arguments=partial(_shown, redactor=redactor),
+        redact_bytes=partial(_clean, redactor=redactor),
+        issue_callback=partial(callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
     )
 
 
 class Connections(msgspec.Struct, frozen=True):
     """Everything of one process that reaches beyond it."""
 
-    surroundings: Surroundings
+    surroundings: TransportServices
     authorizations: Authorizations
     user_tokens: UserTokens
     settings: Settings
@@ -103,12 +103,12 @@ def connections_of(
     """Makes what transports are given, with the authorizations of users. Nothing is open yet."""
     around = surroundings_of(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
     authorizations = authorizations_of(settings, around, tick=tick)
-    tokens = UserTokens(authorizations, around.learn)
+    tokens = UserTokens(authorizations, around.learn_secret)
     around = msgspec.structs.replace(around, users=tokens, bindings=settings.secrets.bindings)
     return Connections(around, authorizations, tokens, settings)
 
 
-def authorizations_of(settings: Settings, around: Surroundings, *, tick: Callable[[], float]) -> Authorizations:
+def authorizations_of(settings: Settings, around: TransportServices, *, tick: Callable[[], float]) -> Authorizations:
     """The authorizations that users gave in a workspace. Nothing is read or made before somebody asks for one."""
     return Authorizations(
         settings.oauth,
@@ -116,7 +116,7 @@ def authorizations_of(settings: Settings, around: Surroundings, *, tick: Callabl
         key_in(around.root / KEY_FILE),
         around.client,
         around.vault,
-        around.learn,
+        around.learn_secret,
         tick=tick,
         now=around.now,
     )

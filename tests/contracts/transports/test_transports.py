@@ -18,49 +18,49 @@ from ferrule.model.persistence import ResultSettings
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.executors.builtin import TRANSPORTS
 from ferrule.testing import memory_app
-from tests.contracts.transports.stand import BEHAVIOURS, CANARY, Behaviour, MakeStand, Stand
-from tests.contracts.transports.stands import STANDS
+from tests.contracts.transports.fake_upstream import BEHAVIOURS, CANARY, Behaviour, FakeUpstream, MakeUpstream
+from tests.contracts.transports.fake_upstreams import FAKE_UPSTREAMS
 
 BOUND = 60.0
 PEOPLE = {"human"}
 """Answered by people, not by a system: its promises are in tests/runtime/executors/human."""
 
-Play = Callable[[Stand, App], Awaitable[None]]
+Play = Callable[[FakeUpstream, App], Awaitable[None]]
 
 
-@pytest.fixture(params=STANDS, ids=str)
-def make(request: pytest.FixtureRequest) -> MakeStand:
-    module, _, name = STANDS[request.param].partition(":")
-    made: MakeStand = getattr(importlib.import_module(module), name)
+@pytest.fixture(params=FAKE_UPSTREAMS, ids=str)
+def make(request: pytest.FixtureRequest) -> MakeUpstream:
+    module, _, name = FAKE_UPSTREAMS[request.param].partition(":")
+    made: MakeUpstream = getattr(importlib.import_module(module), name)
     return made
 
 
-def test_every_transport_has_a_stand() -> None:
-    assert {name.partition(",")[0] for name in STANDS} | PEOPLE == set(TRANSPORTS)
+def test_every_transport_has_a_fake_upstream() -> None:
+    assert {name.partition(",")[0] for name in FAKE_UPSTREAMS} | PEOPLE == set(TRANSPORTS)
 
 
-def play(make: MakeStand, behaviour: Behaviour, story: Play) -> None:
+def play(make: MakeUpstream, behaviour: Behaviour, story: Play) -> None:
     """Tell a story with one tool. Bounded; a transport that cannot have the behaviour is skipped with its reason."""
 
     async def main() -> None:
-        async with asyncio.timeout(BOUND), make() as stand:
-            if behaviour in stand.without:
-                pytest.skip(f"this transport has no such tool: {stand.without[behaviour]}")
-            async with running(stand) as app:
-                await story(stand, app)
+        async with asyncio.timeout(BOUND), make() as upstream:
+            if behaviour in upstream.without:
+                pytest.skip(f"this transport has no such tool: {upstream.without[behaviour]}")
+            async with running(upstream) as app:
+                await story(upstream, app)
 
     asyncio.run(main())
 
 
 @asynccontextmanager
-async def running(stand: Stand) -> AsyncIterator[App]:
-    files = {f"tools/{name}.tool.md": text for name, text in stand.definitions.items()}
+async def running(upstream: FakeUpstream) -> AsyncIterator[App]:
+    files = {f"tools/{name}.tool.md": text for name, text in upstream.definitions.items()}
     results = ResultSettings(max_inline_chars=20_000)
     async with memory_app(
         definitions=files,
-        tools=stand.tools.values(),
-        settings=stand.settings,
-        environment=stand.environment,
+        tools=upstream.tools.values(),
+        settings=upstream.settings,
+        environment=upstream.environment,
         results=results,
         tends=True,
     ) as app:
@@ -77,17 +77,17 @@ def everything(result: Result) -> str:
     return msgspec.json.encode(result).decode()
 
 
-def test_a_stand_says_what_it_cannot_have(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
-        there = {*stand.definitions, *stand.tools}
-        assert there | set(stand.without) == set(BEHAVIOURS)
-        assert not there & set(stand.without)
+def test_a_fake_upstream_says_what_it_cannot_have(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
+        there = {*upstream.definitions, *upstream.tools}
+        assert there | set(upstream.without) == set(BEHAVIOURS)
+        assert not there & set(upstream.without)
 
     play(make, "echo", story)
 
 
-def test_what_the_system_gave_is_the_result(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_what_the_system_gave_is_the_result(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         for text in ("plain", "ünïcode ☃ 'quoted' \"twice\"; --", "{curly} [square] <angle> & 100%"):
             result = await ended(app, "echo", {"text": text})
             assert result.status == "succeeded", result.error
@@ -96,10 +96,10 @@ def test_what_the_system_gave_is_the_result(make: MakeStand) -> None:
     play(make, "echo", story)
 
 
-def test_native_ids_are_on_record(make: MakeStand) -> None:
+def test_native_ids_are_on_record(make: MakeUpstream) -> None:
     """AT-258: each call keeps what it is called where it really ran."""
 
-    async def story(stand: Stand, app: App) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "echo", {"text": "x"})
         rows = await app.store.rows_of(result.invocation_id)
         refs = [ref for row in rows for ref in row.segment().notes.get("native_refs", ())]
@@ -110,8 +110,8 @@ def test_native_ids_are_on_record(make: MakeStand) -> None:
     play(make, "echo", story)
 
 
-def test_many_calls_at_once_do_not_mix_their_answers(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_many_calls_at_once_do_not_mix_their_answers(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         surface = app.surface()
         texts = [f"number {number}" for number in range(20)]
         results = await asyncio.gather(*(surface.call("echo", {"text": text}, wait=30) for text in texts))
@@ -120,48 +120,48 @@ def test_many_calls_at_once_do_not_mix_their_answers(make: MakeStand) -> None:
     play(make, "echo", story)
 
 
-def test_a_call_that_takes_too_long_ends_in_time(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_call_that_takes_too_long_ends_in_time(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         loop = asyncio.get_running_loop()
         started = loop.time()
         result = await ended(app, "slow", timeout_seconds=1.0)
         assert result.error is not None
         assert result.error.error_class == "timeout"
         assert loop.time() - started < 15
-        assert not stand.can_stop or await stand.stopped()
+        assert not upstream.can_stop or await upstream.stopped()
 
     play(make, "slow", story)
 
 
-def test_a_call_that_is_canceled_while_it_runs_stops(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_call_that_is_canceled_while_it_runs_stops(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         surface = app.surface()
         run = await surface.begin("slow", {})
-        await stand.begun()
+        await upstream.begun()
         told = await surface.cancel(run.invocation_ids[0], "enough", within=5)
         assert told is not None
-        if stand.can_stop:
+        if upstream.can_stop:
             assert told.outcome == "canceled", told
-            assert await stand.stopped()
+            assert await upstream.stopped()
         else:
             assert told.outcome in ("canceled", "requested", "cancel_failed")
 
     play(make, "slow", story)
 
 
-def test_a_call_that_is_canceled_before_it_runs_reaches_nobody(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
-        surface, before = app.surface(), stand.touched()
+def test_a_call_that_is_canceled_before_it_runs_reaches_nobody(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
+        surface, before = app.surface(), upstream.touched()
         waiting = asyncio.ensure_future(surface.call("slow", {}))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        assert stand.touched() == before
+        assert upstream.touched() == before
 
     play(make, "slow", story)
 
 
-def test_a_cancel_that_comes_too_late_changes_nothing(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_cancel_that_comes_too_late_changes_nothing(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         surface = app.surface()
         result = await surface.call("echo", {"text": "done"}, wait=30)
         told = await surface.cancel(result.invocation_id, "too late")
@@ -174,8 +174,8 @@ def test_a_cancel_that_comes_too_late_changes_nothing(make: MakeStand) -> None:
     play(make, "echo", story)
 
 
-def test_what_time_cures_is_tried_again(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_what_time_cures_is_tried_again(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "flaky", {"text": "at last"})
         assert result.status == "succeeded", result.error
         assert _member(result, "text") == "at last"
@@ -185,8 +185,8 @@ def test_what_time_cures_is_tried_again(make: MakeStand) -> None:
     play(make, "flaky", story)
 
 
-def test_progress_is_told_while_it_runs(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_progress_is_told_while_it_runs(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         surface = app.surface()
         run = await surface.begin("steps", {"text": "x"})
         told = [said async for said in surface.follow(run.invocation_ids[0])]
@@ -195,8 +195,8 @@ def test_progress_is_told_while_it_runs(make: MakeStand) -> None:
     play(make, "steps", story)
 
 
-def test_a_big_result_is_kept_whole(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_big_result_is_kept_whole(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         surface = app.surface()
         result = await surface.call("big", {}, wait=30)
         assert isinstance(result, Result)
@@ -210,16 +210,16 @@ def test_a_big_result_is_kept_whole(make: MakeStand) -> None:
     play(make, "big", story)
 
 
-def test_an_empty_result_is_a_success(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_an_empty_result_is_a_success(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "empty")
         assert result.status == "succeeded", result.error
 
     play(make, "empty", story)
 
 
-def test_a_failure_has_a_class_and_tells_no_secret(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_failure_has_a_class_and_tells_no_secret(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "fails", {"text": "x"})
         assert result.error is not None
         assert result.error.error_class in ERROR_CLASSES
@@ -231,8 +231,8 @@ def test_a_failure_has_a_class_and_tells_no_secret(make: MakeStand) -> None:
     play(make, "fails", story)
 
 
-def test_credentials_that_are_not_accepted(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_credentials_that_are_not_accepted(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "refused", {"text": "x"})
         assert result.error is not None
         assert (result.error.error_class, result.error.error_code) == ("credential_missing", "credential_refused")
@@ -241,21 +241,21 @@ def test_credentials_that_are_not_accepted(make: MakeStand) -> None:
     play(make, "refused", story)
 
 
-def test_credentials_that_are_missing_are_refused_before_anything_is_sent(make: MakeStand) -> None:
+def test_credentials_that_are_missing_are_refused_before_anything_is_sent(make: MakeUpstream) -> None:
     """AML-72: failure to resolve a secret is a hard error before any call."""
 
-    async def story(stand: Stand, app: App) -> None:
-        before = stand.touched()
+    async def story(upstream: FakeUpstream, app: App) -> None:
+        before = upstream.touched()
         result = await ended(app, "unset", {"text": "x"})
         assert result.error is not None
         assert result.error.error_class == "credential_missing"
-        assert stand.touched() == before
+        assert upstream.touched() == before
 
     play(make, "unset", story)
 
 
-def test_nobody_there(make: MakeStand) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_nobody_there(make: MakeUpstream) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         result = await ended(app, "gone", {"text": "x"})
         assert result.error is not None
         assert result.error.error_class == "dependency_unavailable"
@@ -264,13 +264,13 @@ def test_nobody_there(make: MakeStand) -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["echo", "gone", "unset", "refused"])
-def test_a_probe_tells_what_works_without_calling_the_tool(make: MakeStand, behaviour: Behaviour) -> None:
-    async def story(stand: Stand, app: App) -> None:
+def test_a_probe_tells_what_works_without_calling_the_tool(make: MakeUpstream, behaviour: Behaviour) -> None:
+    async def story(upstream: FakeUpstream, app: App) -> None:
         entry = app.surface().surface.entries[behaviour]
         executor = app.executor_of(entry.tool)
         assert executor is not None
         run: Any = executor.prepare(entry.tool)
-        before = stand.touched()
+        before = upstream.touched()
         context = Context("doctor", "owner", None, "")
         if behaviour == "echo":
             assert await run.probe(context)
@@ -284,20 +284,20 @@ def test_a_probe_tells_what_works_without_calling_the_tool(make: MakeStand, beha
             except ExecutionFailed as failed:
                 assert failed.error_class == "credential_missing"
                 assert CANARY not in failed.message
-        assert stand.touched() == before
+        assert upstream.touched() == before
 
     play(make, behaviour, story)
 
 
-def test_closing_the_app_ends_what_runs(make: MakeStand) -> None:
+def test_closing_the_app_ends_what_runs(make: MakeUpstream) -> None:
     async def main() -> None:
-        async with asyncio.timeout(BOUND), make() as stand:
-            if "slow" in stand.without:
-                pytest.skip(f"this transport has no such tool: {stand.without['slow']}")
-            async with running(stand) as app:
+        async with asyncio.timeout(BOUND), make() as upstream:
+            if "slow" in upstream.without:
+                pytest.skip(f"this transport has no such tool: {upstream.without['slow']}")
+            async with running(upstream) as app:
                 await app.surface().begin("slow", {})
-                await stand.begun()
-            assert not stand.can_stop or await stand.stopped()
+                await upstream.begun()
+            assert not upstream.can_stop or await upstream.stopped()
 
     asyncio.run(main())
 

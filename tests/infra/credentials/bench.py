@@ -55,7 +55,7 @@ async def bench(
         now=time.now,
     )
     authorizations = authorizations_of(settings, around, tick=time.seconds)
-    tokens = UserTokens(authorizations, around.learn)
+    tokens = UserTokens(authorizations, around.learn_secret)
     try:
         yield Bench(authorizations, tokens, time, learned)
     finally:

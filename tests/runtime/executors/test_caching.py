@@ -13,11 +13,11 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Executor, Outpu
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import CacheUpstreams
-from ferrule.runtime.executors.caching import packed_of
+from ferrule.runtime.executors.caching import pack_output
 from ferrule.runtime.functions import tool
 from ferrule.settings import Settings
 from ferrule.testing import FakeClock, memory_app
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 
 TRUSTED = 'mode = "trusted"'
@@ -199,7 +199,7 @@ async def _joined(app: App, count: int) -> None:
     """Wait until so many calls share one."""
     cache = app._parts.cache
     assert cache is not None
-    while not any(len(flight.relay.waiting) == count for flight in cache.flights.values()):
+    while not any(len(flight.relay.waiting) == count for flight in cache.shared_calls.values()):
         await asyncio.sleep(0)
 
 
@@ -276,4 +276,4 @@ async def test_what_was_kept_cannot_be_changed_by_whoever_got_it() -> None:
     ],
 )
 def test_what_belongs_to_one_call_is_not_kept(output: Output) -> None:
-    assert packed_of(output) is None
+    assert pack_output(output) is None

@@ -12,7 +12,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.urls import parse_url
 from ferrule.model.credentials import Credentials, Scheme
-from ferrule.runtime.executors.identity import Identity, demand_trusted
+from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from tests.driven import driven
 
 CONTEXT = Context("inv_1", "ann", None, "")
@@ -42,8 +42,8 @@ class OneCloud:
         self.forgotten += 1
 
 
-def identity(scheme: Scheme, vault: OneSecret | None = None) -> Identity:
-    return Identity(cast(Vault, vault or OneSecret()), Credentials(scheme=scheme), "shop.refund")
+def identity(scheme: Scheme, vault: OneSecret | None = None) -> CloudIdentity:
+    return CloudIdentity(cast(Vault, vault or OneSecret()), Credentials(scheme=scheme), "shop.refund")
 
 
 @driven
@@ -109,7 +109,7 @@ def test_only_credentials_that_were_refused_are_forgotten() -> None:
     vault, cloud = OneSecret(), OneCloud()
     account = identity("service-account", vault)
     other = ExecutionFailed("rate_limited", "later")
-    assert account.told(other, CONTEXT, cloud) is other
+    assert account.forget_if_refused(other, CONTEXT, cloud) is other
     assert (vault.refusals, cloud.forgotten) == (0, 0)
-    account.told(ExecutionFailed("credential_missing", "no", code="credential_refused"), CONTEXT, cloud)
+    account.forget_if_refused(ExecutionFailed("credential_missing", "no", code="credential_refused"), CONTEXT, cloud)
     assert (vault.refusals, cloud.forgotten) == (1, 1)

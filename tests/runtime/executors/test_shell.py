@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.result import Result
-from ferrule.runtime.executors.shell import CommandLine, ShellExecutor, filled
+from ferrule.runtime.executors.shell import CommandLine, ShellExecutor, fill_words
 from ferrule.testing import memory_app
 from ferrule.workspace.workspace import Workspace
 from tests.infra.processes.surroundings import sandboxed
@@ -59,28 +59,28 @@ async def test_a_declared_program_runs_with_its_arguments(tmp_path: Path) -> Non
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_any_text_is_one_word(text: str) -> None:
     line = CommandLine(("run", "--", "{text}", "x{text}y"))
-    assert filled(line, {"text": text}) == ("run", "--", text, f"x{text}y")
+    assert fill_words(line, {"text": text}) == ("run", "--", text, f"x{text}y")
 
 
 @pytest.mark.parametrize("text", ["-rf", "--output=x", "-"])
 def test_a_value_makes_no_option(text: str) -> None:
     with pytest.raises(ExecutionFailed, match="option"):
-        filled(CommandLine(("run", "{text}")), {"text": text})
-    assert filled(CommandLine(("run", "--", "{text}")), {"text": text}) == ("run", "--", text)
-    assert filled(CommandLine(("run", "-x={text}")), {"text": text}) == ("run", f"-x={text}")
-    assert filled(CommandLine(("run", "{text}"), option_members=("text",)), {"text": text}) == ("run", text)
+        fill_words(CommandLine(("run", "{text}")), {"text": text})
+    assert fill_words(CommandLine(("run", "--", "{text}")), {"text": text}) == ("run", "--", text)
+    assert fill_words(CommandLine(("run", "-x={text}")), {"text": text}) == ("run", f"-x={text}")
+    assert fill_words(CommandLine(("run", "{text}"), option_members=("text",)), {"text": text}) == ("run", text)
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800", ["x"], {"a": 1}])
 def test_what_is_no_word_is_refused(value: Any) -> None:
     with pytest.raises(ExecutionFailed):
-        filled(CommandLine(("run", "--", "{text}")), {"text": value})
+        fill_words(CommandLine(("run", "--", "{text}")), {"text": value})
 
 
 def test_a_word_without_its_argument_is_left_out() -> None:
     line = CommandLine(("run", "--n={count}", "{text}", "end"))
-    assert filled(line, {"count": 1}) == ("run", "--n=1", "end")
-    assert filled(line, {"text": "{count}", "count": 2}) == ("run", "--n=2", "{count}", "end")
+    assert fill_words(line, {"count": 1}) == ("run", "--n=1", "end")
+    assert fill_words(line, {"text": "{count}", "count": 2}) == ("run", "--n=2", "{count}", "end")
 
 
 @played

@@ -15,7 +15,7 @@ from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpProgram
 from ferrule.runtime.executors import transports
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.transports import TransportExecutor, transport_of
 
 
@@ -50,7 +50,7 @@ def test_a_definition_says_how_its_tool_is_reached(given: Tool, kind: str | None
     assert TransportExecutor(nothing_around).can_run(given) is (kind is not None)
 
 
-def nothing_around() -> Surroundings:
+def nothing_around() -> TransportServices:
     raise AssertionError("nothing is needed yet")
 
 
@@ -84,8 +84,8 @@ class Names:
     def __init__(self) -> None:
         self.made: list[Played] = []
 
-    def get(self, kind: str) -> Callable[[Surroundings], Played]:
-        def make(around: Surroundings) -> Played:
+    def get(self, kind: str) -> Callable[[TransportServices], Played]:
+        def make(around: TransportServices) -> Played:
             self.made.append((Answering if kind == "message-queue" else Played)(kind))
             return self.made[-1]
 
@@ -100,7 +100,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
 
 
 def executor(*programs: McpProgram) -> Any:
-    return TransportExecutor(lambda: cast(Surroundings, None), programs)
+    return TransportExecutor(lambda: cast(TransportServices, None), programs)
 
 
 def test_each_executor_is_made_once_and_all_are_closed(names: Names) -> None:

@@ -42,7 +42,7 @@ def test_a_definition_is_found_by_id_name_or_both(name: str) -> None:
     def refund(order_id: str, amount: int, class_: str = "") -> None: ...
 
     bound = executor(refund)
-    assert bound.wanted == (name,)
+    assert bound.bound_names == (name,)
     assert bound.tools == ()
     assert bound.can_run(definition())
     assert not bound.can_run(definition(tool_id="other", name="other"))

@@ -10,7 +10,7 @@ import pytest
 import ferrule
 from ferrule.errors import BindingError
 from ferrule.model.result import Result
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 
 _CODE = '''

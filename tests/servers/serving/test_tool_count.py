@@ -6,7 +6,7 @@ from pathlib import Path
 
 import ferrule
 from ferrule.servers.serving import count_tools
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.driven import driven
 
 TRANSPORT = "  type: rest-api\n  base_url: https://api.example.com\n  endpoint: GET /x\n  credentials: {scheme: none}\n"

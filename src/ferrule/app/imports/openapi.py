@@ -27,8 +27,8 @@ from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.value import JsonValue
-from ferrule.runtime.executors.rest.credentials import own_of
-from ferrule.runtime.executors.rest.mapping import METHODS, Unusable, plan_of
+from ferrule.runtime.executors.rest.credentials import reserved_by
+from ferrule.runtime.executors.rest.mapping import METHODS, BadMapping, plan_of
 from ferrule.runtime.executors.rest.settings import RestTransport
 
 Files = Callable[[str], bytes | None]
@@ -318,8 +318,8 @@ def _self_test(draft: Draft) -> str:
         transport = msgspec.convert(written, RestTransport)
         base = parse_url(transport.base_url)
         credentials = read_credentials(transport.credentials)
-        plan_of(transport, base.path, draft.sending.schema, {}, own_of(credentials))
-    except (msgspec.ValidationError, BadUrl, BadCredentials, Unusable, ValueError) as error:
+        plan_of(transport, base.path, draft.sending.schema, {}, reserved_by(credentials))
+    except (msgspec.ValidationError, BadUrl, BadCredentials, BadMapping, ValueError) as error:
         return str(error)
     return ""
 

@@ -24,9 +24,9 @@ from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, Native, 
 from ferrule.infra.lockfile.tools import check_server, is_wanted, unusable
 from ferrule.infra.tasks import Patience
 from ferrule.model.timestamps import MICROSECONDS
-from ferrule.runtime.executors.mcp.executor import McpExecutor, Seen, look_at
-from ferrule.runtime.executors.mcp.upstream import Place, place_of, upstream_of
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.mcp.executor import McpExecutor, ServerDescription, inspect_server
+from ferrule.runtime.executors.mcp.upstream import ToolLocation, locate_tool, upstream_of
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.transports import MCP, transport_of
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.settings import FILE_NAME
@@ -67,7 +67,7 @@ async def review(
     return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
 
 
-async def _close(executor: McpExecutor, around: Surroundings) -> None:
+async def _close(executor: McpExecutor, around: TransportServices) -> None:
     """End every program that was started, also when somebody asks to be quick meanwhile."""
     patience = Patience()
     closing = asyncio.ensure_future(executor.aclose())
@@ -90,11 +90,11 @@ def served(workspace: Workspace) -> list[Served]:
                 f"{workspace.root / FILE_NAME}: {failed.message}; mend it there, or take [mcp.servers.{server_id}] out"
             ) from None
         found.append(Served(upstream=upstream, is_imported=True))
-    places: dict[str, tuple[Place, dict[str, tuple[str, ...]]]] = {}
+    places: dict[str, tuple[ToolLocation, dict[str, tuple[str, ...]]]] = {}
     for file in workspace.compile():
         for tool in (tool for compiled in file.compiled for tool in compiled.tools if transport_of(tool) == MCP):
             try:
-                place = place_of(tool, settings)
+                place = locate_tool(tool, settings)
             except ExecutionFailed:  # `ferrule check` tells what is wrong with it
                 continue
             _, tools = places.setdefault(place.upstream.key, (place, {}))
@@ -123,7 +123,7 @@ def accept(reviewed: Reviewed, by: str, at: str, names: Collection[str] | None, 
 
 async def _reviewed(executor: McpExecutor, server: Served, pinned: LockedServer | None, redactor: Redactor) -> Review:
     try:
-        seen, telling = without_secrets(await look_at(executor, server.upstream), redactor)
+        seen, telling = without_secrets(await inspect_server(executor, server.upstream), redactor)
     except ExecutionFailed as failed:
         words = failed.output.content if failed.output is not None else None
         said = redactor.text(str(words[0].get("text", "")))[0].strip() if words else ""
@@ -149,7 +149,9 @@ async def _reviewed(executor: McpExecutor, server: Served, pinned: LockedServer 
     )
 
 
-def _differences(server: Served, pinned: LockedServer | None, seen: Seen, fit: list[Native]) -> tuple[Difference, ...]:
+def _differences(
+    server: Served, pinned: LockedServer | None, seen: ServerDescription, fit: list[Native]
+) -> tuple[Difference, ...]:
     accepted = {name: tool.definition for name, tool in pinned.tools.items()} if pinned is not None else {}
     if server.is_imported:
         found = differences(accepted, fit)
@@ -165,7 +167,7 @@ def _differences(server: Served, pinned: LockedServer | None, seen: Seen, fit: l
     )
 
 
-def _notes(server: Served, pinned: LockedServer | None, seen: Seen) -> list[str]:
+def _notes(server: Served, pinned: LockedServer | None, seen: ServerDescription) -> list[str]:
     if pinned is None:
         return []
     pairs = [

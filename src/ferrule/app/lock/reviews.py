@@ -16,10 +16,10 @@ from ferrule.infra.lockfile.compare import Difference, differences
 from ferrule.infra.lockfile.file import Lock, LockedServer, Native
 from ferrule.infra.lockfile.oxp_tools import check_oxp_server, is_wanted_oxp, lock_key, unusable_oxp
 from ferrule.model.upstreams import OxpServer
-from ferrule.runtime.executors.mcp.executor import Seen
-from ferrule.runtime.executors.mcp.upstream import Upstream
-from ferrule.runtime.executors.oxp.upstream import Listings, upstream_of
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.mcp.executor import ServerDescription
+from ferrule.runtime.executors.mcp.upstream import McpUpstream
+from ferrule.runtime.executors.oxp.upstream import ToolLists, upstream_of
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.workspace.workspace import Workspace
 
 TELLING = "its definition holds a secret, which is not written down; tell whoever runs the server"
@@ -28,7 +28,7 @@ TELLING = "its definition holds a secret, which is not written down; tell whoeve
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """A server, and what is wanted of it."""
 
-    upstream: Upstream
+    upstream: McpUpstream
     tools: dict[str, tuple[str, ...]] = {}
     """Of a server that AML definitions name: the tools they name, and the ids of the definitions."""
     is_imported: bool = False
@@ -39,7 +39,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     served: Served
     pinned: LockedServer | None
-    seen: Seen | None = None
+    seen: ServerDescription | None = None
     problem: str = ""
     """Why it could not be looked at."""
     offered: dict[str, Native] = {}
@@ -70,7 +70,9 @@ class Reviewed(msgspec.Struct, frozen=True):
     """In the lock, and nothing names them any more."""
 
 
-def without_secrets(seen: Seen, redactor: Redactor, key: str = "name") -> tuple[Seen, frozenset[str]]:
+def without_secrets(
+    seen: ServerDescription, redactor: Redactor, key: str = "name"
+) -> tuple[ServerDescription, frozenset[str]]:
     """What a server said, as it may be written down and shown; and the tools whose definitions held a secret, by
     their `key`."""
     tools: list[Native] = []
@@ -90,9 +92,9 @@ def without_secrets(seen: Seen, redactor: Redactor, key: str = "name") -> tuple[
 _AT_ONCE = 8
 
 
-async def review_oxp(workspace: Workspace, around: Surroundings, lock: Lock, redactor: Redactor) -> list[Review]:
+async def review_oxp(workspace: Workspace, around: TransportServices, lock: Lock, redactor: Redactor) -> list[Review]:
     """Every server of `[oxp.servers]`, several at once. Raises SettingsError."""
-    listings, door = Listings(around), asyncio.Semaphore(_AT_ONCE)
+    listings, door = ToolLists(around), asyncio.Semaphore(_AT_ONCE)
 
     async def one(server_id: str, server: OxpServer) -> Review:
         async with door:
@@ -105,18 +107,18 @@ async def review_oxp(workspace: Workspace, around: Surroundings, lock: Lock, red
 
 
 async def _review_server(
-    listings: Listings, server_id: str, server: OxpServer, pinned: LockedServer | None, redactor: Redactor
+    listings: ToolLists, server_id: str, server: OxpServer, pinned: LockedServer | None, redactor: Redactor
 ) -> Review:
-    served = Served(upstream=Upstream(key=lock_key(server_id), label=server_id), is_imported=True)
+    served = Served(upstream=McpUpstream(key=lock_key(server_id), label=server_id), is_imported=True)
     try:
         upstream = upstream_of(server_id, server)
         served = Served(
-            upstream=Upstream(key=lock_key(server_id), label=server_id, target=upstream.target), is_imported=True
+            upstream=McpUpstream(key=lock_key(server_id), label=server_id, target=upstream.target), is_imported=True
         )
         listed = await listings.tools(upstream, Context("lock", "", None, ""))
     except ExecutionFailed as failed:
         return Review(served=served, pinned=pinned, problem=redactor.text(failed.message)[0])
-    found = Seen(name=server_id, version="", protocol_version="OXP 1.0", instructions="", tools=listed)
+    found = ServerDescription(name=server_id, version="", protocol_version="OXP 1.0", instructions="", tools=listed)
     seen, telling = without_secrets(found, redactor, "id")
     wanted = {str(tool.get("id")): tool for tool in seen.tools if is_wanted_oxp(server, str(tool.get("id")))}
     unfit = {tool_id: why for tool_id, tool in wanted.items() if (why := unusable_oxp(tool, is_compat=server.compat))}

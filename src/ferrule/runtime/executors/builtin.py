@@ -1,8 +1,7 @@
 """The executors that come with Ferrule, and where other packages register theirs.
 
-A registered executor is made without arguments when a tool comes that none of ours can run. `function` is not: it gets the
-functions of the process; nor are those of transports, which get the process's `Surroundings` when the first of their tools is
-called.
+A registered executor is built without arguments when a tool comes that none of ours can run. `function` is built with the
+functions of the process, those of transports with the process's `TransportServices` when their first tool is called.
 """
 
 EXECUTORS = {"function": "ferrule.runtime.executors.function:FunctionExecutor"}

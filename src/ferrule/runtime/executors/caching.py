@@ -1,9 +1,9 @@
-"""Keeps results of retrievals for a while where the settings say so (AML-18), and never those of actions (AML-19).
+"""Result cache: keeps results of retrievals for a while where the settings say so (AML-18), never those of actions (AML-19).
 
-A call that is answered from here was decided, hooked and recorded like any other; only the system behind was not asked. A
-kept result belongs to one tool as it is defined, one input, and one caller: principal, tenant and agent. Equal calls at
-the same moment make one call of the system behind: a caller that goes away takes nothing from the others, and the last
-one to go away stops it.
+A call answered from the cache was decided, hooked and recorded like any other; only the system behind the tool was not
+called. A cached result belongs to one tool as it is defined, one input, and one caller: principal, tenant and agent. Equal
+calls at the same moment share one call of the system: a caller that leaves does not disturb the others, and the call is
+cancelled when the last one leaves. The executors behind the cache do not know it.
 """
 
 from __future__ import annotations
@@ -32,72 +32,72 @@ _LET_GO_SECONDS = 1.0
 
 
 class Relay:
-    """Passes on to everybody who waits what the one call says. Safe from any thread."""
+    """Wire that forwards the events of one shared call to every caller waiting for it. Safe from any thread."""
 
     def __init__(self) -> None:
         self.waiting: tuple[Context, ...] = ()
         self.secrets: tuple[str, ...] = ()
-        """What was said to be secret: whoever gets the result later has to know too."""
+        """Values the call marked as secret; a caller that gets the result later must redact them too."""
 
     @property
     def _wires(self) -> list[Wire]:
         return [context.wire for context in self.waiting if context.wire is not None]
 
     def progress(self, facts: dict[str, Any]) -> None:
-        """Everybody sees how far it is."""
+        """Reports progress to every waiting caller."""
         for wire in self._wires:
             wire.progress(dict(facts))
 
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
-        """Everybody sees the parts that are ready."""
+        """Sends a partial result to every waiting caller."""
         for wire in self._wires:
             wire.partial(blocks)
 
     def background(self, task_id: str, message: str) -> None:
-        """Everybody may go on with something else."""
+        """Tells every waiting caller that the call continues in the background."""
         for wire in self._wires:
             wire.background(task_id, message)
 
     def native(self, ref: dict[str, Any]) -> None:
-        """A native id belongs to whoever began."""
+        """Records a native id for the caller that started the call."""
         for wire in self._wires[:1]:
             wire.native(ref)
 
     def secret(self, value: str) -> None:
-        """Nobody tells it."""
+        """Registers a secret with every waiting caller, present and future."""
         self.secrets += (value,)
         for wire in self._wires:
             wire.secret(value)
 
     def output(self, media_type: str, name: str) -> PayloadWriter:
-        """Bytes are kept for whoever began."""
+        """Opens a payload writer of the caller that started the call."""
         wires = self._wires
         if not wires:
             raise ExecutionFailed("canceled", "nobody waits for this any more")
         return wires[0].output(media_type, name)
 
 
-class Flight:
-    """One call of the system behind, and everybody who waits for it."""
+class SharedCall:
+    """One call of the system behind a tool, and the callers waiting for it."""
 
     def __init__(
-        self, start: Callable[[Context], Awaitable[Any]], leader: Context, abandoned: Callable[[Flight], None]
+        self, start: Callable[[Context], Awaitable[Any]], leader: Context, on_abandoned: Callable[[SharedCall], None]
     ) -> None:
-        """`start`: makes the call. `abandoned`: told when nobody waits any more, so that nobody else joins."""
+        """`start`: makes the call. `on_abandoned`: called when no caller waits any more, so that no other one joins."""
         self.leader = leader.invocation_id
         self.relay = Relay()
-        self._abandoned = abandoned
-        # Each who waits has a deadline of their own: the call has none but theirs.
+        self._on_abandoned = on_abandoned
+        # Each waiting caller enforces its own deadline; the shared call itself has none.
         self._context = msgspec.structs.replace(leader, wire=self.relay, deadline=None, abort_callbacks=[])
         self._enter(leader)
-        self._task = asyncio.ensure_future(_awaited(start(self._context)))
+        self._task = asyncio.ensure_future(_as_coroutine(start(self._context)))
         self._task.add_done_callback(hear_failure)
 
     async def join(self, context: Context) -> Any:
-        """Wait for it. Raises what it raised."""
+        """Waits for the shared call and returns its result. Raises what it raised."""
         if all(each is not context for each in self._all):
             self._enter(context)
-        context.on_abort(lambda: self._told_to_stop(context))
+        context.on_abort(lambda: self._on_caller_abort(context))
         try:
             return await asyncio.shield(self._task)
         except asyncio.CancelledError:
@@ -105,9 +105,9 @@ class Flight:
                 raise
             raise ExecutionFailed("canceled", "the call that this one shared was stopped") from None
         except ExecutionFailed as failed:
-            raise _again(failed) from failed
+            raise _copy_failure(failed) from failed
         finally:
-            await self._left(context)
+            await self._leave(context)
 
     @property
     def _all(self) -> tuple[Context, ...]:
@@ -118,29 +118,29 @@ class Flight:
             context.hide(value)
         self.relay.waiting += (context,)
 
-    def _told_to_stop(self, context: Context) -> None:
-        """Somebody should stop. When all should, so should the call."""
+    def _on_caller_abort(self, context: Context) -> None:
+        # Only when every waiting caller was aborted is the shared call aborted too.
         if all(each.aborted for each in self._all):
-            self._abandoned(self)
+            self._on_abandoned(self)
             self._context.abort(context.abort_reason or "user_interruption")
 
-    async def _left(self, context: Context) -> None:
+    async def _leave(self, context: Context) -> None:
         self.relay.waiting = tuple(each for each in self._all if each is not context)
         if self._all or self._task.done():
             return
-        self._abandoned(self)
+        self._on_abandoned(self)
         self._context.abort(context.abort_reason or "user_interruption")
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.wait({self._task}, timeout=_LET_GO_SECONDS)
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
+async def _as_coroutine(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-def _again(failed: ExecutionFailed) -> ExecutionFailed:
-    """The same failure for one more who waited: an exception is raised once."""
+def _copy_failure(failed: ExecutionFailed) -> ExecutionFailed:
+    """Copies a failure for another waiting caller: one exception object must not be raised in two tasks."""
     if isinstance(failed, DriverMissing):
         return DriverMissing(failed.extra)
     return ExecutionFailed(
@@ -157,8 +157,8 @@ def _again(failed: ExecutionFailed) -> ExecutionFailed:
 _log = logging.getLogger("ferrule.cache")
 
 
-class _Kept(msgspec.Struct, frozen=True, array_like=True):
-    """What of an output can be given twice."""
+class _StoredOutput(msgspec.Struct, frozen=True, array_like=True):
+    """The parts of an output that can be returned more than once."""
 
     value: Any
     content: tuple[dict[str, Any], ...] | None
@@ -174,11 +174,11 @@ class _Entry(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...]
 
 
-_unpack = msgspec.msgpack.Decoder(_Kept).decode
+_unpack = msgspec.msgpack.Decoder(_StoredOutput).decode
 
 
-class Cache:
-    """What one process keeps."""
+class ResultCache:
+    """The results that one process caches."""
 
     def __init__(self, settings: CacheUpstreams, tick: Callable[[], float]) -> None:
         """`tick`: seconds, of a clock that never goes back."""
@@ -186,10 +186,11 @@ class Cache:
         self._tick = tick
         self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
         self._refused: set[str] = set()
-        self.flights: dict[bytes, Flight] = {}
+        self.shared_calls: dict[bytes, SharedCall] = {}
 
-    def seconds(self, tool: Tool) -> float:
-        """How long results of a tool are kept; 0 for not at all. An action's never are, whatever the settings say."""
+    def ttl_seconds(self, tool: Tool) -> float:
+        """Returns how long results of a tool are cached; 0 for a tool that is never cached, as actions are, whatever the
+        settings say."""
         is_named = tool.tool_id in self._settings.tools
         seconds = self._settings.tools.get(tool.tool_id, self._settings.ttl_seconds)
         if not seconds:
@@ -203,13 +204,13 @@ class Cache:
             _log.warning("[cache] names %s, which does not only read: its results are not kept", tool.tool_id)
         return seconds if is_right else 0.0
 
-    def around(self, executor: Executor, tool: Tool) -> Executor:
-        """The executor itself, or for a tool whose results are kept, one that looks here first."""
-        seconds = self.seconds(tool)
+    def wrap(self, executor: Executor, tool: Tool) -> Executor:
+        """Returns the executor itself or, for a tool whose results are cached, one that looks into the cache first."""
+        seconds = self.ttl_seconds(tool)
         return CachingExecutor(executor, self, seconds) if seconds else executor
 
     def find(self, key: bytes, context: Context) -> Output | None:
-        """What is kept, as an output of its own; None when there is nothing, or it is too old."""
+        """Returns a fresh copy of a cached output; None when there is none or it has expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -220,10 +221,10 @@ class Cache:
         self._entries.move_to_end(key)
         for value in entry.secrets:
             context.hide(value)
-        return unpacked(entry.packed, {"age_seconds": round(age, 3)})
+        return unpack_output(entry.packed, {"age_seconds": round(age, 3)})
 
-    def keep(self, key: bytes, packed: bytes, seconds: float, secrets: tuple[str, ...]) -> None:
-        """Keep a result; the one that was not asked for longest makes room."""
+    def store(self, key: bytes, packed: bytes, seconds: float, secrets: tuple[str, ...]) -> None:
+        """Stores a packed result; evicts the least recently used one when the cache is full."""
         if len(packed) > self._settings.max_entry_bytes:
             return
         self._entries[key] = _Entry(packed, self._tick(), seconds, secrets)
@@ -233,32 +234,32 @@ class Cache:
 
 
 class CachingExecutor:
-    """One executor, with the cache before it."""
+    """An executor behind the cache."""
 
-    def __init__(self, executor: Executor, cache: Cache, seconds: float) -> None:
+    def __init__(self, executor: Executor, cache: ResultCache, seconds: float) -> None:
         self._executor = executor
         self._cache = cache
         self._seconds = seconds
         self.support: Support = executor.support
 
     def can_run(self, tool: Tool) -> bool:
-        """As the executor says."""
+        """Returns what the wrapped executor says."""
         return self._executor.can_run(tool)
 
     def prepare(self, tool: Tool) -> Run:
-        """The tool's runner. Raises ExecutionFailed."""
+        """Returns the tool's runner. Raises ExecutionFailed."""
         return CachedRun(self._executor.prepare(tool), digest_of_tool(tool), self._cache, self._seconds)
 
     async def aclose(self) -> None:
-        """The executor is somebody else's to close."""
+        """Closes nothing: the wrapped executor is closed by its owner."""
 
 
 class CachedRun:
-    """One tool's runner, asked only for what is not kept. Everything else it says about itself is the runner's own."""
+    """A tool's runner behind the cache. All other attributes are those of the wrapped runner."""
 
     wants_context = True
 
-    def __init__(self, run: Run, digest: str, cache: Cache, seconds: float) -> None:
+    def __init__(self, run: Run, digest: str, cache: ResultCache, seconds: float) -> None:
         self._run = run
         self._digest = digest
         self._cache = cache
@@ -268,46 +269,49 @@ class CachedRun:
         return getattr(self._run, name)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """What is kept, or what the runner gives. Raises ExecutionFailed, and keeps nothing then."""
+        """Returns the cached output, or runs the tool and caches its output. Raises ExecutionFailed, which is never cached."""
         key = self._key(arguments, context)
         if key is None:
-            return await self._alone(arguments, context)
+            return await self._run_tool(arguments, context)
         found = self._cache.find(key, context)
         if found is not None:
             return found
-        flights = self._cache.flights
+        flights = self._cache.shared_calls
         flight = flights.get(key)
         if flight is None:
-            flight = flights[key] = Flight(
-                lambda shared: self._asked(key, arguments, shared), context, lambda over: self._over(key, over)
+            flight = flights[key] = SharedCall(
+                lambda shared: self._run_and_store(key, arguments, shared),
+                context,
+                lambda over: self._forget_shared_call(key, over),
             )
         given, packed = await flight.join(context)
         if flight.leader == context.invocation_id:
             return given
-        return await self._alone(arguments, context) if packed is None else _shared(packed, flight.leader)
+        # An output that cannot be packed belongs to one call alone, so this caller runs the tool for itself.
+        return await self._run_tool(arguments, context) if packed is None else _unpack_shared(packed, flight.leader)
 
-    async def _asked(self, key: bytes, arguments: dict[str, Any], shared: Context) -> tuple[Any, bytes | None]:
-        flight = self._cache.flights.get(key)
+    async def _run_and_store(self, key: bytes, arguments: dict[str, Any], shared: Context) -> tuple[Any, bytes | None]:
+        flight = self._cache.shared_calls.get(key)
         try:
-            given = await self._alone(arguments, shared)
-            packed = packed_of(given)
+            given = await self._run_tool(arguments, shared)
+            packed = pack_output(given)
             if packed is not None and flight is not None and not shared.aborted:
-                self._cache.keep(key, packed, self._seconds, flight.relay.secrets)
+                self._cache.store(key, packed, self._seconds, flight.relay.secrets)
             return given, packed
         finally:
             if flight is not None:
-                self._over(key, flight)
+                self._forget_shared_call(key, flight)
 
-    def _over(self, key: bytes, flight: Flight) -> None:
-        if self._cache.flights.get(key) is flight:
-            del self._cache.flights[key]
+    def _forget_shared_call(self, key: bytes, flight: SharedCall) -> None:
+        if self._cache.shared_calls.get(key) is flight:
+            del self._cache.shared_calls[key]
 
-    async def _alone(self, arguments: dict[str, Any], context: Context) -> Any:
+    async def _run_tool(self, arguments: dict[str, Any], context: Context) -> Any:
         given = self._run(arguments, context)
         return await given if isawaitable(given) else given
 
     def _key(self, arguments: dict[str, Any], context: Context) -> bytes | None:
-        """Names what may be shared; None for a call whose input cannot be written down in one way."""
+        """Returns the cache key of a call; None for input without a canonical encoding, which is never cached."""
         caller = (context.principal, context.tenant, context.agent, context.is_confined)
         try:
             written = msgspec.msgpack.encode(
@@ -318,8 +322,8 @@ class CachedRun:
         return hashlib.sha256(written).digest()
 
 
-def packed_of(given: Any) -> bytes | None:
-    """An output as bytes from which it can be given again; None for one that belongs to its call alone: a stream, files, changes
+def pack_output(given: Any) -> bytes | None:
+    """Packs an output so that it can be returned again; None for one that belongs to its call alone: a stream, files, changes
     of the context, something private, a question."""
     output = given if type(given) is Output else Output(given)
     if (
@@ -334,15 +338,17 @@ def packed_of(given: Any) -> bytes | None:
     ):
         return None
     is_empty = output.value is EMPTY
-    kept = _Kept(None if is_empty else output.value, output.content, is_empty, output.ui_summary, output.search_text)
+    kept = _StoredOutput(
+        None if is_empty else output.value, output.content, is_empty, output.ui_summary, output.search_text
+    )
     try:
         return msgspec.msgpack.encode(kept)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
 
 
-def unpacked(packed: bytes, how: dict[str, Any]) -> Output:
-    """The output again, with what the cache had to do with it."""
+def unpack_output(packed: bytes, how: dict[str, Any]) -> Output:
+    """Rebuilds a packed output; `how` records in the result what the cache did."""
     kept = _unpack(packed)
     return Output(
         EMPTY if kept.is_empty else kept.value,
@@ -353,5 +359,5 @@ def unpacked(packed: bytes, how: dict[str, Any]) -> Output:
     )
 
 
-def _shared(packed: bytes, leader: str) -> Output:
-    return unpacked(packed, {"shared_with": leader})
+def _unpack_shared(packed: bytes, leader: str) -> Output:
+    return unpack_output(packed, {"shared_with": leader})

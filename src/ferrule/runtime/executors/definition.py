@@ -1,5 +1,5 @@
-"""What executors read of an AML definition besides their own settings: its transport as a typed record, its credentials, and
-what it says about failing responses (AML-36)."""
+"""Reads the parts of an AML definition that executors share: its transport as a typed record, its credentials, and its
+`error_codes` (AML-36). Every transport's executor reads its settings here; nothing here connects to anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class ErrorCode(msgspec.Struct, frozen=True):
-    """What one failing status means, and what the agent should do about it."""
+    """The meaning of one failing status, and what the agent should do about it."""
 
     meaning: str = ""
     agent_action: str = ""
@@ -33,18 +33,18 @@ class _Definition(msgspec.Struct):
 
 
 def read_transport(tool: Tool, settings: type[T]) -> T:
-    """The tool's transport as an executor's settings record. Raises ExecutionFailed (`setup_required`)."""
+    """Reads the tool's transport into an executor's settings record. Raises ExecutionFailed (`setup_required`)."""
     try:
-        return msgspec.convert(_definition(tool).transport, settings)
+        return msgspec.convert(_decode_definition(tool).transport, settings)
     except msgspec.ValidationError as error:
         told = describe_complaint(error)
         raise ExecutionFailed("setup_required", f"the transport of {tool.tool_id!r} cannot be used: {told}") from None
 
 
 def read_tool_credentials(tool: Tool) -> Credentials:
-    """The tool's credentials: references, no value. Raises ExecutionFailed (`setup_required`)."""
+    """Reads the tool's credentials: references, never values. Raises ExecutionFailed (`setup_required`)."""
     try:
-        return read_credentials(_definition(tool).transport.get("credentials"))
+        return read_credentials(_decode_definition(tool).transport.get("credentials"))
     except BadCredentials as error:
         raise ExecutionFailed(
             "setup_required", f"the credentials of {tool.tool_id!r} cannot be used: {error}"
@@ -52,16 +52,16 @@ def read_tool_credentials(tool: Tool) -> Credentials:
 
 
 def error_codes(tool: Tool) -> dict[str, ErrorCode]:
-    """What the definition says about statuses, by status."""
-    return _definition(tool).error_codes
+    """Returns the error codes that a definition explains, by status."""
+    return _decode_definition(tool).error_codes
 
 
 def tool_type(tool: Tool) -> str:
-    """`retrieval`, `action`, `function` or `human`."""
-    return _definition(tool).type
+    """Returns the tool's type: `retrieval`, `action`, `function` or `human`."""
+    return _decode_definition(tool).type
 
 
-def _definition(tool: Tool) -> _Definition:
+def _decode_definition(tool: Tool) -> _Definition:
     try:
         return msgspec.json.decode(tool.payload, type=_Definition)
     except msgspec.DecodeError as error:

@@ -31,11 +31,11 @@ from ferrule.runtime.functions.services import Injections
 from ferrule.runtime.functions.threads import DEFAULT_SIZE, Threads
 
 if TYPE_CHECKING:
-    from ferrule.runtime.executors.surroundings import Surroundings
+    from ferrule.runtime.executors.transport_services import TransportServices
 
 
-class Delegation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where what tools require comes from."""
+class CredentialSources(msgspec.Struct, frozen=True, kw_only=True):
+    """The sources of the secrets and tokens that OXP tools require."""
 
     vault: Vault
     bindings: Mapping[str, SecretRef] = {}
@@ -44,15 +44,15 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that users authorized."""
 
 
-def delegation_of(around: Surroundings) -> Delegation:
-    """What functions are given of what transports are given."""
-    return Delegation(vault=around.vault, bindings=around.bindings, users=around.users)
+def credential_sources_of(services: TransportServices) -> CredentialSources:
+    """Returns the credential sources among the services of transports."""
+    return CredentialSources(vault=services.vault, bindings=services.bindings, users=services.users)
 
 
-def credentialed(
-    run: FunctionRun, tool: Tool, delegation: Callable[[], Delegation] | None
+def with_credentials(
+    run: FunctionRun, tool: Tool, delegation: Callable[[], CredentialSources] | None
 ) -> FunctionRun | CredentialedRun:
-    """The runner with what its tool requires; the very runner given when it requires nothing."""
+    """Wraps a runner so that it gets the credentials its tool requires; returns it as it is when none are required."""
     if delegation is None or tool.credentials is None or tool.dialect != "oxp":
         return run
     required = read_requirements(msgspec.json.decode(tool.credentials))
@@ -60,7 +60,7 @@ def credentialed(
 
 
 def demand_authorized(name: str, required: Requirements, users: UserTokens | None, context: Context) -> None:
-    """Raises ExecutionFailed when the user has not authorized what a tool requires. They are not sent anywhere."""
+    """Raises ExecutionFailed when the user has not authorized what a tool requires. Does not start an authorization."""
     for provider, scopes in required.authorization.items():
         why = users.problem(provider, context.principal, scopes, tenant=context.tenant) if users else "nobody can"
         if why:
@@ -73,11 +73,11 @@ def demand_authorized(name: str, required: Requirements, users: UserTokens | Non
 
 
 class CredentialedRun:
-    """A function's runner, with credentials before it."""
+    """A function's runner that fetches the tool's credentials before each call."""
 
     wants_context = True
 
-    def __init__(self, run: FunctionRun, tool: Tool, required: Requirements, delegation: Delegation) -> None:
+    def __init__(self, run: FunctionRun, tool: Tool, required: Requirements, delegation: CredentialSources) -> None:
         both = required.secrets & required.authorization.keys()
         if both:
             raise ExecutionFailed(
@@ -87,26 +87,26 @@ class CredentialedRun:
         self._run = run
         self._name = tool.tool_id
         self._required = required
-        self._given = delegation
+        self._sources = delegation
         self.preflight = run.preflight
         self.support = msgspec.structs.replace(run.support, credential_delegation=True)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        """What the function returned. Raises ExecutionFailed before it runs when something is missing."""
+        """Runs the function and returns its output. Raises ExecutionFailed before it runs when a credential is missing."""
         context.credentials = await self._credentials(context)
         output = self._run(arguments, context)
         return await output if inspect.isawaitable(output) else output
 
     async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
-        """Go on with the answer, and with fresh credentials."""
+        """Resumes the function with the answer, and with freshly fetched credentials."""
         context.credentials = await self._credentials(context)
         return await self._run.resume(state, answer, context)
 
     async def probe(self, context: Context) -> str:
-        """Whether everything it requires is there. The function is not called, and no user is sent anywhere."""
+        """Checks that every required credential is available. Neither calls the function nor starts an authorization."""
         for ref in self._refs({}).values():
-            await self._given.vault.secret(ref, context)
-        demand_authorized(self._name, self._required, self._given.users, context)
+            await self._sources.vault.secret(ref, context)
+        demand_authorized(self._name, self._required, self._sources.users, context)
         return "a function is bound to it, and everything it requires is there"
 
     async def _credentials(self, context: Context) -> dict[str, str]:
@@ -118,23 +118,23 @@ class CredentialedRun:
             )
         refs = self._refs(context.handed)
         tokens = await self._tokens(context)
-        bound = {name: await self._given.vault.secret(ref, context) for name, ref in refs.items()}
+        bound = {name: await self._sources.vault.secret(ref, context) for name, ref in refs.items()}
         brought = {name: context.handed[name] for name in self._required.secrets - bound.keys()}
         return {**brought, **bound, **tokens}
 
     def _refs(self, brought: Mapping[str, str]) -> dict[str, SecretRef]:
-        """Where those of its secrets are that nobody brought. All that is known to be missing is told at once, before anybody
-        is asked."""
+        """Returns the references of the secrets that the caller did not bring. Raises ExecutionFailed for all missing ones at
+        once, before any source is asked."""
         wanted = sorted(name for name in self._required.secrets if name not in brought or self._is_bound(name))
-        unbound = [name for name in wanted if name not in self._given.bindings]
+        unbound = [name for name in wanted if name not in self._sources.bindings]
         if unbound:
             raise ExecutionFailed(
                 "credential_missing",
                 f"tool {self._name!r} needs {', '.join(map(repr, unbound))}; say where that is in [secrets.bindings]",
                 code="secret_unbound",
             )
-        refs = {name: self._given.bindings[name] for name in wanted}
-        unset = [label for ref in refs.values() for label in self._given.vault.missing(Credentials(ref=ref))]
+        refs = {name: self._sources.bindings[name] for name in wanted}
+        unset = [label for ref in refs.values() for label in self._sources.vault.missing(Credentials(ref=ref))]
         if unset:
             raise ExecutionFailed(
                 "credential_missing",
@@ -144,9 +144,9 @@ class CredentialedRun:
         return refs
 
     def _is_bound(self, name: str) -> bool:
-        """True when the workspace has a secret, as far as is known without asking."""
-        ref = self._given.bindings.get(name)
-        return ref is not None and not self._given.vault.missing(Credentials(ref=ref))
+        """Returns True when the workspace binds a secret, as far as is known without asking its source."""
+        ref = self._sources.bindings.get(name)
+        return ref is not None and not self._sources.vault.missing(Credentials(ref=ref))
 
     async def _tokens(self, context: Context) -> dict[str, str]:
         required = self._required.authorization
@@ -154,20 +154,20 @@ class CredentialedRun:
         wanted = {name: scopes for name, scopes in required.items() if name not in brought}
         if not wanted:
             return brought
-        if self._given.users is None:
+        if self._sources.users is None:
             raise ExecutionFailed(
                 "credential_missing",
                 f"tool {self._name!r} needs an authorization of {context.principal!r}, which cannot be given here",
                 code="authorization_required",
             )
-        return {**brought, **await self._given.users.tokens(wanted, context.principal, tenant=context.tenant)}
+        return {**brought, **await self._sources.users.tokens(wanted, context.principal, tenant=context.tenant)}
 
 
 class FunctionExecutor:
     """The functions of this process, by the tools they run."""
 
     support = Support(cancel=True, resume=True)
-    """Of async functions. A thread cannot be stopped: `run.support` says it for each tool."""
+    """The support of async functions. A thread cannot be stopped: `run.support` says what each tool can do."""
 
     def __init__(
         self,
@@ -179,14 +179,14 @@ class FunctionExecutor:
         processes: int = DEFAULT_PROCESSES,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`injections`: what functions are given besides their arguments; without it, a logger. `isolate`: tools, by id or name,
-        whose functions run in processes of their own, though they do not say so."""
+        """`injections`: values for functions besides their arguments; a logger by default. `isolate`: tools, by id or name, whose
+        functions run in processes of their own although their code does not say so."""
         self._threads = Threads(threads)
         self._children = Children(os.environ if environment is None else environment, processes)
         self._injections = Injections() if injections is None else injections
-        self.delegation: Callable[[], Delegation] | None = None
-        """Where the secrets and tokens come from that OXP tools require; whoever puts the process together says it."""
-        self._made: dict[str, Binding] = {}
+        self.credential_sources: Callable[[], CredentialSources] | None = None
+        """Returns the sources of the secrets and tokens that OXP tools require; set when the app is assembled."""
+        self._defining: dict[str, Binding] = {}
         self._bound: dict[str, Binding] = {}
         wanted = set(isolate)
         for each in bindings:
@@ -198,7 +198,7 @@ class FunctionExecutor:
             if binding.isolation == "process":
                 place_of(binding)
             if binding.tool is not None:
-                self._add(self._made, binding.tool.tool_id, binding)
+                self._add(self._defining, binding.tool.tool_id, binding)
             elif binding.binds is not None:
                 self._add(self._bound, binding.binds, binding)
         if wanted:
@@ -208,16 +208,16 @@ class FunctionExecutor:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that functions make themselves."""
-        return tuple(binding.tool for binding in self._made.values() if binding.tool is not None)
+        """The tools that functions define themselves."""
+        return tuple(binding.tool for binding in self._defining.values() if binding.tool is not None)
 
     @property
-    def wanted(self) -> tuple[str, ...]:
-        """The definitions functions are bound to: tool ids, names, `namespace.name`, perhaps with `@version`."""
+    def bound_names(self) -> tuple[str, ...]:
+        """The definitions that functions are bound to: tool ids, names or `namespace.name`, each possibly with `@version`."""
         return tuple(self._bound)
 
     def can_run(self, tool: Tool) -> bool:
-        """True when a function makes or runs this tool."""
+        """Returns True when a function defines this tool or is bound to it."""
         return self._binding(tool) is not None
 
     def check(self, tools: Iterable[Tool]) -> None:
@@ -233,7 +233,7 @@ class FunctionExecutor:
                 raise UnknownBinding(binding.label, name)
 
     def prepare(self, tool: Tool) -> FunctionRun | CredentialedRun:
-        """The runner of one tool. Raises ExecutionFailed (`setup_required`) when no function fits it."""
+        """Returns the runner of one tool. Raises ExecutionFailed (`setup_required`) when no function fits it."""
         binding = self._binding(tool)
         if binding is None:
             raise ExecutionFailed(
@@ -243,28 +243,29 @@ class FunctionExecutor:
             fitted = fit(binding, tool)
             if binding.isolation == "process":
                 isolated = ProcessRun(binding, tool, fitted, self._threads, self._children)
-                return credentialed(isolated, tool, self.delegation)
+                return with_credentials(isolated, tool, self.credential_sources)
             injection = self._injections.of(tool, fitted.injected, self._threads)
             wanted = resume_wants(binding.resume, fitted.injected) if binding.resume is not None else {}
             going_on = self._injections.of(tool, wanted, self._threads)
             kind = AsyncRun if binding.signature.is_async else InlineRun if binding.inline else ThreadRun
             run = kind(binding, tool, fitted, self._threads, injection, going_on)
-            return credentialed(run, tool, self.delegation)
+            return with_credentials(run, tool, self.credential_sources)
         except BindingError as error:
             raise ExecutionFailed("setup_required", str(error)) from error
 
     async def aclose(self) -> None:
-        """Let go of services, and let the threads end. One that is stuck in a function does not keep the program from ending."""
+        """Closes the injected services and ends the threads. A thread stuck in a function does not keep the program running."""
         await self._injections.aclose()
         await self._children.aclose()
         self._threads.close()
 
     def _binding(self, tool: Tool) -> Binding | None:
         if tool.dialect == "python":
-            return self._made.get(tool.tool_id)
+            return self._defining.get(tool.tool_id)
         if not self._bound:
             return None
         names = (tool.tool_id, f"{tool.namespace}.{tool.name}", tool.name)
+        # A binding to one version wins over one to every version.
         exact = (f"{name}@{tool.version}" for name in names if tool.version)
         return next((self._bound[name] for name in (*exact, *names) if name in self._bound), None)
 
@@ -278,7 +279,7 @@ class FunctionExecutor:
 
 
 def _names(binding: Binding) -> set[str]:
-    """What settings may call the tool of a function."""
+    """Returns the names by which settings may refer to the tool of a function."""
     if binding.tool is not None:
         return {binding.tool.tool_id, binding.tool.name}
     return {binding.binds} if binding.binds is not None else set()

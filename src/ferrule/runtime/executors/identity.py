@@ -1,4 +1,6 @@
-"""Who a tool is at a cloud: the process's own identity (`iam-role`), or the one in a secret (`service-account`, AML-68)."""
+"""The cloud identity of a tool: the process's own (`iam-role`), or one held in a secret (`service-account`, AML-68).
+
+The executors of functions, queues and databases use it; the vault and the cloud clients are below it."""
 
 from __future__ import annotations
 
@@ -14,15 +16,15 @@ from ferrule.infra.network.urls import Target
 from ferrule.model.credentials import Credentials
 
 
-class Cloud(Protocol):
-    """What is asked who we are."""
+class CloudClient(Protocol):
+    """A cloud client that caches the process's identity."""
 
     def forget(self) -> None:
-        """It was not accepted: find it out again."""
+        """Drops the cached identity, which the cloud refused."""
 
 
-class Identity:
-    """The credentials of one tool, as clouds want them."""
+class CloudIdentity:
+    """The credentials of one tool in the forms that clouds take."""
 
     def __init__(self, vault: Vault, credentials: Credentials, tool_id: str) -> None:
         self.credentials = credentials
@@ -40,39 +42,39 @@ class Identity:
         return self.credentials.scheme == "service-account"
 
     async def members(self, context: Context, required: Collection[str] = ()) -> dict[str, Any]:
-        """The object of the secret. Raises ExecutionFailed."""
+        """Returns the members of the secret's object. Raises ExecutionFailed."""
         return await self._vault.members(self.credentials, context, required)
 
     async def headers(self, context: Context) -> dict[str, str]:
-        """What goes into a plain HTTP request: a key, a token, or nothing."""
+        """Returns the headers that authenticate a plain HTTP request: a key, a token, or none."""
         return dict(await self._vault.headers(self.credentials, context))
 
     async def aws_keys(self, aws: Aws, context: Context) -> AwsKeys:
-        """What requests to AWS are signed with."""
+        """Returns the keys that sign requests to AWS. Raises ExecutionFailed."""
         if self.is_account:
             return aws.keys_of(await self.members(context, ACCOUNTS["aws"]))
         if self.is_own:
             return await aws.keys()
-        raise self.unfit("AWS")
+        raise self.unsupported_scheme("AWS")
 
     async def gcp_account(self, context: Context) -> dict[str, Any] | None:
-        """The service account of Google Cloud; None for the process's own."""
+        """Returns the service account of Google Cloud; None for the process's own identity."""
         if self.is_account:
             return await self.members(context, ACCOUNTS["gcp"])
         if self.is_own:
             return None
-        raise self.unfit("Google Cloud")
+        raise self.unsupported_scheme("Google Cloud")
 
     async def azure_account(self, context: Context) -> dict[str, Any] | None:
-        """The client and its secret at Azure; None for the process's own."""
+        """Returns the client at Azure and its secret; None for the process's own identity."""
         if self.is_account:
             return await self.members(context, ACCOUNTS["azure"])
         if self.is_own:
             return None
-        raise self.unfit("Azure")
+        raise self.unsupported_scheme("Azure")
 
-    def unfit(self, cloud: str) -> ExecutionFailed:
-        """The failure of credentials that a cloud does not take."""
+    def unsupported_scheme(self, cloud: str) -> ExecutionFailed:
+        """Builds the failure for a credentials scheme that a cloud does not take."""
         return ExecutionFailed(
             "setup_required",
             f"{cloud} does not take credentials of scheme {self.credentials.scheme!r}, which {self._tool_id!r} has; use"
@@ -80,8 +82,10 @@ class Identity:
             code="scheme_unfit",
         )
 
-    def told(self, failed: ExecutionFailed, context: Context, cloud: Cloud | None = None) -> ExecutionFailed:
-        """A failure; when it says that the credentials were not accepted, they are forgotten, and the cloud's tokens too."""
+    def forget_if_refused(
+        self, failed: ExecutionFailed, context: Context, cloud: CloudClient | None = None
+    ) -> ExecutionFailed:
+        """Drops the cached secret and the cloud's cached tokens when the failure is a refusal of them; returns the failure."""
         if failed.code == "credential_refused":
             self._vault.forget_refused(self.credentials, context)
             if cloud is not None:
@@ -90,8 +94,8 @@ class Identity:
 
 
 def demand_trusted(guard: Guard, target: Target, what: str, suffixes: tuple[str, ...] = ("",)) -> None:
-    """Raises ExecutionFailed for an address that must not be shown a token or signature: one without TLS, or not of the cloud
-    that it is for. Whoever gets it could use it in our name. `[network] allow` lifts that, and alone does without suffixes."""
+    """Raises ExecutionFailed for an address that must not receive a token or signature: one without TLS, or outside the cloud it
+    is for. Its receiver could act in our name. `[network] allow` lifts the rule; with no suffixes it is the only way."""
     if guard.lists(target):
         return
     if target.is_secure and any(f".{target.host}".endswith(suffix) for suffix in suffixes):

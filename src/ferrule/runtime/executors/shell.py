@@ -1,8 +1,8 @@
-"""Runs Agent Tool declarations of kind `shell_command`: a program with the words of the declaration and places for arguments.
+"""Runs Agent Tool declarations of kind `shell_command`: a program with the declared words and placeholders for arguments.
 
 The `cli` mapping holds the line: `"argv": ["git", "log", "--max-count={count}", "--", "{path}"]`. An argument never makes
-more than one word, and never an option where the declaration did not allow one. There is no shell. A follower of the call
-reads what the program writes; it ends with everything it started; its exit code means what the declaration says.
+more than one word, and never an option where the declaration did not allow one. There is no shell. Output is streamed to
+whoever follows the call; the program ends with everything it started; its exit code means what the declaration says.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODE = re.compile(r"\*|\d{1,3}")
 
 
 class EnvPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a program's environment has besides the fixed one: `env`."""
+    """The variables a program gets besides the fixed environment: `env`."""
 
     allow: tuple[str, ...] = ()
     """Variables of this process that it may see."""
@@ -43,12 +43,12 @@ class EnvPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable it speaks of."""
+        """Every variable it names."""
         return (*self.allow, *self.set, *self.secrets)
 
 
 class ExitCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"error_class": "class"}):
-    """What one exit code means."""
+    """The meaning of one exit code."""
 
     error_class: ErrorClass = "execution_failed"
     message: str = ""
@@ -60,7 +60,7 @@ class ExitCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={
 
 
 class CommandLine(msgspec.Struct, frozen=True):
-    """The `cli` mapping of a declaration. Other members are kept in it and mean nothing here."""
+    """The `cli` mapping of a declaration. Other members are allowed and ignored."""
 
     argv: tuple[str, ...]
     """The program and its words; `{member}` stands for an argument. A word whose argument was not given is left out."""
@@ -80,11 +80,11 @@ class CommandLine(msgspec.Struct, frozen=True):
 
     @property
     def environment(self) -> EnvPolicy:
-        """What it says about its environment."""
+        """The environment it declares; a bare list of names becomes `allow`."""
         return self.env if isinstance(self.env, EnvPolicy) else EnvPolicy(allow=self.env)
 
     def meaning(self, exit_code: int | None) -> ExitCode:
-        """What a failing code means."""
+        """Returns the declared meaning of a failing exit code."""
         return self.exit_codes.get(str(exit_code)) or self.exit_codes.get("*") or ExitCode()
 
 
@@ -92,32 +92,36 @@ class _LinePayload(msgspec.Struct):
     external_mappings: list[dict[str, Any]] = []
 
 
-def has_line(tool: Tool) -> bool:
-    """True for a declaration with a `cli` mapping that lists words."""
+def has_command_line(tool: Tool) -> bool:
+    """Returns True for a declaration with a `cli` mapping that lists words."""
     return _mapping(tool) is not None
 
 
-def read_line(tool: Tool) -> CommandLine:
-    """The command line of a declaration. Raises ExecutionFailed (`setup_required`) for one that cannot be used as written."""
+def read_command_line(tool: Tool) -> CommandLine:
+    """Reads the command line of a declaration. Raises ExecutionFailed (`setup_required`) for an invalid one."""
     try:
         line = msgspec.convert(_mapping(tool), CommandLine)
     except msgspec.ValidationError as error:
-        raise _unusable(f"the cli mapping of {tool.tool_id!r} cannot be used: {describe_complaint(error)}") from None
+        raise _setup_failure(
+            f"the cli mapping of {tool.tool_id!r} cannot be used: {describe_complaint(error)}"
+        ) from None
     if not line.argv or not line.argv[0] or _PLACE.search(line.argv[0]) or any("\0" in word for word in line.argv):
-        raise _unusable(f"the argv of {tool.tool_id!r} must begin with a program, by name or whole path")
+        raise _setup_failure(f"the argv of {tool.tool_id!r} must begin with a program, by name or whole path")
     schema = msgspec.json.decode(tool.runtime_input_schema or tool.input_schema)
     members = schema.get("properties", {}) if isinstance(schema, dict) else {}
     for name in (name for word in line.argv for name in _PLACE.findall(word) if name not in members):
-        raise _unusable(f"the argv of {tool.tool_id!r} names {name!r}, which its input schema does not have")
+        raise _setup_failure(f"the argv of {tool.tool_id!r} names {name!r}, which its input schema does not have")
     for name in (name for name in line.environment.names if not _VARIABLE.fullmatch(name)):
-        raise _unusable(f"the env of {tool.tool_id!r} names {name!r}, which no variable can be called")
+        raise _setup_failure(f"the env of {tool.tool_id!r} names {name!r}, which no variable can be called")
     for code in (code for code in line.exit_codes if not _CODE.fullmatch(code)):
-        raise _unusable(f"the exit_codes of {tool.tool_id!r} names {code!r}; write a number, or '*' for all others")
+        raise _setup_failure(
+            f"the exit_codes of {tool.tool_id!r} names {code!r}; write a number, or '*' for all others"
+        )
     return line
 
 
-def filled(line: CommandLine, arguments: dict[str, Any]) -> tuple[str, ...]:
-    """The words with the arguments in their places. Raises ExecutionFailed (`invalid_arguments`)."""
+def fill_words(line: CommandLine, arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Fills the arguments into the words. Raises ExecutionFailed (`invalid_arguments`)."""
     words = [line.argv[0]]
     are_operands = False
     for word in line.argv[1:]:
@@ -125,6 +129,7 @@ def filled(line: CommandLine, arguments: dict[str, Any]) -> tuple[str, ...]:
         if any(arguments.get(name) is None for name in names):
             continue
         made = _PLACE.sub(lambda found: _text(found[1], arguments[found[1]]), word)
+        # An argument such as `--upload-pack=…` would turn a plain operand into an option of the program.
         is_option = made.startswith("-") and not word.startswith("-") and not are_operands
         if is_option and not set(names) <= set(line.option_members):
             raise ExecutionFailed(
@@ -149,7 +154,7 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _unusable(message: str) -> ExecutionFailed:
+def _setup_failure(message: str) -> ExecutionFailed:
     return ExecutionFailed("setup_required", message)
 
 
@@ -163,7 +168,7 @@ def _mapping(tool: Tool) -> dict[str, Any] | None:
 
 _DEFAULT_SECONDS = 30.0
 _JSON_BYTES = 16 * 1024**2
-"""A JSON result of a program may have so many bytes."""
+"""The largest JSON result of a program."""
 
 
 class _Profile(msgspec.Struct):
@@ -175,7 +180,7 @@ class _Payload(msgspec.Struct):
 
 
 class ShellExecutor:
-    """The programs that a workspace's declarations name."""
+    """Executor of the programs that a workspace's declarations name."""
 
     support = Support(progress=True, cancel=True, partial_results=True)
 
@@ -190,7 +195,7 @@ class ShellExecutor:
         env: Mapping[str, str] | None = None,
         vault: Callable[[], Vault] | None = None,
     ) -> None:
-        """`env`: of which declarations may let programs see single variables. `vault`: where their secrets come from."""
+        """`env`: variables that declarations may pass on one by one. `vault`: the source of their secrets."""
         self._root = root
         self._sandbox = sandbox
         self._protected = tuple(protected)
@@ -200,12 +205,12 @@ class ShellExecutor:
         self._vault = vault
 
     def can_run(self, tool: Tool) -> bool:
-        """True for a declaration of kind `shell_command` with a `cli` mapping that lists words."""
-        return tool.dialect == "agent_tool" and tool.tool_kind == "shell_command" and has_line(tool)
+        """Returns True for a declaration of kind `shell_command` with a `cli` mapping that lists words."""
+        return tool.dialect == "agent_tool" and tool.tool_kind == "shell_command" and has_command_line(tool)
 
     def prepare(self, tool: Tool) -> ShellRun:
-        """The tool's runner. Raises ExecutionFailed (`setup_required`) for a mapping that cannot be used as it is written."""
-        line = read_line(tool)
+        """Returns the tool's runner. Raises ExecutionFailed (`setup_required`) for an invalid mapping."""
+        line = read_command_line(tool)
         timeout = msgspec.json.decode(tool.payload, type=_Payload).execution_profile.timeout_ms
         said = line.environment
         if said.secrets and self._vault is None:
@@ -230,7 +235,7 @@ class ShellExecutor:
         return ShellRun(line, confinement, self._vault() if said.secrets and self._vault is not None else None)
 
     async def aclose(self) -> None:
-        """Nothing is held between two calls."""
+        """Closes nothing: nothing stays open between two calls."""
 
 
 class ShellRun:
@@ -245,7 +250,7 @@ class ShellRun:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """What an execution profile says about how it runs: the eight facts, and what it can and cannot do (AT-194, AT-195)."""
+        """The execution profile: the eight facts about how it runs, and its capabilities (AT-194, AT-195)."""
         line, policy, limits = self._line, self._line.environment, self._confinement.limits
         codes = {
             code: {"class": told.error_class, "message": told.message, "code": told.code}
@@ -275,19 +280,19 @@ class ShellRun:
         }
 
     async def preflight(self, arguments: dict[str, Any]) -> None:
-        """Look whether it could run. Raises ExecutionFailed."""
-        await check_program(filled(self._line, arguments), self._confinement)
+        """Checks that the program could run. Raises ExecutionFailed."""
+        await check_program(fill_words(self._line, arguments), self._confinement)
 
     async def probe(self, context: Context) -> str:
-        """Whether its secrets and its program are there and it can be confined. It is not run."""
+        """Checks that its secrets and its program exist and that it can be confined. Does not run it. Raises ExecutionFailed."""
         await self._with_secrets(context)
         await check_program(self._line.argv, self._confinement)
         return f"the program {self._line.argv[0]!r} is there, and its sandbox is {self._confinement.mode}"
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
-        """Run it. Raises ExecutionFailed: what its exit code means, for a code that is no success."""
+        """Runs the program. Raises ExecutionFailed with the declared meaning of its exit code, unless that is a success."""
         confinement = await self._with_secrets(context)
-        argv = filled(self._line, arguments)
+        argv = fill_words(self._line, arguments)
         is_streamed = self._line.output == "text"
         finished = await run_confined(argv, confinement, context, is_streamed=is_streamed)
         ended = finished.ended
@@ -299,8 +304,8 @@ class ShellRun:
                 error_class, message, code=code, output=output, native_error_ref=f"cli:{ended.reason}"
             )
         if ended.exit_code not in self._line.success_exit_codes:
-            raise self._failed(argv[0], ended.exit_code, output)
-        return self._parsed(argv[0], finished, output) if self._line.output == "json" else output
+            raise self._exit_failure(argv[0], ended.exit_code, output)
+        return self._parse_json(argv[0], finished, output) if self._line.output == "json" else output
 
     async def _with_secrets(self, context: Context) -> Confinement:
         refs = self._line.environment.secrets
@@ -311,7 +316,7 @@ class ShellRun:
             context.hide(value)
         return replace(self._confinement, environment={**self._confinement.environment, **values})
 
-    def _failed(self, program: str, exit_code: int | None, output: Output) -> ExecutionFailed:
+    def _exit_failure(self, program: str, exit_code: int | None, output: Output) -> ExecutionFailed:
         told = self._line.meaning(exit_code)
         message = told.message or f"the program {program!r} ended with exit code {exit_code}; its output says more"
         return ExecutionFailed(
@@ -323,8 +328,8 @@ class ShellRun:
             output=output,
         )
 
-    def _parsed(self, program: str, finished: Finished, output: Output) -> Output:
-        """The JSON that it wrote. Raises ExecutionFailed."""
+    def _parse_json(self, program: str, finished: Finished, output: Output) -> Output:
+        """Parses the JSON that the program wrote. Raises ExecutionFailed."""
         written = finished.ended.stdout
         if len(written) > _JSON_BYTES:
             message = f"the program {program!r} wrote more than {_JSON_BYTES:,} bytes of JSON"

@@ -1,4 +1,4 @@
-"""Tells how tools run: the systems behind a catalog's tools, by their definitions, and a tool's execution profile.
+"""Describes how tools run: the systems behind a catalog's tools, read from definitions, and a tool's execution profile.
 
 Systems are hosts, servers, databases, queues and functions. Nothing is connected to and no driver is loaded. A tool
 that a function of this process or a person carries out has no system behind it. A profile states every capability, also
@@ -31,7 +31,7 @@ _ENGINES = {
 _CLOUDS = {"aws": "AWS", "gcp": "Google Cloud", "azure": "Azure"}
 _QUEUES = {"aws": "SQS queue", "gcp": "Pub/Sub topic", "azure": "Azure queue", "kafka": "Kafka topic"}
 _AT_ONCE = 200
-"""Tools that are looked at before others get a turn."""
+"""Tools examined before the event loop gets a turn."""
 
 
 class System(NamedTuple):
@@ -44,7 +44,7 @@ class System(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unlike any other's."""
+        """The system's unique key."""
         return f"{self.kind} {self.name}"
 
 
@@ -57,7 +57,7 @@ _decode = msgspec.json.Decoder(_Definition).decode
 
 
 def system_of(tool: Tool) -> System | None:
-    """What a definition says is behind its tool; None when it says nothing, or nothing that can be read."""
+    """Returns the system that a tool's definition names; None when it names none, or none that can be read."""
     kind = transport_of(tool)
     if kind is None or kind == HUMAN:
         return None
@@ -67,33 +67,33 @@ def system_of(tool: Tool) -> System | None:
         return None
     if definition.server_id:
         return System("OXP" if kind == OXP else "MCP", definition.server_id)
-    return _written(kind, definition.transport)
+    return _system_of_transport(kind, definition.transport)
 
 
-def _written(kind: str, transport: dict[str, Any]) -> System | None:
+def _system_of_transport(kind: str, transport: dict[str, Any]) -> System | None:
     said = {key: value for key, value in transport.items() if isinstance(value, str)}
     match kind:
         case "rest-api":
-            return _named("HTTP", _host(said.get("base_url", "")))
+            return _system_if_named("HTTP", _host(said.get("base_url", "")))
         case "lambda":
             cloud = _CLOUDS.get(said.get("provider", ""), "")
-            return _named(f"{cloud} function".strip(), said.get("function_id", "").rpartition(":")[2])
+            return _system_if_named(f"{cloud} function".strip(), said.get("function_id", "").rpartition(":")[2])
         case "message-queue":
             queue = said.get("queue_url", "").rstrip("/")
-            return _named(_QUEUES.get(said.get("provider", ""), "queue"), queue.rpartition("/")[2])
+            return _system_if_named(_QUEUES.get(said.get("provider", ""), "queue"), queue.rpartition("/")[2])
         case "database":
             engine = said.get("engine", "")
-            return _named(_ENGINES.get(engine, engine or "database"), _label(transport.get("credentials")))
+            return _system_if_named(_ENGINES.get(engine, engine or "database"), _label(transport.get("credentials")))
         case _:
-            return _named("MCP" if kind == MCP else kind, _host(said.get("url", "")))
+            return _system_if_named("MCP" if kind == MCP else kind, _host(said.get("url", "")))
 
 
-def _named(kind: str, name: str) -> System | None:
+def _system_if_named(kind: str, name: str) -> System | None:
     return System(kind, name) if name else None
 
 
 def _host(url: str) -> str:
-    """Host and port, never a user name or a password."""
+    """Returns host and port of an URL, never a user name or a password."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2]
     except ValueError:
@@ -101,7 +101,7 @@ def _host(url: str) -> str:
 
 
 def _label(credentials: Any) -> str:
-    """What a database is told apart by: the name of the secret it is opened with."""
+    """Returns the name of the secret that opens a database: a definition has nothing else to identify it by."""
     try:
         return read_credentials(credentials).label
     except BadCredentials:
@@ -109,39 +109,39 @@ def _label(credentials: Any) -> str:
 
 
 class Systems:
-    """The systems of whatever catalog is in force. What was found is kept until there is another."""
+    """The systems behind the tools of the current catalog, cached until the catalog is replaced."""
 
     def __init__(self, catalog_of: Callable[[], CatalogView], executor_of: Callable[[Tool], Executor | None]) -> None:
         self._catalog_of = catalog_of
         self._executor_of = executor_of
         self._catalog: CatalogView | None = None
         self._found: dict[str, System | None] = {}
-        self._is_whole = False
+        self._is_complete = False
 
     def key_of(self, tool_id: str) -> str | None:
-        """The key of the system behind a tool; None when there is none."""
+        """Returns the key of the system behind a tool; None when there is none."""
         self._look_at_catalog()
         if tool_id not in self._found:
-            if self._is_whole or tool_id.startswith("unknown:"):
+            if self._is_complete or tool_id.startswith("unknown:"):
                 return None
             versions = self._catalog_of().versions(tool_id)
-            self._found[tool_id] = self._behind(versions[0].tool) if versions else None
+            self._found[tool_id] = self._find_system(versions[0].tool) if versions else None
         found = self._found[tool_id]
         return found.key if found is not None else None
 
-    async def all(self) -> dict[System, int]:
-        """Every system, with the number of its tools."""
+    async def count_tools(self) -> dict[System, int]:
+        """Counts the tools of every system."""
         self._look_at_catalog()
         catalog = self._catalog_of()
-        if not self._is_whole:
+        if not self._is_complete:
             for number, listed in enumerate(catalog.list_preferred()):
                 if number % _AT_ONCE == _AT_ONCE - 1:
                     await asyncio.sleep(0)
-                    if catalog is not self._catalog_of():
-                        return await self.all()
+                    if catalog is not self._catalog_of():  # replaced while others had their turn: start over
+                        return await self.count_tools()
                 if listed.tool.tool_id not in self._found:
-                    self._found[listed.tool.tool_id] = self._behind(listed.tool)
-            self._is_whole = True
+                    self._found[listed.tool.tool_id] = self._find_system(listed.tool)
+            self._is_complete = True
         tools: dict[System, int] = {}
         for system in self._found.values():
             if system is not None:
@@ -151,9 +151,9 @@ class Systems:
     def _look_at_catalog(self) -> None:
         catalog = self._catalog_of()
         if catalog is not self._catalog:
-            self._catalog, self._found, self._is_whole = catalog, {}, False
+            self._catalog, self._found, self._is_complete = catalog, {}, False
 
-    def _behind(self, tool: Tool) -> System | None:
+    def _find_system(self, tool: Tool) -> System | None:
         return system_of(tool) if isinstance(self._executor_of(tool), TransportExecutor) else None
 
 
@@ -162,7 +162,7 @@ _NOTHING = Support(timeout=False, result_persistence=False)
 
 
 def profile_of(tool: Tool, executor: Executor | None) -> dict[str, Any]:
-    """The profile of one tool with the executor that would run it; `unready` says why it could not run."""
+    """Builds the profile of one tool with the executor that would run it; `unready` says why it could not run."""
     transport = transport_of(tool)
     kind = "embedded_runtime" if transport is None else _KINDS.get(transport, "hybrid")
     profile = {"execution_profile_id": f"{tool.tool_id}.here", "execution_kind": kind}

@@ -1,4 +1,6 @@
-"""Finds the executor of a tool's transport. Each is loaded when its first tool is called; its drivers are loaded with it."""
+"""Finds the executor of a tool's transport. Each is imported, with its drivers, when its first tool is called.
+
+The pipeline sees one `TransportExecutor`; the executors of the single transports are listed in `builtin.py`."""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from ferrule.model.upstreams import McpProgram
 from ferrule.runtime.executors.builtin import TRANSPORTS
 
 if TYPE_CHECKING:
-    from ferrule.runtime.executors.surroundings import Surroundings
+    from ferrule.runtime.executors.transport_services import TransportServices
 
-_registry: Registry[Callable[[Surroundings], Executor]] = Registry("transport", TRANSPORTS)
+_registry: Registry[Callable[[TransportServices], Executor]] = Registry("transport", TRANSPORTS)
 HUMAN = "human"
 MCP = "mcp"
 OXP = "oxp"
@@ -37,7 +39,7 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def transport_of(tool: Tool) -> str | None:
-    """What a tool's definition says about how it is reached; None when it says nothing, or nothing that is known."""
+    """Returns the transport that a tool's definition names; None when it names none, or an unknown one."""
     if tool.dialect == "mcp":
         return MCP
     if tool.dialect == SERVER_DIALECT:
@@ -55,54 +57,54 @@ def transport_of(tool: Tool) -> str | None:
 
 
 class TransportExecutor:
-    """All transports, behind one door."""
+    """The executor of all tools that are reached through a transport."""
 
     support = Support(cancel=True)
 
-    def __init__(self, surroundings: Callable[[], Surroundings], programs: Iterable[McpProgram] = ()) -> None:
-        """`surroundings`: what executors are given, made when the first one needs it. `programs`: those that do the work of tools
-        which are defined here, whatever transport their definitions name."""
-        self._surroundings = surroundings
+    def __init__(self, services: Callable[[], TransportServices], programs: Iterable[McpProgram] = ()) -> None:
+        """`services`: builds the executors' services when the first one needs them. `programs`: MCP programs that run tools
+        defined here, whatever transport their definitions name."""
+        self._services = services
         self._programs = tuple(programs)
-        self._made: dict[str, Executor] = {}
+        self._executors: dict[str, Executor] = {}
 
     def can_run(self, tool: Tool) -> bool:
-        """True for a tool that a program runs, or whose definition names a transport."""
+        """Returns True for a tool that a program runs, or whose definition names a transport."""
         return self._kind(tool) is not None
 
     def has_program(self, tool: Tool) -> bool:
-        """True for a tool whose work a program of `[mcp.programs]` does."""
+        """Returns True for a tool that a program of `[mcp.programs]` runs."""
         return any(each.runs(tool.tool_id) for each in self._programs)
 
     def _kind(self, tool: Tool) -> str | None:
         return MCP if self.has_program(tool) else transport_of(tool)
 
     def prepare(self, tool: Tool) -> Run:
-        """The tool's runner. Raises ExecutionFailed (`setup_required`, with what is missing)."""
-        return self.behind(tool).prepare(tool)
+        """Returns the tool's runner. Raises ExecutionFailed (`setup_required`, with what is missing)."""
+        return self.executor_of(tool).prepare(tool)
 
     def receiver(self, tool: Tool) -> Receiver | None:
-        """What brings answers from outside for a tool; None when nothing does."""
-        find: Callable[[Tool], Receiver | None] | None = getattr(self.behind(tool), "receiver", None)
+        """Returns the receiver of replies for a tool; None when it has none."""
+        find: Callable[[Tool], Receiver | None] | None = getattr(self.executor_of(tool), "receiver", None)
         return find(tool) if find is not None else None
 
     def reply_value(self, tool: Tool, value: Any) -> Any:
-        """The answer in what a receiver brought for a tool."""
-        read: Callable[[Tool, Any], Any] | None = getattr(self.behind(tool), "reply_value", None)
+        """Extracts the answer from what a receiver brought for a tool."""
+        read: Callable[[Tool, Any], Any] | None = getattr(self.executor_of(tool), "reply_value", None)
         return value if read is None else read(tool, value)
 
-    def behind(self, tool: Tool) -> Executor:
-        """The executor of a tool's transport. Raises ExecutionFailed when its driver is not installed."""
+    def executor_of(self, tool: Tool) -> Executor:
+        """Returns the executor of a tool's transport. Raises ExecutionFailed when its driver is not installed."""
         kind = self._kind(tool)
         if kind is None:
             raise ExecutionFailed("setup_required", f"the definition of {tool.tool_id!r} names no transport")
-        made = self._made.get(kind)
+        made = self._executors.get(kind)
         if made is None:
-            made = self._made[kind] = _registry.get(kind)(self._surroundings())
+            made = self._executors[kind] = _registry.get(kind)(self._services())
         return made
 
     async def aclose(self) -> None:
-        """Let go of every connection and process."""
-        made, self._made = list(self._made.values()), {}
+        """Closes every executor, with its connections and processes."""
+        made, self._executors = list(self._executors.values()), {}
         for executor in made:
             await executor.aclose()

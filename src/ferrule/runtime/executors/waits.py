@@ -1,4 +1,4 @@
-"""How long a request may still take: as long as its call, and no longer than a bound of its own."""
+"""The time left for a request: until its call's deadline, and no longer than a limit of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _A_MOMENT = 0.001
 
 
 def seconds_left(context: Context, at_most: float) -> float:
-    """Seconds until the call's deadline, at most the bound."""
+    """Returns the seconds until the call's deadline, at most `at_most`; never zero, which some clients take for no timeout."""
     if context.deadline is None:
         return at_most
     return max(min(context.deadline - asyncio.get_running_loop().time(), at_most), _A_MOMENT)

@@ -56,7 +56,7 @@ def joined(
     _refuse_headers(functions.tools)
     ready = [one for one in members if isinstance(one, Tool)]
     view = JoinedCatalog(catalog, (*functions.tools, *ready)) if functions.tools or ready else catalog
-    functions.check(_meant(view, functions.wanted))
+    functions.check(_meant(view, functions.bound_names))
     return view, functions
 
 
@@ -64,7 +64,7 @@ def rejoined(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExe
     """Another catalog with the same functions' tools, and ready-made ones. Raises BindingError or CatalogError."""
     tools = (*functions.tools, *ready)
     view = JoinedCatalog(catalog, tools) if tools else catalog
-    functions.check(_meant(view, functions.wanted))
+    functions.check(_meant(view, functions.bound_names))
     return view
 
 

@@ -20,7 +20,7 @@ from ferrule.definitions.rules.aml.tool import TOOL_RULES
 from ferrule.definitions.rules.aml.transport_fields import EXTENSIONS, TRANSPORT_FIELDS
 from ferrule.model.document import Source
 from ferrule.model.value import Path
-from ferrule.runtime.executors.database.settings import Transport as DatabaseTransport
+from ferrule.runtime.executors.database.settings import DatabaseSettings
 from ferrule.runtime.executors.human.executor import TaskSettings
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
 from ferrule.runtime.executors.queue.channel import QueueSettings
@@ -125,7 +125,7 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("rest-api", RestTransport),
         ("lambda", LambdaSettings),
         ("message-queue", QueueSettings),
-        ("database", DatabaseTransport),
+        ("database", DatabaseSettings),
         ("mcp", None),
     ],
 )

@@ -166,7 +166,7 @@ async def refused(
 def executor_of(app: App) -> DatabaseExecutor:
     """The database executor that an app has made."""
     for executor in app._parts.executors:
-        made = getattr(executor, "_made", {}).get("database")
+        made = getattr(executor, "_executors", {}).get("database")
         if made is not None:
             return made  # type: ignore[no-any-return]
     raise AssertionError("no database tool has been called")

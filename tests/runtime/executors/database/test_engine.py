@@ -8,8 +8,16 @@ from typing import Any, cast
 import pytest
 
 from ferrule.infra.network.guard import Forbidden, Guard
-from ferrule.runtime.executors.database.engine import Answer, BadMembers, Opening, Table, judged, tables_of, target_of
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.database.engine import (
+    BadMembers,
+    ConnectionSpec,
+    LiveTable,
+    QueryReport,
+    group_columns,
+    resolve_addresses,
+    target_of,
+)
+from ferrule.runtime.executors.transport_services import TransportServices
 from tests.runtime.executors.database.scene import asking, go, refused, tool
 
 
@@ -56,32 +64,32 @@ def test_ports_that_are_none_are_refused(port: Any) -> None:
 
 def test_columns_are_gathered_by_their_tables() -> None:
     found = [("shop", "orders", "id"), ("shop", "lines", "sku"), ("shop", "orders", "total"), ("old", "orders", "id")]
-    assert tables_of(found) == [
-        Table("shop", "orders", ("id", "total")),
-        Table("shop", "lines", ("sku",)),
-        Table("old", "orders", ("id",)),
+    assert group_columns(found) == [
+        LiveTable("shop", "orders", ("id", "total")),
+        LiveTable("shop", "lines", ("sku",)),
+        LiveTable("old", "orders", ("id",)),
     ]
 
 
 def test_native_ids_add_up_for_one_call_alone() -> None:
-    answer, other = Answer(), Answer()
-    answer.tell(backend_pid=7)
-    answer.tell(digest="sha256:a")
+    answer, other = QueryReport(), QueryReport()
+    answer.add_refs(backend_pid=7)
+    answer.add_refs(digest="sha256:a")
     assert (answer.ref, other.ref) == ({"backend_pid": 7, "digest": "sha256:a"}, {})
 
 
-def opening(guard: Guard, *, is_confined: bool) -> Opening:
+def spec(guard: Guard, *, is_confined: bool) -> ConnectionSpec:
     async def password() -> str:
         raise AssertionError("nobody logs in")
 
-    around = cast(Surroundings, SimpleNamespace(guard=guard))
-    return Opening(members={}, surroundings=around, is_confined=is_confined, password=password, label="DB")
+    around = cast(TransportServices, SimpleNamespace(guard=guard))
+    return ConnectionSpec(members={}, services=around, is_confined=is_confined, password=password, label="DB")
 
 
 def test_a_confined_agent_dials_listed_hosts_alone() -> None:
     target = target_of({"host": "db.example.com", "port": 5432})
     unlisted, listed = Guard((), lambda host, port: ["8.8.8.8"]), Guard(("db.example.com",), lambda host, port: ["::1"])
-    assert judged(opening(unlisted, is_confined=False), target) == ["8.8.8.8"]
-    assert judged(opening(listed, is_confined=True), target) == ["::1"]
+    assert resolve_addresses(spec(unlisted, is_confined=False), target) == ["8.8.8.8"]
+    assert resolve_addresses(spec(listed, is_confined=True), target) == ["::1"]
     with pytest.raises(Forbidden):
-        judged(opening(unlisted, is_confined=True), target)
+        resolve_addresses(spec(unlisted, is_confined=True), target)

@@ -6,11 +6,11 @@ import pytest
 
 from ferrule.runtime.executors.database.failures import (
     DatabaseFailed,
-    Told,
-    at_the_door,
-    failed,
-    meaning_of,
-    translated,
+    FailureReport,
+    as_connect_failure,
+    failure_of_call,
+    kind_of_state,
+    translate_failures,
 )
 from tests.runtime.executors.database.orders import WHOLE, play
 from tests.runtime.executors.database.proxy import proxied
@@ -75,50 +75,55 @@ def test_a_database_that_is_not_there_is_named(engine: str) -> None:
     ],
 )
 def test_the_longest_state_that_fits_counts(state: str, error_class: str, code: str) -> None:
-    found = meaning_of(state)
+    found = kind_of_state(state)
     assert (found.error_class, found.code) == (error_class, code)
 
 
 def test_a_mistake_in_a_statement_is_its_authors() -> None:
-    error = DatabaseFailed(Told("sqlstate:42601", meaning_of("42601"), "syntax error"))
-    assert failed(error, "find", is_fixed=True).error_class == "setup_required"
-    assert failed(error, "find", is_fixed=False).error_class == "invalid_arguments"
+    error = DatabaseFailed(FailureReport("sqlstate:42601", kind_of_state("42601"), "syntax error"))
+    assert failure_of_call(error, "find", is_fixed=True).error_class == "setup_required"
+    assert failure_of_call(error, "find", is_fixed=False).error_class == "invalid_arguments"
 
 
 def test_the_databases_own_words_are_cut_and_no_message() -> None:
     text = "secret " + "x" * 400 + "\nDETAIL: more"
-    found = failed(DatabaseFailed(Told("sqlstate:22000", meaning_of("22000"), text, ("t_pkey",))), "add", is_fixed=True)
+    found = failure_of_call(
+        DatabaseFailed(FailureReport("sqlstate:22000", kind_of_state("22000"), text, ("t_pkey",))), "add", is_fixed=True
+    )
     assert "secret" not in found.message and "(t_pkey)" in found.message
     assert found.output is not None
     assert found.output.value == {"database_error": "sqlstate:22000", "message": text[:300] + "…"}
 
 
 def test_words_about_credentials_go_nowhere() -> None:
-    told = Told("sqlstate:28P01", meaning_of("28P01"), "password authentication failed for user ann")
-    assert failed(DatabaseFailed(told), "find", is_fixed=True).output is None
+    told = FailureReport("sqlstate:28P01", kind_of_state("28P01"), "password authentication failed for user ann")
+    assert failure_of_call(DatabaseFailed(told), "find", is_fixed=True).output is None
 
 
 def test_what_may_have_been_done_is_not_tried_again() -> None:
-    told = Told("sqlstate:40001", meaning_of("40001"))
-    assert failed(DatabaseFailed(told), "add", is_fixed=True).is_retryable is True
-    unknown = failed(DatabaseFailed(told, may_have_acted=True), "add", is_fixed=True)
+    told = FailureReport("sqlstate:40001", kind_of_state("40001"))
+    assert failure_of_call(DatabaseFailed(told), "add", is_fixed=True).is_retryable is True
+    unknown = failure_of_call(DatabaseFailed(told, may_have_acted=True), "add", is_fixed=True)
     assert unknown.is_retryable is False and "is not known" in unknown.message
 
 
 def test_before_anything_was_asked_the_place_is_worth_knowing() -> None:
-    lost, refused_ = Told("sqlstate:08006", meaning_of("08006")), Told("sqlstate:28P01", meaning_of("28P01"))
-    assert at_the_door(lost, "db:5432").meaning.code == "unreachable"
-    assert at_the_door(lost, "db:5432").names == ("db:5432",)
-    assert at_the_door(Told("sqlstate:3D000", meaning_of("3D000")), "db").names == ("db",)
-    assert at_the_door(refused_, "db:5432") == refused_
+    lost, refused_ = (
+        FailureReport("sqlstate:08006", kind_of_state("08006")),
+        FailureReport("sqlstate:28P01", kind_of_state("28P01")),
+    )
+    assert as_connect_failure(lost, "db:5432").kind.code == "unreachable"
+    assert as_connect_failure(lost, "db:5432").names == ("db:5432",)
+    assert as_connect_failure(FailureReport("sqlstate:3D000", kind_of_state("3D000")), "db").names == ("db",)
+    assert as_connect_failure(refused_, "db:5432") == refused_
 
 
 def test_only_failures_of_the_database_are_translated() -> None:
-    def told_of(error: BaseException) -> Told | None:
-        return Told("sqlstate:57014", meaning_of("57014")) if isinstance(error, TimeoutError) else None
+    def report_of(error: BaseException) -> FailureReport | None:
+        return FailureReport("sqlstate:57014", kind_of_state("57014")) if isinstance(error, TimeoutError) else None
 
     def fail(error: Exception) -> None:
-        with translated(told_of):
+        with translate_failures(report_of):
             raise error
 
     with pytest.raises(DatabaseFailed, match="sqlstate:57014"):

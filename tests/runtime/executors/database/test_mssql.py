@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.runtime.executors.database.mssql import MssqlDatabase, _braced
+from ferrule.runtime.executors.database.mssql import MssqlDatabase, _brace_value
 from tests.runtime.executors.database.scene import asking, executor_of, go, refused
 from tests.runtime.executors.database.scene import tool as any_tool
 
@@ -18,7 +18,7 @@ def tool(name: str, statement: str | None, **said: Any) -> str:
 
 
 def test_values_of_a_connection_string_cannot_add_to_it() -> None:
-    assert _braced("a;b}c") == "{a;b}}c}"
+    assert _brace_value("a;b}c") == "{a;b}}c}"
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_failures_have_classes(kind: str, said: str, expected: str) -> None:
             database = next(iter(executor_of(app)._databases.values()))
             assert isinstance(database, MssqlDatabase)
             error = getattr(database._driver, kind)(said, "")
-            told = database.told(error)
+            told = database.report_failure(error)
             assert told is not None
-            assert told.meaning.error_class == expected
+            assert told.kind.error_class == expected
 
     go(story)

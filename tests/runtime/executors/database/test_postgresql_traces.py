@@ -13,7 +13,7 @@ import pytest
 from ferrule.app.app import App
 from ferrule.model.upstreams import DatabaseUpstreams
 from ferrule.runtime.executors.database import postgresql_traces
-from ferrule.runtime.executors.database.postgresql import PostgresDatabase, Session
+from ferrule.runtime.executors.database.postgresql import PostgresDatabase, PostgresSession
 from ferrule.settings import NetworkSettings, Settings
 from tests.runtime.executors.database.scene import Place, asking, executor_of, given, go, tool
 from tests.services import require
@@ -140,13 +140,13 @@ def test_a_retrieval_stays_one_whatever_its_view_does_to_the_session() -> None:
 def resets(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with every session that is put back."""
     made: list[int] = []
-    reset = Session.reset
+    reset = PostgresSession.reset
 
-    async def counted(session: Session) -> None:
+    async def counted(session: PostgresSession) -> None:
         made.append(session.pid)
         await reset(session)
 
-    monkeypatch.setattr(Session, "reset", counted)
+    monkeypatch.setattr(PostgresSession, "reset", counted)
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.tool import Tool, raw
 from ferrule.model.upstreams import DatabaseUpstreams
-from ferrule.runtime.executors.database.settings import Plan, plan_of
+from ferrule.runtime.executors.database.settings import QueryPlan, plan_of
 from tests.runtime.executors.database.orders import ORDERS
 from tests.runtime.executors.database.scene import asked, asking, go, tool
 
@@ -42,7 +42,7 @@ def test_definitions_that_cannot_work_say_why(said: dict[str, Any], why: str) ->
     go(story)
 
 
-def planned(kind: str = "retrieval", takes: dict[str, Any] | None = None, **said: Any) -> Plan:
+def planned(kind: str = "retrieval", takes: dict[str, Any] | None = None, **said: Any) -> QueryPlan:
     """The plan of a tool that takes these, under the limits of a workspace; `x_rows` stands for `x-rows`."""
     said = {name.replace("_", "-") if name.startswith("x_") else name: value for name, value in said.items()}
     transport = {"engine": "postgresql", "query_method": "parameterised-sql", "x-statement": "SELECT 1", **said}

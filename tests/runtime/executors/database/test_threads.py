@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from ferrule.runtime.executors.database.engine import Answer, Opening, Query, Table
-from ferrule.runtime.executors.database.failures import AMBIGUOUS, LOST, DatabaseFailed, Told
+from ferrule.runtime.executors.database.engine import ConnectionSpec, LiveTable, Query, QueryReport
+from ferrule.runtime.executors.database.failures import AMBIGUOUS, LOST, DatabaseFailed, FailureReport
 from ferrule.runtime.executors.database.statements import read_statement
-from ferrule.runtime.executors.database.threads import ThreadedDatabase, bound
+from ferrule.runtime.executors.database.threads import ThreadedDatabase, bind_value
 from tests.runtime.executors.database.scene import go
 
 _LONG = """
@@ -31,10 +31,10 @@ class Sqlite(ThreadedDatabase):
         async def password() -> str:
             return "sesame"
 
-        opening = Opening(
-            members={"username": "ann"}, surroundings=cast(Any, None), is_confined=False, password=password, label="DB"
+        spec = ConnectionSpec(
+            members={"username": "ann"}, services=cast(Any, None), is_confined=False, password=password, label="DB"
         )
-        super().__init__(opening, size=size, seconds=5.0)
+        super().__init__(spec, size=size, seconds=5.0)
         self.file = file
         self.connected: list[str] = []
         self.begun = threading.Event()
@@ -60,13 +60,13 @@ class Sqlite(ThreadedDatabase):
             raise ConnectionError("gone")
         (raw.commit if keep else raw.rollback)()
 
-    def read(self, raw: Any, text: str, count: int) -> None:
+    def parse(self, raw: Any, text: str, count: int) -> None:
         raw.execute(f"EXPLAIN {text}", [None] * count)
 
-    def told(self, error: BaseException) -> Told | None:
+    def report_failure(self, error: BaseException) -> FailureReport | None:
         if isinstance(error, sqlite3.Error):
-            return Told("sqlite:error", AMBIGUOUS, str(error))
-        return Told("network", LOST) if isinstance(error, ConnectionError) else None
+            return FailureReport("sqlite:error", AMBIGUOUS, str(error))
+        return FailureReport("network", LOST) if isinstance(error, ConnectionError) else None
 
     def table_query(self, schema: str, name: str) -> tuple[str, list[Any]]:
         return "SELECT 'main', ?, name FROM pragma_table_info(?)", [name, name]
@@ -94,13 +94,13 @@ def query(sql: str, *, is_read_only: bool = True, **values: Any) -> Query:
     return Query(statement=read_statement(sql, "mssql"), values=values, is_read_only=is_read_only)
 
 
-async def batches(database: Sqlite, asked: Query, answer: Answer | None = None) -> list[list[dict[str, Any]]]:
-    return [batch async for batch in database.rows(asked, answer or Answer())]
+async def batches(database: Sqlite, asked: Query, answer: QueryReport | None = None) -> list[list[dict[str, Any]]]:
+    return [batch async for batch in database.rows(asked, answer or QueryReport())]
 
 
 def test_rows_come_in_batches_from_a_thread_of_the_databases_own(file: Path) -> None:
     async def story() -> None:
-        database, answer = Sqlite(file), Answer()
+        database, answer = Sqlite(file), QueryReport()
         found = await batches(database, query("SELECT id FROM t WHERE id >= :least ORDER BY id", least=10), answer)
         assert [len(batch) for batch in found] == [500, 490] and found[0][0] == {"id": 10}
         assert answer.ref["thread"].startswith("ferrule-database") and answer.affected is None
@@ -113,7 +113,7 @@ def test_rows_come_in_batches_from_a_thread_of_the_databases_own(file: Path) -> 
 
 def test_an_action_keeps_its_change_and_a_retrieval_does_not(file: Path) -> None:
     async def story() -> None:
-        database, answer = Sqlite(file), Answer()
+        database, answer = Sqlite(file), QueryReport()
         await batches(database, query("DELETE FROM t WHERE id < 10"))
         assert count(file) == 1000
         await batches(database, query("DELETE FROM t WHERE id < 10", is_read_only=False), answer)
@@ -126,7 +126,7 @@ def test_an_action_keeps_its_change_and_a_retrieval_does_not(file: Path) -> None
 def test_a_change_whose_rows_are_not_read_to_the_end_is_taken_back(file: Path) -> None:
     async def story() -> None:
         database = Sqlite(file)
-        rows = database.rows(query("DELETE FROM t RETURNING id", is_read_only=False), Answer())
+        rows = database.rows(query("DELETE FROM t RETURNING id", is_read_only=False), QueryReport())
         assert len(await anext(rows)) == 500
         await rows.aclose()
         await database.aclose()
@@ -157,7 +157,7 @@ def test_a_statement_is_read_without_being_run(file: Path) -> None:
         assert (told, count(file)) == ("connected to here.db as ann", 1000)
         with pytest.raises(DatabaseFailed) as failed:
             await database.check(read_statement("SELECT nothing FROM nowhere", "mssql"))
-        assert failed.value.told.ref == "sqlite:error"
+        assert failed.value.report.ref == "sqlite:error"
         await database.aclose()
 
     go(story)
@@ -166,7 +166,7 @@ def test_a_statement_is_read_without_being_run(file: Path) -> None:
 def test_tables_have_their_columns(file: Path) -> None:
     async def story() -> None:
         database = Sqlite(file)
-        assert await database.tables("", "t") == [Table("main", "t", ("id", "name"))]
+        assert await database.tables("", "t") == [LiveTable("main", "t", ("id", "name"))]
         assert await database.tables("", "missing") == []
         await database.aclose()
 
@@ -179,7 +179,7 @@ def test_a_server_that_cannot_be_reached_is_named(file: Path) -> None:
         database.loses = "connect"
         with pytest.raises(DatabaseFailed) as failed:
             await batches(database, query("DELETE FROM t", is_read_only=False))
-        assert (failed.value.told.meaning.code, failed.value.told.names) == ("unreachable", ("here.db",))
+        assert (failed.value.report.kind.code, failed.value.report.names) == ("unreachable", ("here.db",))
         assert not failed.value.may_have_acted
         await database.aclose()
 
@@ -200,4 +200,10 @@ def test_only_a_change_that_was_under_way_may_have_been_made(file: Path, is_read
 
 
 def test_lists_and_objects_are_bound_as_json() -> None:
-    assert [bound(value) for value in ([1, None], {"a": "é"}, "x", 5, None)] == ["[1,null]", '{"a":"é"}', "x", 5, None]
+    assert [bind_value(value) for value in ([1, None], {"a": "é"}, "x", 5, None)] == [
+        "[1,null]",
+        '{"a":"é"}',
+        "x",
+        5,
+        None,
+    ]

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.executors.database.values import Columns, distinct, duration, json_value, plain, wanted
+from ferrule.runtime.executors.database.values import (
+    Columns,
+    convert_to,
+    distinct_names,
+    duration_text,
+    parse_json,
+    to_json,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +47,12 @@ from ferrule.runtime.executors.database.values import Columns, distinct, duratio
     ],
 )
 def test_each_type_has_one_form(value: Any, told: Any) -> None:
-    assert plain(value) == told
+    assert to_json(value) == told
 
 
 @given(st.timedeltas())
 def test_a_span_of_time_keeps_every_microsecond(span: timedelta) -> None:
-    text = duration(span)
+    text = duration_text(span)
     assert text.lstrip("-").startswith("PT")
     sign = -1 if text.startswith("-") else 1
     rest, total = text.lstrip("-")[2:], 0
@@ -57,7 +64,7 @@ def test_a_span_of_time_keeps_every_microsecond(span: timedelta) -> None:
 
 
 def test_json_numbers_lose_no_digit() -> None:
-    assert json_value('{"a": 12345678901234567890, "b": 0.1, "c": 1.00000000000000000001, "d": 1e400}') == {
+    assert parse_json('{"a": 12345678901234567890, "b": 0.1, "c": 1.00000000000000000001, "d": 1e400}') == {
         "a": "12345678901234567890",
         "b": 0.1,
         "c": "1.00000000000000000001",
@@ -84,11 +91,11 @@ def test_json_numbers_lose_no_digit() -> None:
     ],
 )
 def test_the_output_schema_gets_what_it_wants_where_nothing_is_lost(value: Any, kind: str, told: Any) -> None:
-    found = wanted(value, kind)
+    found = convert_to(value, kind)
     assert found == told
     assert type(found) is type(told)
 
 
 def test_columns_of_one_name_are_all_kept() -> None:
-    assert distinct(["id", "id", "", "id"]) == ["id", "id_2", "column_3", "id_3"]
+    assert distinct_names(["id", "id", "", "id"]) == ["id", "id_2", "column_3", "id_3"]
     assert Columns(["a", "a"], {}).rows([(1, 2)]) == [{"a": 1, "a_2": 2}]

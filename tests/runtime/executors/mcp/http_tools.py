@@ -7,7 +7,7 @@ from typing import Any
 from ferrule.model.result import Result
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.runtime.executors.mcp.play import ended
 
 LOCAL = Settings(network=NetworkSettings(allow=("127.0.0.1",)))

@@ -14,7 +14,7 @@ from ferrule.app.surroundings import surroundings_of
 from ferrule.infra.lockfile.tools import is_wanted, tool_of
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
-from ferrule.runtime.executors.mcp.executor import McpExecutor, Seen, look_at
+from ferrule.runtime.executors.mcp.executor import McpExecutor, ServerDescription, inspect_server
 from ferrule.runtime.executors.mcp.upstream import upstream_of
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
@@ -33,7 +33,7 @@ def settings_of(server: McpServerSettings, **options: Any) -> Settings:
     return Settings(network=NetworkSettings(allow=("127.0.0.1",)), mcp=McpUpstreams(servers={"far": server}, **options))
 
 
-async def seen(server: McpServerSettings, environment: Mapping[str, str] | None = None) -> Seen:
+async def seen(server: McpServerSettings, environment: Mapping[str, str] | None = None) -> ServerDescription:
     """What the server says at this moment."""
     settings = settings_of(server)
     client = Network(settings, {}, Path("/")).client()
@@ -41,13 +41,13 @@ async def seen(server: McpServerSettings, environment: Mapping[str, str] | None 
                              lambda name, value: None, tick=lambda: 0.0, now=lambda: 0)  # fmt: skip
     executor = McpExecutor(around)
     try:
-        return await look_at(executor, upstream_of("far", server))
+        return await inspect_server(executor, upstream_of("far", server))
     finally:
         await executor.aclose()
         await around.client.aclose()
 
 
-_known: dict[object, Seen] = {}
+_known: dict[object, ServerDescription] = {}
 """What servers say, by what they are: starting one of the large ones takes a second or two."""
 
 
@@ -56,7 +56,8 @@ def _kind(server: McpServerSettings) -> object:
 
 
 @asynccontextmanager
-async def far_app(server: McpServerSettings, *, environment: Mapping[str, str] | None = None, accepted: Seen | None = None,
+async def far_app(server: McpServerSettings, *, environment: Mapping[str, str] | None = None,
+                  accepted: ServerDescription | None = None,
                   **options: Any) -> AsyncIterator[App]:  # fmt: skip
     """An app with every tool of the server `far`, as it is now (or was `accepted`)."""
     now = accepted or _known.get(_kind(server)) or await seen(server, environment)

@@ -1,4 +1,4 @@
-"""Connections to MCP servers: made when first needed, shared by calls, made anew when they broke, given up in time."""
+"""ConnectionPool to MCP servers: made when first needed, shared by calls, made anew when they broke, given up in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.runtime.executors.mcp.pool import Connections
+from ferrule.runtime.executors.mcp.pool import ConnectionPool
 from tests.runtime.executors.mcp.play import ended, far_app, odd, play, program, value_of
 from tests.runtime.executors.mcp.servers import Notes, is_gone
 
@@ -78,7 +78,7 @@ class Line:
         self.is_closed = True
 
 
-async def used(pool: Connections, key: str, line: Line, seconds: float = 5.0) -> Any:
+async def used(pool: ConnectionPool, key: str, line: Line, seconds: float = 5.0) -> Any:
     """What a call is given, which would make this line."""
     async with pool.using((key,), lambda: line, seconds) as given:  # type: ignore[arg-type, return-value]  # plays one
         assert given.calls > 0
@@ -87,7 +87,7 @@ async def used(pool: Connections, key: str, line: Line, seconds: float = 5.0) ->
 
 def test_calls_that_come_while_it_is_opened_wait_for_the_same_one() -> None:
     async def story() -> None:
-        pool, line, other = Connections(), Line(waits=True), Line()
+        pool, line, other = ConnectionPool(), Line(waits=True), Line()
         calls = [asyncio.ensure_future(used(pool, "a", each)) for each in (line, other, other)]
         await asyncio.sleep(0)
         calls[0].cancel()  # whoever came first may go: the others still get it
@@ -103,7 +103,7 @@ def test_calls_that_come_while_it_is_opened_wait_for_the_same_one() -> None:
 
 def test_one_that_broke_or_was_dropped_is_replaced() -> None:
     async def story() -> None:
-        pool, first, second, third = Connections(), Line(), Line(), Line()
+        pool, first, second, third = ConnectionPool(), Line(), Line(), Line()
         assert await used(pool, "a", first) is first
         first.is_closed = True
         assert await used(pool, "a", second) is second
@@ -119,7 +119,7 @@ def test_one_that_broke_or_was_dropped_is_replaced() -> None:
 
 def test_one_that_cannot_be_opened_is_closed_and_tried_anew() -> None:
     async def story() -> None:
-        pool, failing, silent, good = Connections(), Line(fails=True), Line(waits=True), Line()
+        pool, failing, silent, good = ConnectionPool(), Line(fails=True), Line(waits=True), Line()
         with pytest.raises(ExecutionFailed, match="nobody there"):
             await used(pool, "a", failing)
         with pytest.raises(ExecutionFailed, match=r"'far' did not answer within 0\.01 seconds") as failed:
@@ -134,7 +134,7 @@ def test_one_that_cannot_be_opened_is_closed_and_tried_anew() -> None:
 
 def test_of_too_many_the_longest_unused_makes_way() -> None:
     async def story() -> None:
-        pool, lines = Connections(), [Line() for _ in range(65)]
+        pool, lines = ConnectionPool(), [Line() for _ in range(65)]
         async with pool.using((0,), lambda: lines[0], 5.0):  # type: ignore[arg-type, return-value]
             for number, line in enumerate(lines[1:], start=1):
                 await used(pool, str(number), line)
@@ -147,7 +147,7 @@ def test_of_too_many_the_longest_unused_makes_way() -> None:
 
 def test_one_more_than_there_is_room_for_is_not_closed_while_it_is_used() -> None:
     async def story() -> None:
-        pool, lines = Connections(), [Line() for _ in range(65)]
+        pool, lines = ConnectionPool(), [Line() for _ in range(65)]
         async with AsyncExitStack() as held:
             for number, line in enumerate(lines):
                 await held.enter_async_context(pool.using((number,), lambda line=line: line, 5.0))  # type: ignore[misc]
@@ -160,7 +160,7 @@ def test_one_more_than_there_is_room_for_is_not_closed_while_it_is_used() -> Non
 
 def test_a_pool_that_is_closed_opens_nothing() -> None:
     async def story() -> None:
-        pool, line = Connections(), Line()
+        pool, line = ConnectionPool(), Line()
         await pool.aclose()
         with pytest.raises(ExecutionFailed) as failed:
             await used(pool, "a", line)

@@ -12,7 +12,7 @@ from ferrule.errors import InboxError
 from ferrule.model.approval import Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import McpServerSettings
-from ferrule.runtime.executors.mcp.results import State, output_of, question_of, responses_of
+from ferrule.runtime.executors.mcp.results import QuestionState, output_of, question_of, responses_of
 from tests.runtime.executors.mcp.play import far_app, play, program
 from tests.runtime.executors.mcp.servers import HttpServer, Notes
 
@@ -64,7 +64,7 @@ def test_several_questions_are_one() -> None:
     assert "Who?" in found.message
     assert "https://x.example/in" in found.message
     assert found.answer_schema["required"] == ["who", "in"]
-    state = State({"a": 1}, "s", {"who": "form", "in": "url"})
+    state = QuestionState({"a": 1}, "s", {"who": "form", "in": "url"})
     assert responses_of(state, {"who": {"name": "x"}, "in": False}) == {
         "who": {"action": "accept", "content": {"name": "x"}},
         "in": {"action": "decline"},

@@ -12,7 +12,7 @@ from hypothesis import given as cases
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from ferrule.runtime.executors.queue.avro import AvroFormat, BadSchema, BadValue, derived, given
+from ferrule.runtime.executors.queue.avro import AvroFormat, BadAvroValue, BadSchema, codec_of, derive_codec
 
 ORDER: dict[str, Any] = {
     "type": "object",
@@ -53,7 +53,7 @@ VALUE: dict[str, Any] = {
 
 
 def test_a_value_comes_back_as_it_was() -> None:
-    form = AvroFormat(derived(ORDER, "order", "shop.orders"))
+    form = AvroFormat(derive_codec(ORDER, "order", "shop.orders"))
     assert form.read(form.write(VALUE)) == VALUE
     small = {"id": -1, "state": "open", "paid": False, "lines": []}
     assert form.read(form.write(small)) == small
@@ -61,7 +61,7 @@ def test_a_value_comes_back_as_it_was() -> None:
 
 
 def test_what_is_written_is_plain_avro() -> None:
-    form = AvroFormat(derived(ORDER, "order", "shop.orders"))
+    form = AvroFormat(derive_codec(ORDER, "order", "shop.orders"))
     found: Any = fastavro.schemaless_reader(io.BytesIO(form.write(VALUE)), fastavro.parse_schema(form.schema), None)
     assert found["customer_name"] == "Ünal ☃"
     assert found["seal"] == b"\0\xff"
@@ -88,13 +88,13 @@ def test_what_is_written_is_plain_avro() -> None:
     ],
 )
 def test_what_has_no_place_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadValue):
-        AvroFormat(derived(ORDER, "order")).write({"id": 1, "state": "open", "paid": True, "lines": [], **wrong})
+    with pytest.raises(BadAvroValue):
+        AvroFormat(derive_codec(ORDER, "order")).write({"id": 1, "state": "open", "paid": True, "lines": [], **wrong})
 
 
 def test_names_that_fall_together_are_refused() -> None:
     with pytest.raises(BadSchema, match="one name"):
-        derived({"type": "object", "properties": {"a-b": {"type": "string"}, "a_b": {"type": "string"}}}, "x")
+        derive_codec({"type": "object", "properties": {"a-b": {"type": "string"}, "a_b": {"type": "string"}}}, "x")
 
 
 def test_a_schema_of_ones_own() -> None:
@@ -103,27 +103,27 @@ def test_a_schema_of_ones_own() -> None:
         "name": "R",
         "fields": [{"name": "data", "type": "bytes"}, {"name": "n", "type": ["null", "int"]}],
     }
-    form = AvroFormat(given(schema), schema_id=7)
+    form = AvroFormat(codec_of(schema), schema_id=7)
     value = {"data": base64.b64encode(b"abc").decode(), "n": 3}
     assert form.write(value)[:5] == b"\0\0\0\0\7"  # a registry's header
     assert form.read(form.write(value)) == value
-    with pytest.raises(BadValue):
+    with pytest.raises(BadAvroValue):
         form.write({"data": 1, "n": 3})
 
 
 @pytest.mark.parametrize("schema", ["{", {"type": "nonsense"}, {"type": "record"}, 7, "unknown"])
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
     with pytest.raises(BadSchema):
-        AvroFormat(given(schema))
+        AvroFormat(codec_of(schema))
 
 
 @settings(max_examples=300, deadline=None)
 @cases(st.binary(max_size=200))
 def test_hostile_bytes_are_read_or_refused(body: bytes) -> None:
-    form = AvroFormat(derived(ORDER, "order"))
+    form = AvroFormat(derive_codec(ORDER, "order"))
     try:
         found = form.read(body)
-    except BadValue:
+    except BadAvroValue:
         return
     assert isinstance(found, dict)
 
@@ -144,5 +144,5 @@ def test_hostile_bytes_are_read_or_refused(body: bytes) -> None:
     )
 )
 def test_any_value_of_the_schema_comes_back(value: dict[str, Any]) -> None:
-    form = AvroFormat(derived(ORDER, "order"))
+    form = AvroFormat(derive_codec(ORDER, "order"))
     assert form.read(form.write(value)) == value

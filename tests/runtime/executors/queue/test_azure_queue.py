@@ -6,7 +6,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.network.client import Fetched
-from ferrule.runtime.executors.queue.azure_queue import azure_target, tracked
+from ferrule.runtime.executors.queue.azure_queue import azure_target, request_id_of
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_an_address_without_a_queue_is_a_matter_of_set_up(written: str) -> None:
 
 @pytest.mark.parametrize("name", ["x-ms-request-id", "tracking-id"])
 def test_a_request_is_known_by_the_id_that_azure_gave_it(name: str) -> None:
-    assert tracked(Fetched(201, {name: "abc-1"}, b"")) == {"request_id": "abc-1"}
-    assert tracked(Fetched(201, {name: ""}, b"")) == {}
+    assert request_id_of(Fetched(201, {name: "abc-1"}, b"")) == {"request_id": "abc-1"}
+    assert request_id_of(Fetched(201, {name: ""}, b"")) == {}

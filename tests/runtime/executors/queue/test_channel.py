@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.runtime.executors.queue.channel import Message, QueueSettings
+from ferrule.runtime.executors.queue.channel import QueueMessage, QueueSettings
 
 
-def message(**changes: Any) -> Message:
+def message(**changes: Any) -> QueueMessage:
     fields: dict[str, Any] = {
         "body": b"{}",
         "is_text": True,
@@ -19,7 +19,7 @@ def message(**changes: Any) -> Message:
         "tool_id": "shop.refund",
         "deduplication_id": "order-7",
     }
-    return Message(**fields | changes)
+    return QueueMessage(**fields | changes)
 
 
 def test_a_message_says_whose_call_it_is_and_where_to_reply() -> None:

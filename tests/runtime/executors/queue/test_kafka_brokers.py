@@ -9,12 +9,12 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.executors.queue.channel import QueueSettings
-from ferrule.runtime.executors.queue.kafka_brokers import kafka_place, workspace_group
+from ferrule.runtime.executors.queue.kafka_brokers import parse_kafka_topic, workspace_group
 
 
 def place(written: str, **said: Any) -> str:
     settings = QueueSettings(provider="kafka", queue_url=written, **said)
-    return kafka_place(written, settings, "tool").url
+    return parse_kafka_topic(written, settings, "tool").url
 
 
 def test_places_are_read_in_their_spellings() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ferrule.contracts.receiver import Fate, Reply
 from ferrule.model.result import Pending
-from ferrule.runtime.executors.queue.channel import Arrived
+from ferrule.runtime.executors.queue.channel import ReceivedMessage
 from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
 from tests.runtime.executors.queue.sqs_queues import Queues
 from tests.runtime.executors.queue.tools import (
@@ -65,11 +65,11 @@ class Arrivals:
         self.fates: list[str] = []
         self.is_closed = False
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
         for body, attributes in self.messages:
-            yield Arrived(
+            yield ReceivedMessage(
                 body=body, attributes=attributes, deliveries=self.deliveries, facts={"id": "1"},
-                done=self._noting("done"), leave=self._noting("left"),
+                acknowledge=self._noting("done"), release=self._noting("left"),
             )  # fmt: skip
 
     def _noting(self, fate: str) -> Callable[[], Awaitable[None]]:

@@ -13,7 +13,7 @@ from ferrule.contracts.receiver import Fate
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.result import Result
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.executors.queue.channel import Message
+from ferrule.runtime.executors.queue.channel import QueueMessage
 from ferrule.runtime.executors.queue.sqs import SqsQueue
 from tests.infra.clouds.amazon import REGION
 from tests.runtime.executors.queue.sqs_queues import Queues
@@ -53,7 +53,7 @@ async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -
         delivering.append(invocation_id)
         return await deliver(deliveries, invocation_id, value, channel)
 
-    async def answered_at_once(queue: SqsQueue, message: Message, context: Context) -> dict[str, Any]:
+    async def answered_at_once(queue: SqsQueue, message: QueueMessage, context: Context) -> dict[str, Any]:
         sent = await send(queue, message, context)
         if json.loads(message.body)["text"] == "quick":
             queues.answer({"text": "quicker"}, message.invocation_id)

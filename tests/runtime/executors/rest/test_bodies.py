@@ -1,4 +1,4 @@
-"""Request bodies: JSON, forms, parts, text and bytes, each with its media type."""
+"""RestRequest bodies: JSON, forms, parts, text and bytes, each with its media type."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.runtime.executors.rest.settings import Answer, ParameterPlace, RestTransport, Retries
+from ferrule.runtime.executors.rest.settings import AnswerSettings, ParameterPlace, RestTransport, Retries
 
 WRITTEN: dict[str, Any] = {"base_url": "https://shop.example", "endpoint": "GET /orders"}
 
@@ -30,7 +30,7 @@ def test_our_own_keys_begin_with_x() -> None:
     )
     assert (found.query, found.headers, found.body) == ({"format": "full"}, {"X-Fixed": 1}, "form")
     assert found.mapping == {"id": ParameterPlace(place="query", name="orderId")}
-    assert found.answer == Answer(pointer="/data", member="orders")
+    assert found.answer == AnswerSettings(pointer="/data", member="orders")
     assert found.probe == "GET /health"
 
 

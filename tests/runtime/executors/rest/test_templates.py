@@ -84,17 +84,17 @@ def test_what_an_author_wrote_is_encoded_once() -> None:
 def test_another_argument_may_fill_a_place() -> None:
     path = PathTemplate("/orders/{id}/lines/v-{n}", {"id": "order"})
     assert path.names == ("order", "n")
-    assert path.filled({"order": "a/b", "n": 3}) == "/orders/a%2Fb/lines/v-3"
+    assert path.fill({"order": "a/b", "n": 3}) == "/orders/a%2Fb/lines/v-3"
 
 
 def test_a_path_without_places_is_the_same_for_every_call() -> None:
-    assert PathTemplate("/all the/orders", {}).filled({"id": 1}) == "/all%20the/orders"
+    assert PathTemplate("/all the/orders", {}).fill({"id": 1}) == "/all%20the/orders"
 
 
 @pytest.mark.parametrize("written", ["a//b", "../b", "a/%2e%2e", "a/..;x/b", "/"])
 def test_slashes_of_an_argument_lead_nowhere_else(written: str) -> None:
     path = PathTemplate("/files/{path}", {}, {"path": lambda name, value: str(value)})
-    assert path.filled({"path": "a/b.txt"}) == "/files/a/b.txt"
+    assert path.fill({"path": "a/b.txt"}) == "/files/a/b.txt"
     with pytest.raises(ExecutionFailed, match="'path'") as failed:
-        path.filled({"path": written})
+        path.fill({"path": written})
     assert failed.value.error_class == "invalid_arguments"

@@ -17,7 +17,7 @@ import pytest
 
 from ferrule.access.keys import Access
 from tests.cli.test_serve import TRANSPORT
-from tests.contracts.transports.stand import aml
+from tests.contracts.transports.fake_upstream import aml
 from tests.servers.mcp.piping import META, WAIT_SECONDS, PipeClient, piped, workspace
 from tests.servers.mcp.sessioning import ALL, REVISIONS, initialize, message
 

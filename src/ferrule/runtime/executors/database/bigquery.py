@@ -1,7 +1,7 @@
-"""BigQuery, through its REST interface: `jobs.query` with named parameters, pages of results, and `jobs.cancel`.
+"""BigQuery through its REST API: `jobs.query` with named parameters, pages of results, and `jobs.cancel`.
 
-A retrieval asks for a token that may only read, and its statement may only begin with what reads. Nothing is changed by reading a
-statement (`dryRun`), which is how a tool is probed.
+A retrieval requests a read-only token, and its statement may only begin with a reading verb. A tool is probed with a dry run,
+which changes nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,18 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.api_request import json_object, reach, status_failure
-from ferrule.runtime.executors.database.engine import BATCH, Answer, BadMembers, Opening, Query, Rows, Table
-from ferrule.runtime.executors.database.failures import AMBIGUOUS, STATES, DatabaseFailed, Meaning, Told
+from ferrule.runtime.executors.database.engine import (
+    BATCH,
+    BadMembers,
+    ConnectionSpec,
+    LiveTable,
+    Query,
+    QueryReport,
+    Rows,
+)
+from ferrule.runtime.executors.database.failures import AMBIGUOUS, STATES, DatabaseFailed, FailureKind, FailureReport
 from ferrule.runtime.executors.database.statements import Statement
-from ferrule.runtime.executors.database.values import Columns, Convert, floating, json_text, json_value, whole
+from ferrule.runtime.executors.database.values import Columns, Convert, float_json, integer_json, json_text, parse_json
 
 _HOST = "https://bigquery.googleapis.com"
 _SCOPE = "https://www.googleapis.com/auth/bigquery"
@@ -30,7 +38,7 @@ _MOST_BYTES = 32 * 1024**2
 _PAUSE_SECONDS = 0.1
 _NAME = re.compile(r"[A-Za-z0-9_:.-]+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_REASONS: dict[str, Meaning] = {
+_REASONS: dict[str, FailureKind] = {
     "invalidQuery": AMBIGUOUS,
     "invalid": AMBIGUOUS,
     "notFound": AMBIGUOUS,
@@ -47,86 +55,86 @@ _REASONS: dict[str, Meaning] = {
 
 
 class BigqueryDatabase:
-    """One project, and perhaps one dataset of it."""
+    """One BigQuery project, and possibly one dataset of it."""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
         """Raises BadMembers."""
-        members = opening.members
+        members = spec.members
         if not _NAME.fullmatch(str(members["project"])):
             raise BadMembers("'project' is no name of a project")
-        self._opening = opening
+        self._spec = spec
         self._seconds = seconds
-        self._door = asyncio.Semaphore(size)
-        around = opening.surroundings
-        self._gcp = around.clouds.gcp
-        emulator = around.env.get("BIGQUERY_EMULATOR_HOST", "")
+        self._slots = asyncio.Semaphore(size)
+        services = spec.services
+        self._gcp = services.clouds.gcp
+        emulator = services.env.get("BIGQUERY_EMULATOR_HOST", "")
         base = (emulator if "://" in emulator else f"http://{emulator}") if emulator else _HOST
         self._project = str(members["project"])
         self._base = f"{base.rstrip('/')}/bigquery/v2/projects/{quote(self._project, safe=':.-')}"
         self.host = "/".join(str(name) for name in (self._project, members.get("dataset")) if name)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query. Raises DatabaseFailed, ExecutionFailed."""
-        async with self._door:
+    async def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query. Raises DatabaseFailed, ExecutionFailed."""
+        async with self._slots:
             job: _Job | None = None
             is_over = False
             try:
-                found = await self._ask("POST", "/queries", self._request(query), is_reading=query.is_read_only)
-                job = _Job.of(found)
-                answer.tell(job_id=job.job_id, location=job.location)
+                page = await self._send("POST", "/queries", self._query_body(query), is_reading=query.is_read_only)
+                job = _Job.from_answer(page)
+                answer.add_refs(job_id=job.job_id, location=job.location)
                 columns: Columns | None = None
                 while True:
-                    if found.get("jobComplete"):
-                        fields = (found.get("schema") or {}).get("fields") or []
+                    if page.get("jobComplete"):
+                        fields = (page.get("schema") or {}).get("fields") or []
                         columns = columns or _columns(fields, query.wants)
-                        yield columns.rows([_cells(row) for row in found.get("rows") or []])
-                        if not found.get("pageToken"):
+                        yield columns.rows([_cells(row) for row in page.get("rows") or []])
+                        if not page.get("pageToken"):
                             break
                     else:
                         await asyncio.sleep(_PAUSE_SECONDS)  # the service waits itself before it says "not yet"
-                    found = await self._ask(
-                        "GET", job.path(found.get("pageToken")), None, is_reading=query.is_read_only
+                    page = await self._send(
+                        "GET", job.results_path(page.get("pageToken")), None, is_reading=query.is_read_only
                     )
                 is_over = True
-                if found.get("numDmlAffectedRows") is not None:
-                    answer.affected = int(found["numDmlAffectedRows"])
+                if page.get("numDmlAffectedRows") is not None:
+                    answer.affected = int(page["numDmlAffectedRows"])
             finally:
                 if job is not None and not is_over:
-                    self._later(self._cancelled(job))
+                    self._run_in_background(self._cancel_job(job))
 
     async def check(self, statement: Statement | None) -> str:
-        """Have the statement read by a dry run. Raises DatabaseFailed."""
+        """Checks the statement with a dry run. Raises DatabaseFailed."""
         read = statement or Statement(("SELECT 1",), (), ("select",))
         query = Query(statement=read, values={}, is_read_only=True)
-        await self._ask("POST", "/queries", {**self._request(query), "dryRun": True}, is_reading=True)
+        await self._send("POST", "/queries", {**self._query_body(query), "dryRun": True}, is_reading=True)
         return f"reached BigQuery for {self.host}"
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The table of that name in a dataset. Raises DatabaseFailed."""
-        dataset = schema or str(self._opening.members.get("dataset") or "")
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the table of that name in a dataset. Raises DatabaseFailed."""
+        dataset = schema or str(self._spec.members.get("dataset") or "")
         if not _NAME.fullmatch(name) or not _NAME.fullmatch(dataset):
             return []
         try:
-            found = await self._ask("GET", f"/datasets/{quote(dataset)}/tables/{quote(name)}", None, is_reading=True)
+            page = await self._send("GET", f"/datasets/{quote(dataset)}/tables/{quote(name)}", None, is_reading=True)
         except DatabaseFailed as error:
-            if error.told.ref == "bigquery:notFound":
+            if error.report.ref == "bigquery:notFound":
                 return []
             raise
-        fields = (found.get("schema") or {}).get("fields") or []
-        return [Table(dataset, name, tuple(str(field.get("name")) for field in fields))]
+        fields = (page.get("schema") or {}).get("fields") or []
+        return [LiveTable(dataset, name, tuple(str(field.get("name")) for field in fields))]
 
     def retire(self) -> None:
-        """Nothing is held."""
+        """Does nothing: no connection is kept."""
 
     async def aclose(self) -> None:
-        """Wait for what is being cancelled."""
+        """Waits for the jobs that are being cancelled."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
-    def _request(self, query: Query) -> dict[str, Any]:
-        members = self._opening.members
+    def _query_body(self, query: Query) -> dict[str, Any]:
+        members = self._spec.members
         dataset = {"projectId": self._project, "datasetId": str(members["dataset"])} if members.get("dataset") else None
         names = dict.fromkeys(query.statement.names)
         return {
@@ -143,40 +151,40 @@ class BigqueryDatabase:
             **({"location": str(members["location"])} if members.get("location") else {}),
         }
 
-    async def _cancelled(self, job: _Job) -> None:
+    async def _cancel_job(self, job: _Job) -> None:
         with suppress(ExecutionFailed, DatabaseFailed):
-            await self._ask("POST", f"/jobs/{quote(job.job_id)}/cancel{job.where()}", {}, is_reading=False)
+            await self._send("POST", f"/jobs/{quote(job.job_id)}/cancel{job.location_query()}", {}, is_reading=False)
 
-    async def _ask(self, method: str, path: str, body: dict[str, Any] | None, *, is_reading: bool) -> dict[str, Any]:
-        members = self._opening.members
+    async def _send(self, method: str, path: str, body: dict[str, Any] | None, *, is_reading: bool) -> dict[str, Any]:
+        members = self._spec.members
         account = dict(members) if members.get("private_key") else None
         scope = f"{_SCOPE}.readonly" if is_reading else _SCOPE
         token = await self._gcp.access_token(account, (scope,))
         headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
         fetched = await reach(
-            self._opening.surroundings.client,
+            self._spec.services.client,
             "BigQuery",
             method,
             self._base + path,
             headers,
             b"" if body is None else msgspec.json.encode(body),
             timeout_seconds=self._seconds,
-            listed_only=self._opening.is_confined,
+            listed_only=self._spec.is_confined,
             max_bytes=_MOST_BYTES,
         )
         answer = json_object(fetched.body)
         errors = answer.get("errors") if answer.get("jobComplete") else None
         if fetched.status < 400 and not errors:
             return answer
-        told = _told(answer, errors)
+        report = _read_failure(answer, errors)
         if fetched.status == 401:
             self._gcp.forget()
-            raise DatabaseFailed(Told("http:401", STATES["28"]))
-        if told is not None:
-            raise DatabaseFailed(told)
+            raise DatabaseFailed(FailureReport("http:401", STATES["28"]))
+        if report is not None:
+            raise DatabaseFailed(report)
         raise status_failure(f"BigQuery answered with status {fetched.status}", fetched)
 
-    def _later(self, work: Any) -> None:
+    def _run_in_background(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -187,26 +195,30 @@ class _Job(msgspec.Struct, frozen=True):
     location: str = ""
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> _Job:
-        said = answer.get("jobReference") or {}
-        return cls(str(said.get("jobId", "")), str(said.get("location", "")))
+    def from_answer(cls, answer: Mapping[str, Any]) -> _Job:
+        reference = answer.get("jobReference") or {}
+        return cls(str(reference.get("jobId", "")), str(reference.get("location", "")))
 
-    def where(self) -> str:
+    def location_query(self) -> str:
         return f"?{urlencode({'location': self.location})}" if self.location else ""
 
-    def path(self, page: Any) -> str:
-        said = {"location": self.location, "pageToken": page or "", "maxResults": BATCH, "timeoutMs": 10_000}
-        said["formatOptions.useInt64Timestamp"] = "true"
-        return f"/queries/{quote(self.job_id)}?{urlencode({name: value for name, value in said.items() if value})}"
+    def results_path(self, page: Any) -> str:
+        reference = {"location": self.location, "pageToken": page or "", "maxResults": BATCH, "timeoutMs": 10_000}
+        reference["formatOptions.useInt64Timestamp"] = "true"
+        return f"/queries/{quote(self.job_id)}?{urlencode({name: value for name, value in reference.items() if value})}"
 
 
-def _told(answer: Mapping[str, Any], errors: Any) -> Told | None:
-    """What BigQuery says about a failure, by its reason."""
+def _read_failure(answer: Mapping[str, Any], errors: Any) -> FailureReport | None:
+    """Reads the failure in an answer, by BigQuery's `reason`; None when the reason is unknown."""
     inner = answer.get("error")
     listed = errors or (inner.get("errors") if isinstance(inner, dict) else None)
     first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
     meaning = _REASONS.get(str(first.get("reason", "")))
-    return None if meaning is None else Told(f"bigquery:{first['reason']}", meaning, str(first.get("message", "")))
+    return (
+        None
+        if meaning is None
+        else FailureReport(f"bigquery:{first['reason']}", meaning, str(first.get("message", "")))
+    )
 
 
 _TYPES = {"integer": "INT64", "number": "FLOAT64", "boolean": "BOOL", "date-time": "TIMESTAMP", "date": "DATE",
@@ -257,24 +269,24 @@ def _columns(fields: list[dict[str, Any]], wants: Mapping[str, str]) -> Columns:
 
 
 def _convert(field: Mapping[str, Any]) -> Convert:
-    one = _single(field)
+    one = _convert_one(field)
     if field.get("mode") == "REPEATED":
         return lambda value: [None if each.get("v") is None else one(each["v"]) for each in value]
     return one
 
 
-def _single(field: Mapping[str, Any]) -> Convert:
+def _convert_one(field: Mapping[str, Any]) -> Convert:
     match str(field.get("type", "")).upper():
         case "INTEGER" | "INT64":
-            return lambda value: whole(int(value))
+            return lambda value: integer_json(int(value))
         case "FLOAT" | "FLOAT64":
-            return lambda value: floating(float(value))
+            return lambda value: float_json(float(value))
         case "BOOLEAN" | "BOOL":
             return lambda value: str(value).lower() == "true"
         case "TIMESTAMP":
-            return _moment
+            return _timestamp
         case "JSON":
-            return json_value
+            return parse_json
         case "RECORD" | "STRUCT":
             fields = field.get("fields") or []
             columns = _columns(fields, {})
@@ -283,8 +295,8 @@ def _single(field: Mapping[str, Any]) -> Convert:
             return str
 
 
-def _moment(value: Any) -> str:
-    """Microseconds since 1970, as they are asked for."""
+def _timestamp(value: Any) -> str:
+    """Formats microseconds since 1970, the form that the request asks for."""
     try:
         return (_EPOCH + timedelta(microseconds=int(value))).isoformat()
     except (ValueError, OverflowError):

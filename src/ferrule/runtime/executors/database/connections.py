@@ -1,7 +1,7 @@
-"""Connections to databases: pools that open them when needed, at most so many, and TLS for drivers that dial an address.
+"""Connections to databases: bounded pools that connect when needed, and TLS for drivers that dial an address.
 
-A connection is out with one call at a time. One that broke, or was left in the middle of something, is dropped and
-never reused. A certificate is checked against the host's name, although the driver dials an address.
+One call at a time uses a connection. One that broke, or was left in the middle of something, is dropped and never
+reused. A certificate is checked against the host's name, although the driver dials an address. Engines are above.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from ferrule.infra.network.guard import is_public
-from ferrule.runtime.executors.database.engine import BadMembers, Opening
+from ferrule.runtime.executors.database.engine import BadMembers, ConnectionSpec
 
 
-class Connection(Protocol):
-    """What a pool has to know about what it holds."""
+class PooledConnection(Protocol):
+    """What a pool requires of a connection."""
 
     def is_usable(self) -> bool:
-        """False when the other side has gone."""
+        """Returns False when the server has closed it."""
 
     async def aclose(self) -> None:
-        """Stop whatever it does at the server, and close it. Raises nothing."""
+        """Stops what it does at the server, and closes it. Raises nothing."""
 
 
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=PooledConnection)
 
 
 class PoolClosed(Exception):
-    """No more connections."""
+    """The pool was closed and opens no more connections."""
 
 
 class Pool(Generic[C]):
-    """Bounded, lazy, from one event loop."""
+    """A bounded pool that connects lazily; for one event loop."""
 
     def __init__(self, connect: Callable[[], Awaitable[C]], *, size: int, idle_seconds: float = 60.0) -> None:
         self._connect = connect
@@ -48,7 +48,7 @@ class Pool(Generic[C]):
         self._is_retired = self._is_closed = False
 
     async def take(self) -> tuple[C, bool]:
-        """A connection for one call, and whether it is new. Whoever takes it gives it back or drops it."""
+        """Takes a connection for one call; also returns whether it is new. The caller must `give` or `drop` it."""
         await self._places.acquire()
         try:
             while self._idle:
@@ -56,7 +56,7 @@ class Pool(Generic[C]):
                 if connection.is_usable():
                     self._out += 1
                     return connection, False
-                self._later(connection.aclose())
+                self._close_in_background(connection.aclose())
             if self._is_closed:
                 raise PoolClosed
             fresh = await self._connect()
@@ -67,24 +67,24 @@ class Pool(Generic[C]):
         return fresh, True
 
     def give(self, connection: C) -> None:
-        """Take a connection back that is as good as new."""
+        """Returns a connection to the pool; it must be as good as new."""
         self._out -= 1
         self._places.release()
         if self._is_retired or not connection.is_usable():
-            self._later(connection.aclose())
+            self._close_in_background(connection.aclose())
             return
         self._idle.append((asyncio.get_running_loop().time(), connection))
         if self._sweeper is None:
             self._sweeper = asyncio.get_running_loop().call_later(self._idle_seconds, self._sweep)
 
     def drop(self, connection: C) -> None:
-        """Have a connection closed, and whatever it does stopped, while nobody waits for that. Its place is free then."""
+        """Stops and closes a connection in the background; its slot is free when that is done."""
         self._out -= 1
-        self._later(self._dropped(connection))
+        self._close_in_background(self._close_and_release(connection))
 
     @asynccontextmanager
-    async def lent(self, connection: C) -> AsyncIterator[C]:
-        """A connection that was taken, for a while: given back when all went well, dropped otherwise."""
+    async def lend(self, connection: C) -> AsyncIterator[C]:
+        """Yields a taken connection; gives it back when the block succeeds, drops it when the block raises."""
         try:
             yield connection
         except BaseException:
@@ -93,12 +93,12 @@ class Pool(Generic[C]):
         self.give(connection)
 
     def retire(self) -> None:
-        """Nothing is kept any more: what is idle is closed now, what is out when it comes back."""
+        """Stops keeping connections: closes idle ones now, the others when they are given back."""
         self._is_retired = True
         self._close_idle(float("inf"))
 
     async def aclose(self) -> None:
-        """Close what is idle, and wait for what is being closed."""
+        """Closes idle connections, and waits until all that are being closed are closed."""
         self._is_closed = True
         self.retire()
         if self._sweeper is not None:
@@ -108,7 +108,7 @@ class Pool(Generic[C]):
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
-    async def _dropped(self, connection: C) -> None:
+    async def _close_and_release(self, connection: C) -> None:
         try:
             await connection.aclose()
         finally:
@@ -123,9 +123,9 @@ class Pool(Generic[C]):
 
     def _close_idle(self, before: float) -> None:
         while self._idle and self._idle[0][0] <= before:
-            self._later(self._idle.popleft()[1].aclose())
+            self._close_in_background(self._idle.popleft()[1].aclose())
 
-    def _later(self, closing: Coroutine[Any, Any, None]) -> None:
+    def _close_in_background(self, closing: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(closing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -135,24 +135,24 @@ _MODES = ("disable", "require", "verify-ca", "verify-full")
 
 
 class NamedContext(ssl.SSLContext):
-    """Checks certificates against one name, whatever address was dialled."""
+    """TLS context that checks certificates against one name, whatever address was dialled."""
 
     name: str = ""
 
     def wrap_bio(self, incoming: Any, outgoing: Any, server_side: bool = False, server_hostname: Any = None,
                  session: Any = None) -> ssl.SSLObject:  # fmt: skip
-        """As the drivers call it, with the name in the place of the address."""
+        """Wraps a connection as `ssl` does, with the host's name instead of the address that the driver passes."""
         return super().wrap_bio(incoming, outgoing, server_side, self.name or server_hostname, session)
 
 
-def tls_of(opening: Opening, host: str, address: str) -> NamedContext | None:
-    """What `sslmode` (or `ssl`) says; None without TLS. Raises BadMembers.
+def tls_of(spec: ConnectionSpec, host: str, address: str) -> NamedContext | None:
+    """Builds the TLS context that `sslmode` (or `ssl`) asks for; None without TLS. Raises BadMembers.
 
-    When nothing is said, whoever answers at a public address, or is logged in to with a token, must prove its name; private
-    addresses, which are only reached when they are listed, are spoken to as they are.
+    By default a server at a public address, or one that gets a login token, must prove its name; a private address, which is
+    only reachable when it is listed, is used without TLS.
     """
-    members, root = opening.members, opening.surroundings.root
-    mode = _mode(members, "verify-full" if is_public(address) or opening.is_keyless else "disable")
+    members, root = spec.members, spec.services.root
+    mode = _tls_mode(members, "verify-full" if is_public(address) or spec.is_keyless else "disable")
     if mode == "disable":
         return None
     context = NamedContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -174,12 +174,12 @@ def tls_of(opening: Opening, host: str, address: str) -> NamedContext | None:
     return context
 
 
-def _mode(members: Mapping[str, Any], usual: str) -> str:
-    said = members.get("sslmode", members.get("ssl"))
-    if said is None:
+def _tls_mode(members: Mapping[str, Any], usual: str) -> str:
+    wanted = members.get("sslmode", members.get("ssl"))
+    if wanted is None:
         return usual
-    if isinstance(said, bool):
-        return "verify-full" if said else "disable"
-    if said not in _MODES:
+    if isinstance(wanted, bool):
+        return "verify-full" if wanted else "disable"
+    if wanted not in _MODES:
         raise BadMembers(f"'sslmode' must be one of {', '.join(_MODES)}")
-    return str(said)
+    return str(wanted)

@@ -1,4 +1,6 @@
-"""What an engine's file gives: a live database that runs one query at a time for each call, rows in batches."""
+"""The interface of a database engine: runs one query per call and yields rows in batches.
+
+Each engine's file implements `Database`; the executor above knows only this interface and `FailureReport`."""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import msgspec
 
 from ferrule.infra.network.urls import BadUrl, Target, parse_host
 from ferrule.runtime.executors.database.statements import Statement
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 
 BATCH = 500
 Rows = AsyncGenerator[list[dict[str, Any]], None]
@@ -21,81 +23,82 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     statement: Statement
     values: Mapping[str, Any]
-    """By parameter; what is not there is NULL."""
+    """Values by parameter; a missing one is NULL."""
     is_read_only: bool
     wants: Mapping[str, str] = {}
     """JSON types that the output schema names, by column."""
     formats: Mapping[str, str] = {}
-    """What the input schema says about parameters (`date-time`, `date`, `base64`, a type), for engines that want to be told."""
+    """Formats of parameters by the input schema (`date-time`, `date`, `base64`, a type), for engines that need them to bind."""
     dialect: str = ""
     seconds: float = 30.0
 
 
-class Answer(msgspec.Struct):
-    """What is told about a query besides its rows; filled while it runs."""
+class QueryReport(msgspec.Struct):
+    """The facts about a query besides its rows; the engine fills them in while it runs."""
 
     affected: int | None = None
     """Rows changed; None where the statement changes none."""
     ref: dict[str, Any] = {}
     """Native ids, for the record."""
 
-    def tell(self, **ref: Any) -> None:
-        """Keep native ids."""
+    def add_refs(self, **ref: Any) -> None:
+        """Adds native ids."""
         self.ref = {**self.ref, **ref}
 
 
-class Table(msgspec.Struct, frozen=True):
-    """A table as the live schema has it."""
+class LiveTable(msgspec.Struct, frozen=True):
+    """A table of the live schema."""
 
     schema: str
     name: str
     columns: tuple[str, ...]
 
 
-def tables_of(found: Iterable[tuple[str, str, str]]) -> list[Table]:
-    """The tables of rows with a schema, a table and a column, as an information schema gives them."""
+def group_columns(found: Iterable[tuple[str, str, str]]) -> list[LiveTable]:
+    """Groups rows of schema, table and column, as an information schema returns them, into tables."""
     tables: dict[tuple[str, str], list[str]] = {}
     for schema, name, column in found:
         tables.setdefault((schema, name), []).append(column)
-    return [Table(schema, name, tuple(columns)) for (schema, name), columns in tables.items()]
+    return [LiveTable(schema, name, tuple(columns)) for (schema, name), columns in tables.items()]
 
 
 class Database(Protocol):
     """One database, as one user."""
 
     host: str
-    """What it is called in records: never with credentials."""
+    """Its name in records, without credentials."""
 
-    def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query; rows as JSON objects, in batches. A change is made when the last batch has been asked for, and taken
-        back when the generator is closed before. Raises DatabaseFailed. Cancelling it stops the query at the server."""
+    def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query; yields rows as JSON objects, in batches. Commits a change when the consumer asks for more after the last
+        batch, rolls it back when the generator is closed before. Cancelling stops the query at the server. Raises
+        DatabaseFailed."""
 
     async def check(self, statement: Statement | None) -> str:
-        """Connect, and have the server read a statement without running it. Gives whom it is connected as."""
+        """Connects, and has the server parse a statement without running it. Returns a sentence about the connection."""
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The tables of that name that the user can see; with an empty schema, those on the search path."""
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the tables of that name that the user can see; with an empty schema, those on the search path."""
 
     def retire(self) -> None:
-        """Its credentials have changed: no new connections, and the old ones end with their calls."""
+        """Opens no new connections, as the credentials have changed; running calls keep theirs until they end."""
 
     async def aclose(self) -> None:
-        """Close everything."""
+        """Closes every connection."""
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """What an engine is given to make a `Database`. Nothing is connected by that."""
+class ConnectionSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an engine needs to build a `Database`; building one does not connect."""
 
     members: Mapping[str, Any]
-    """Connection members of the credentials."""
-    surroundings: Surroundings
+    """The connection members of the credentials."""
+    services: TransportServices
     is_confined: bool
     password: Callable[[], Awaitable[str]]
-    """Asked for each connection: a login token does not last."""
+    """Called for each connection: a login token expires."""
     label: str
-    """Of the credentials, for messages."""
+    """The label of the credentials, for messages."""
     secret_id: str = ""
-    """Of a secret in AWS Secrets Manager: what RDS is told to log in with."""
+    """The id of a secret in AWS Secrets Manager that RDS logs in with."""
     is_keyless: bool = False
     """True for `iam-role`: this process's own identity."""
 
@@ -105,7 +108,7 @@ class BadMembers(ValueError):
 
 
 def target_of(members: Mapping[str, Any]) -> Target:
-    """Host and port, read in one way only. Raises BadMembers."""
+    """Parses host and port strictly: what was checked is what is dialled. Raises BadMembers."""
     try:
         host = str(members["host"]).strip()
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
@@ -118,9 +121,9 @@ def target_of(members: Mapping[str, Any]) -> Target:
     return Target("https", name.lower(), port, "/")
 
 
-def judged(opening: Opening, target: Target) -> list[str]:
-    """The addresses to dial. Blocks while the name is resolved. Raises Forbidden, OSError."""
-    guard = opening.surroundings.guard
-    if opening.is_confined:
+def resolve_addresses(spec: ConnectionSpec, target: Target) -> list[str]:
+    """Resolves a host to the addresses that may be dialled. Blocks. Raises Forbidden, OSError."""
+    guard = spec.services.guard
+    if spec.is_confined:
         guard.demand_listed(target)
     return guard.addresses(target)

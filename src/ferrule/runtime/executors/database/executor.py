@@ -1,7 +1,7 @@
-"""Runs tools whose transport is a database. The statement is the definition's or is made here; values are always bound.
+"""Runs tools whose transport is a database. The statement comes from the definition or is built here; values are always bound.
 
-Credentials come first, then the pool of that very connection, then the query under the call's deadline. Rows are held while
-they are few and streamed to the payload store when they are many; past the limits the call fails and says so.
+A call fetches the credentials, takes the pool of exactly these members, then runs the query under the call's deadline. Few
+rows are returned at once, many are streamed to the payload store; past the limits the call fails. Engines are below.
 """
 
 from __future__ import annotations
@@ -21,15 +21,22 @@ from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.tasks import TimeLimits
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
-from ferrule.runtime.executors.database.engine import Answer, BadMembers, Database, Opening, Query, target_of
-from ferrule.runtime.executors.database.failures import DatabaseFailed, failed
+from ferrule.runtime.executors.database.engine import (
+    BadMembers,
+    ConnectionSpec,
+    Database,
+    Query,
+    QueryReport,
+    target_of,
+)
+from ferrule.runtime.executors.database.failures import DatabaseFailed, failure_of_call
 from ferrule.runtime.executors.database.orm import orm_statement
-from ferrule.runtime.executors.database.results import FAILURES, Gathering, Shape, shape_of
-from ferrule.runtime.executors.database.settings import EngineName, Plan, plan_of
+from ferrule.runtime.executors.database.results import FAILURES, ResultShape, RowCollector, shape_of
+from ferrule.runtime.executors.database.settings import EngineName, QueryPlan, plan_of
 from ferrule.runtime.executors.database.statements import CONTROLLING, BadStatement, Statement, read_statement
 from ferrule.runtime.executors.definition import read_tool_credentials
 from ferrule.runtime.executors.identity import demand_trusted
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 
 _MOST_DATABASES = 64
 _RDS = (".rds.amazonaws.com", ".rds.amazonaws.com.cn")
@@ -44,26 +51,26 @@ _ENGINES: dict[EngineName, str] = {
 
 
 class DatabaseExecutor:
-    """The databases that a workspace's definitions name, each reached by as many connections as `[database]` allows."""
+    """Executor of the databases that definitions name, with up to as many connections each as `[database]` allows."""
 
     support = Support(cancel=True, retries=True, credential_delegation=True)
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self.surroundings = surroundings
-        self._limits = surroundings.upstreams.database
+    def __init__(self, services: TransportServices) -> None:
+        self.services = services
+        self._limits = services.upstreams.database
         self._databases: OrderedDict[bytes, Database] = OrderedDict()
         self._latest: dict[str, bytes] = {}
         self.time_limits = TimeLimits()
         self.generation = 0
-        """Grows whenever a database is given up."""
-        self._aws = surroundings.clouds.aws
+        """Grows whenever a database is retired, so that runners stop using it."""
+        self._aws = services.clouds.aws
 
     def can_run(self, tool: Tool) -> bool:
-        """Whatever names a database as its transport."""
+        """Returns True: every tool with a database as its transport can be run."""
         return True
 
     def prepare(self, tool: Tool) -> DatabaseRun:
-        """The tool's runner. Raises ExecutionFailed (`setup_required`)."""
+        """Returns the tool's runner. Raises ExecutionFailed (`setup_required`)."""
         plan, credentials = plan_of(tool, self._limits), read_tool_credentials(tool)
         if credentials.scheme == "iam-role" and plan.transport.engine not in ROLES:
             raise ExecutionFailed(
@@ -74,8 +81,10 @@ class DatabaseExecutor:
             )
         return DatabaseRun(self, plan, shape_of(tool, plan), credentials)
 
-    def database(self, plan: Plan, credentials: Credentials, members: dict[str, Any], *, is_confined: bool) -> Database:
-        """The database behind connection members; nothing is connected by that. Raises ExecutionFailed."""
+    def database(
+        self, plan: QueryPlan, credentials: Credentials, members: dict[str, Any], *, is_confined: bool
+    ) -> Database:
+        """Returns the database for connection members, without connecting. Raises ExecutionFailed."""
         engine = plan.transport.engine
         is_keyless = credentials.scheme == "iam-role"
         key = sha256(msgspec.json.encode((engine, is_confined, is_keyless, members), order="deterministic")).digest()
@@ -83,9 +92,9 @@ class DatabaseExecutor:
         if found is not None:
             self._databases.move_to_end(key)
             return found
-        opening = Opening(
+        spec = ConnectionSpec(
             members=members,
-            surroundings=self.surroundings,
+            services=self.services,
             is_confined=is_confined,
             password=lambda: self._password(members, is_keyless=is_keyless),
             label=credentials.label,
@@ -96,8 +105,8 @@ class DatabaseExecutor:
         make: Callable[..., Database] = getattr(import_module(module), name)
         try:
             if is_keyless and "host" in members:  # the token carries our session's, and a definition names the host
-                demand_trusted(self.surroundings.guard, target_of(members), "a login token for RDS", _RDS)
-            made = make(opening, size=self._limits.pool_size, seconds=self._limits.timeout_seconds)
+                demand_trusted(self.services.guard, target_of(members), "a login token for RDS", _RDS)
+            made = make(spec, size=self._limits.pool_size, seconds=self._limits.timeout_seconds)
         except BadMembers as problem:
             raise ExecutionFailed(
                 "credential_missing",
@@ -108,16 +117,16 @@ class DatabaseExecutor:
         return made
 
     def _keep(self, label: str, key: bytes, made: Database) -> None:
-        """The newest of each credentials counts: after a password was changed, the old connections end with their calls."""
+        """Keeps a new database and retires the one that older members of the same credentials opened: a changed password."""
         self._databases[key] = made
         before = self._latest.get(label)
         self._latest[label] = key
         if before is not None and before != key:
-            self._give_up(before)
+            self._retire(before)
         while len(self._databases) > _MOST_DATABASES:
-            self._give_up(next(iter(self._databases)))
+            self._retire(next(iter(self._databases)))
 
-    def _give_up(self, key: bytes) -> None:
+    def _retire(self, key: bytes) -> None:
         gone = self._databases.pop(key, None)
         if gone is not None:
             self.generation += 1
@@ -134,22 +143,24 @@ class DatabaseExecutor:
         return self._aws.rds_auth_token(keys, host, port, user, region)
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Closes every connection."""
         databases, self._databases = list(self._databases.values()), OrderedDict()
         for database in databases:
             await database.aclose()
 
 
 _ON_THE_LOOP = frozenset({"postgresql", "mysql"})
-"""Engines whose drivers stop at once when they are told to; the others have threads or requests to end."""
+"""Engines whose drivers stop at once when cancelled; the others have threads or requests to wait for."""
 
 
 class DatabaseRun:
-    """Runs one tool."""
+    """Runner of one database tool."""
 
     support = DatabaseExecutor.support
 
-    def __init__(self, executor: DatabaseExecutor, plan: Plan, shape: Shape, credentials: Credentials) -> None:
+    def __init__(
+        self, executor: DatabaseExecutor, plan: QueryPlan, shape: ResultShape, credentials: Credentials
+    ) -> None:
         self._executor = executor
         self._plan = plan
         self._shape = shape
@@ -161,13 +172,13 @@ class DatabaseRun:
         self.runs_in_place = plan.transport.engine in _ON_THE_LOOP
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
-        """Ask the database. Raises ExecutionFailed."""
+        """Runs the query and returns its rows. Raises ExecutionFailed."""
         plan = self._plan
         loop = asyncio.get_running_loop()
         end = loop.time() + plan.seconds
         if context.deadline is not None:
             end = min(end, context.deadline)
-        answer = Answer()
+        answer = QueryReport()
         statement, host = plan.statement, ""
         try:
             with self._executor.time_limits.until(end):
@@ -185,7 +196,7 @@ class DatabaseRun:
                     dialect=plan.dialect,
                     seconds=max(0.001, end - loop.time()),
                 )
-                gathering = Gathering(plan, self._shape, database.rows(query, answer), answer)
+                gathering = RowCollector(plan, self._shape, database.rows(query, answer), answer)
                 return await gathering.output(lambda error: self._failure(error, context), end)
         except FAILURES as error:
             raise self._failure(error, context) from None
@@ -200,7 +211,7 @@ class DatabaseRun:
             )
 
     async def probe(self, context: Context) -> str:
-        """Connect, and have the statement read by the server. Raises ExecutionFailed."""
+        """Connects, and has the server parse the statement. Raises ExecutionFailed."""
         plan = self._plan
         database = await self._database(context)
         try:
@@ -210,9 +221,9 @@ class DatabaseRun:
             raise self._failure(error, context) from None
 
     async def _database(self, context: Context) -> Database:
-        """The database, with the credentials as they are now; the same as last time while they are the same."""
+        """Returns the database for the current credentials; the same one as long as they do not change."""
         executor, known = self._executor, self._known
-        members = await executor.surroundings.vault.members(self._credentials, context, self._required)
+        members = await executor.services.vault.members(self._credentials, context, self._required)
         if known is not None and known[:3] == (executor.generation, context.is_confined, members):
             return known[3]
         found = executor.database(self._plan, self._credentials, members, is_confined=context.is_confined)
@@ -222,20 +233,21 @@ class DatabaseRun:
     async def _statement(self, arguments: dict[str, Any], database: Database) -> tuple[Statement, Mapping[str, Any]]:
         if self._plan.transport.query_method == "orm":
             return await orm_statement(arguments, self._plan, database)
-        return self._given(arguments)
+        return self._read_input_statement(arguments)
 
-    def _given(self, arguments: dict[str, Any]) -> tuple[Statement, Mapping[str, Any]]:
-        """The statement of the input, with its own values. Raises ExecutionFailed (`invalid_arguments`)."""
+    def _read_input_statement(self, arguments: dict[str, Any]) -> tuple[Statement, Mapping[str, Any]]:
+        """Reads the statement and its values from the input. Raises ExecutionFailed (`invalid_arguments`,
+        `permission_denied`)."""
         plan, values = self._plan, arguments.get("params") or {}
         if not isinstance(arguments.get("sql"), str) or not isinstance(values, dict):
-            raise _bad("'sql' must be a text, and 'params' an object with its values by name")
+            raise _bad_statement("'sql' must be a text, and 'params' an object with its values by name")
         try:
             statement = read_statement(arguments["sql"], plan.dialect)
         except BadStatement as problem:
-            raise _bad(f"'sql' cannot be used: {problem}") from None
+            raise _bad_statement(f"'sql' cannot be used: {problem}") from None
         absent = [name for name in statement.names if name not in values]
         if absent:
-            raise _bad(f"'sql' names ':{absent[0]}', which 'params' does not have")
+            raise _bad_statement(f"'sql' names ':{absent[0]}', which 'params' does not have")
         refused = [verb for verb in statement.verbs if verb not in plan.allowed or verb in CONTROLLING]
         if refused:
             raise ExecutionFailed(
@@ -249,9 +261,9 @@ class DatabaseRun:
     def _failure(self, error: Exception, context: Context) -> ExecutionFailed:
         plan = self._plan
         if isinstance(error, DatabaseFailed):
-            if error.told.meaning.code == "credential_refused":
-                self._executor.surroundings.vault.forget_refused(self._credentials, context)
-            return failed(error, plan.tool_id, is_fixed=plan.statement is not None)
+            if error.report.kind.code == "credential_refused":
+                self._executor.services.vault.forget_refused(self._credentials, context)
+            return failure_of_call(error, plan.tool_id, is_fixed=plan.statement is not None)
         if isinstance(error, Forbidden):
             return ExecutionFailed("policy_blocked", str(error), code="address_forbidden")
         if isinstance(error, TimeoutError):
@@ -266,5 +278,5 @@ class DatabaseRun:
         )
 
 
-def _bad(message: str) -> ExecutionFailed:
+def _bad_statement(message: str) -> ExecutionFailed:
     return ExecutionFailed("invalid_arguments", message, code="bad_statement")

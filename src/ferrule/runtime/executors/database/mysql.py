@@ -1,8 +1,8 @@
-"""MySQL and MariaDB, through asyncmy: prepared statements, so that values travel beside the SQL and never in it.
+"""MySQL and MariaDB through asyncmy: prepared statements, so that values travel beside the SQL and never in it.
 
-A retrieval runs in `START TRANSACTION READ ONLY`. Rows are read as they come (`mysql_rows.py`), so a long answer is never held
-whole. A query that is cancelled here is killed at the server, over a connection of its own. Between two calls the session is
-reset by the server itself.
+A retrieval runs in `START TRANSACTION READ ONLY`. Rows are read as they come (`mysql_rows.py`), so a long result is never in
+memory as a whole. A cancelled query is killed at the server, over a second connection. Between two calls the server resets
+the session.
 """
 
 from __future__ import annotations
@@ -14,17 +14,26 @@ from typing import Any
 
 from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.connections import Pool, tls_of
-from ferrule.runtime.executors.database.engine import Answer, Opening, Query, Rows, Table, judged, tables_of, target_of
+from ferrule.runtime.executors.database.engine import (
+    ConnectionSpec,
+    LiveTable,
+    Query,
+    QueryReport,
+    Rows,
+    group_columns,
+    resolve_addresses,
+    target_of,
+)
 from ferrule.runtime.executors.database.failures import (
     LOST,
     STATES,
     UNPROVEN,
     DatabaseFailed,
-    Meaning,
-    Told,
-    at_the_door,
-    meaning_of,
-    translated,
+    FailureKind,
+    FailureReport,
+    as_connect_failure,
+    kind_of_state,
+    translate_failures,
 )
 from ferrule.runtime.executors.database.mysql_rows import Unbindable, execute, values_of
 from ferrule.runtime.executors.database.statements import Statement
@@ -34,7 +43,7 @@ _READING, _CHANGING = "START TRANSACTION READ ONLY", "START TRANSACTION READ WRI
 _CLOSE_SECONDS = 5.0
 _GONE = frozenset({2002, 2003, 2006, 2013, 2055, 1053, 1158, 1159, 1160, 1161, 1927})
 _DENIED = STATES["42501"]
-_ERRNOS: dict[int, Meaning] = {
+_ERRNOS: dict[int, FailureKind] = {
     **dict.fromkeys(_GONE, LOST),
     **dict.fromkeys((1044, 1142, 1143, 1227, 1290, 1370, 1410), _DENIED),
     **dict.fromkeys((1045, 1251, 1698, 3118, 4151), STATES["28"]),
@@ -58,22 +67,22 @@ _TABLES = (
 
 
 class MysqlDatabase:
-    """One database, as one user."""
+    """One MySQL or MariaDB database, as one user."""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
         self._driver = load_driver("asyncmy")
         self._errors = load_driver("asyncmy.errors")
-        self._opening = opening
-        self._target = target_of(opening.members)
+        self._spec = spec
+        self._target = target_of(spec.members)
         self._seconds = seconds
-        self.host = f"{self._target.host}:{self._target.port}/{opening.members['database']}"
-        self._pool: Pool[Session] = Pool(self._connect, size=size)
+        self.host = f"{self._target.host}:{self._target.port}/{spec.members['database']}"
+        self._pool: Pool[MysqlSession] = Pool(self._connect, size=size)
 
-    async def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query. Raises DatabaseFailed."""
-        session = await self._begun(_READING if query.is_read_only else _CHANGING)
-        answer.tell(thread_id=session.raw.thread_id())
+    async def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query. Raises DatabaseFailed."""
+        session = await self._begin_session(_READING if query.is_read_only else _CHANGING)
+        answer.add_refs(thread_id=session.raw.thread_id())
         is_in_doubt = False
         try:
             text = query.statement.text(_marker)
@@ -85,67 +94,66 @@ class MysqlDatabase:
             is_in_doubt = False
             await session.reset()
         except BaseException as error:
-            # Rows that were not read are still on their way: such a connection is closed, not put right.
-            if self._is_told(error) and not is_in_doubt and await session.recovered():
+            # Unread rows would still arrive on this connection: it is closed, not recovered.
+            if self._is_refusal(error) and not is_in_doubt and await session.recover():
                 self._pool.give(session)
             else:
                 self._pool.drop(session)
-            told = self._told(error)
-            if told is None:
+            report = self._report_failure(error)
+            if report is None:
                 raise
-            raise DatabaseFailed(told, may_have_acted=is_in_doubt) from None
+            raise DatabaseFailed(report, may_have_acted=is_in_doubt) from None
         self._pool.give(session)
 
     async def check(self, statement: Statement | None) -> str:
-        """Connect, and have the server read a statement. Raises DatabaseFailed."""
-        async with self._pool.lent(await self._begun("SELECT 1")) as session:
-            with translated(self._told):
+        """Connects, and has the server parse a statement. Raises DatabaseFailed."""
+        async with self._pool.lend(await self._begin_session("SELECT 1")) as session:
+            with translate_failures(self._report_failure):
                 if statement is not None:
                     prepared = await session.raw.prepare(statement.text(_marker))
                     await prepared.close()
                 await session.reset()
-        return f"connected to {self.host} as {self._opening.members['username']}"
+        return f"connected to {self.host} as {self._spec.members['username']}"
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The tables of that name that the user can see. Raises DatabaseFailed."""
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the tables of that name that the user can see. Raises DatabaseFailed."""
         if max(name + schema, default="") > "\uffff":
             return []  # names have no such letters, and some servers fail when they are asked for them
-        async with self._pool.lent(await self._begun(_READING)) as session:
-            with translated(self._told):
-                batches = execute(session.raw, _TABLES, (name, schema, schema), {}, Answer())
+        async with self._pool.lend(await self._begin_session(_READING)) as session:
+            with translate_failures(self._report_failure):
+                batches = execute(session.raw, _TABLES, (name, schema, schema), {}, QueryReport())
                 found = [tuple(row.values()) async for batch in batches for row in batch]
                 await session.raw.rollback()
                 await session.reset()
-        return tables_of(found)
+        return group_columns(found)
 
     def retire(self) -> None:
-        """No new connections."""
+        """Opens no new connections."""
         self._pool.retire()
 
     async def aclose(self) -> None:
-        """Close everything."""
+        """Closes every connection."""
         await self._pool.aclose()
 
-    async def _begun(self, begin: str) -> Session:
-        """A session that has begun with a statement of ours. One that was cut off while it was idle is replaced by another:
-        nothing has been sent yet."""
+    async def _begin_session(self, begin: str) -> MysqlSession:
+        """Takes a session and runs its first statement. Replaces a session that was cut off while idle: nothing was sent yet."""
         while True:
-            with translated(self._told_at_the_door):
+            with translate_failures(self._report_connect_failure):
                 session, is_new = await self._pool.take()
             try:
                 await session.raw.query(begin)
                 return session
             except BaseException as error:
                 self._pool.drop(session)
-                told = self._told(error)
-                if told is None:
+                report = self._report_failure(error)
+                if report is None:
                     raise
-                if is_new or told.meaning is not LOST:
-                    raise DatabaseFailed(told) from None
+                if is_new or report.kind is not LOST:
+                    raise DatabaseFailed(report) from None
 
-    async def _connect(self) -> Session:
-        raw = await self._dialled()
-        session = Session(raw, self._settings(raw), self._dialled)
+    async def _connect(self) -> MysqlSession:
+        raw = await self._dial()
+        session = MysqlSession(raw, self._settings(raw), self._dial)
         try:
             await session.set_up()
         except BaseException:
@@ -153,10 +161,10 @@ class MysqlDatabase:
             raise
         return session
 
-    async def _dialled(self) -> Any:
-        opening, target, members = self._opening, self._target, self._opening.members
-        addresses = await asyncio.to_thread(judged, opening, target)
-        password = await opening.password()
+    async def _dial(self) -> Any:
+        spec, target, members = self._spec, self._target, self._spec.members
+        addresses = await asyncio.to_thread(resolve_addresses, spec, target)
+        password = await spec.password()
         refused: Exception = OSError("no address")
         for address in addresses:
             try:
@@ -169,7 +177,7 @@ class MysqlDatabase:
                     charset="utf8mb4",
                     autocommit=True,
                     connect_timeout=min(10.0, self._seconds),
-                    ssl=tls_of(opening, target.host, address),
+                    ssl=tls_of(spec, target.host, address),
                     program_name="ferrule",
                 )
             except (OSError, TimeoutError, self._errors.OperationalError) as error:
@@ -179,7 +187,7 @@ class MysqlDatabase:
         raise refused
 
     def _settings(self, raw: Any) -> tuple[str, ...]:
-        """What every session begins with. Strings and names are read as this program reads them, times are UTC."""
+        """Returns the statements that set up a session: strings and names as `statements.py` parses them, times in UTC."""
         seconds = max(1, round(self._seconds))
         version = str(raw.get_server_info() or "")
         if "mariadb" in version.lower():
@@ -193,32 +201,32 @@ class MysqlDatabase:
             f" time_zone = '+00:00', sql_mode = {modes}",
         )
 
-    def _is_told(self, error: BaseException) -> bool:
-        """True when the server said no and waits for the next command."""
+    def _is_refusal(self, error: BaseException) -> bool:
+        """Returns True when the server refused the command and is ready for the next one."""
         return isinstance(error, Unbindable) or (
             isinstance(error, self._errors.MySQLError) and bool(error.args) and error.args[0] not in _GONE
         )
 
-    def _told_at_the_door(self, error: BaseException) -> Told | None:
-        """The same while a connection is made."""
-        told = self._told(error)
-        return None if told is None else at_the_door(told, self.host)
+    def _report_connect_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure while connecting."""
+        report = self._report_failure(error)
+        return None if report is None else as_connect_failure(report, self.host)
 
-    def _told(self, error: BaseException) -> Told | None:
-        """What a failure of the driver means; None for what is no failure of the database."""
+    def _report_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure of the driver; None for what is not a failure of the database."""
         cause = error.__cause__
         if isinstance(error, ssl.SSLError) or isinstance(cause, ssl.SSLError):
-            return Told("tls:refused", UNPROVEN)
+            return FailureReport("tls:refused", UNPROVEN)
         if isinstance(error, Unbindable):
-            return Told("sqlstate:22000", STATES["22"], "", (f":{error.name}",))
+            return FailureReport("sqlstate:22000", STATES["22"], "", (f":{error.name}",))
         if isinstance(error, self._errors.MySQLError):
             number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
             state = str(getattr(error, "sqlstate", None) or "")
-            meaning = _ERRNOS.get(number) or (LOST if number == 0 else meaning_of(state))
+            meaning = _ERRNOS.get(number) or (LOST if number == 0 else kind_of_state(state))
             ref = f"sqlstate:{state}" if state and state != "HY000" else f"mysql:{number}"
-            return Told(ref, meaning, str(error.args[1]) if len(error.args) > 1 else "")
+            return FailureReport(ref, meaning, str(error.args[1]) if len(error.args) > 1 else "")
         if isinstance(error, OSError | TimeoutError):
-            return Told(f"connection:{type(error).__name__}", LOST)
+            return FailureReport(f"connection:{type(error).__name__}", LOST)
         return None
 
 
@@ -226,8 +234,8 @@ def _marker(position: int, name: str) -> str:
     return "?"
 
 
-class Session:
-    """One connection."""
+class MysqlSession:
+    """One connection to MySQL."""
 
     def __init__(self, raw: Any, settings: tuple[str, ...], dial: Any) -> None:
         self.raw = raw
@@ -236,23 +244,23 @@ class Session:
         self._is_idle = False
 
     def is_usable(self) -> bool:
-        """False when the other side has gone."""
+        """Returns False when the server has closed it."""
         return bool(self.raw.connected) and not self.raw._stream_broken
 
     async def set_up(self) -> None:
-        """Give the session its settings."""
+        """Applies the session's settings."""
         for statement in self._settings:
             await self.raw.query(statement)
 
     async def reset(self) -> None:
-        """Have the server forget everything about the session: variables, locks, temporary tables."""
+        """Has the server drop all state of the session: variables, locks, temporary tables."""
         await self.raw._execute_command(_RESET_CONNECTION, b"")
         await self.raw._read_ok_packet()
         await self.set_up()
         self._is_idle = True
 
-    async def recovered(self) -> bool:
-        """Take back what was begun; True when the session is as good as new."""
+    async def recover(self) -> bool:
+        """Rolls back what was begun; returns True when the session is as good as new."""
         with suppress(Exception):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.raw.rollback()
@@ -261,7 +269,7 @@ class Session:
         return False
 
     async def aclose(self) -> None:
-        """Close it, and have the server stop what it does for it."""
+        """Closes it, and kills what it still does at the server over another connection."""
         number, is_idle = self.raw.thread_id(), self._is_idle
         with suppress(Exception):
             self.raw.close()

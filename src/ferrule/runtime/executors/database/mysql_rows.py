@@ -1,7 +1,7 @@
 """Runs a prepared statement of MySQL and reads its rows as they come, in MySQL's binary form.
 
-The driver reads a whole answer before it gives one row, and makes nothing of dates that Python has not. So rows are read here,
-with the driver's own reader of packets; dates and times come as their raw bytes and are written out without loss.
+The driver reads a complete result before it returns one row, and has no value for dates that Python lacks. So rows are read
+here, with the driver's own packet reader; dates and times come as raw bytes and are written out without loss.
 """
 
 from __future__ import annotations
@@ -14,17 +14,25 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ferrule.infra.drivers import load_driver
-from ferrule.runtime.executors.database.engine import BATCH, Answer, Query, Rows
-from ferrule.runtime.executors.database.values import Columns, Convert, binary, floating, json_text, json_value, whole
+from ferrule.runtime.executors.database.engine import BATCH, Query, QueryReport, Rows
+from ferrule.runtime.executors.database.values import (
+    Columns,
+    Convert,
+    base64_text,
+    float_json,
+    integer_json,
+    json_text,
+    parse_json,
+)
 
 _EXECUTE = 0x17
 _BINARY = 63
-"""The number of the character set that is none."""
+"""The number of the character set `binary`."""
 _UNSIGNED, _SET = 32, 2048
 _FLOATS, _DATES, _TIME, _BIT, _JSON = (4, 5), (7, 10, 12, 14), 11, 16, 245
 _FIXED = (1, 2, 3, 4, 5, 6, 8, 9, 13)
 _RAW = 252
-"""A type that is read as bytes with their length in front, which is how dates come too."""
+"""A type that is read as length-prefixed bytes; dates come in that form too."""
 _DECIMALS = (0, 246)
 _ZONED = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)")
 
@@ -38,9 +46,9 @@ class Unbindable(ValueError):
 
 
 async def execute(
-    connection: Any, text: str, values: Sequence[Any], wants: Mapping[str, str], answer: Answer
+    connection: Any, text: str, values: Sequence[Any], wants: Mapping[str, str], answer: QueryReport
 ) -> Rows:  # fmt: skip
-    """Rows in batches. Fills `answer.affected` for a statement without rows."""
+    """Yields rows in batches. Sets `answer.affected` for a statement without rows."""
     protocol = load_driver("asyncmy.protocol")
     prepared = await connection.prepare(text)
     try:
@@ -63,14 +71,14 @@ async def execute(
         async for batch in _batches(connection, protocol, tuple(map(_spec, fields))):
             yield columns.rows(batch)
     except GeneratorExit:
-        connection.close()  # rows are still on their way, and nobody wants them
+        connection.close()  # unread rows are still arriving
         raise
     if connection.connected:
         await prepared.close()
 
 
 async def _batches(connection: Any, protocol: Any, specs: tuple[Any, ...]) -> Any:
-    """Rows as the driver's tuples. What has come is read at once; then the next packet is waited for."""
+    """Yields rows as the driver's tuples. Reads what is buffered at once, then waits for the next packet."""
     rows: list[Any] = []
     while True:
         wire = connection._proto
@@ -78,7 +86,7 @@ async def _batches(connection: Any, protocol: Any, specs: tuple[Any, ...]) -> An
             wire.buffer, wire.pos, wire.length, specs, connection._next_seq_id, rows, connection._deprecate_eof
         )
         if len(rows) >= BATCH:
-            # While a batch is worked on nothing more is read, so that the server waits and memory does not grow.
+            # Reading pauses while the consumer works on a batch: the server waits, and memory does not grow.
             transport = connection._transport
             transport.pause_reading()
             yield rows
@@ -92,14 +100,14 @@ async def _batches(connection: Any, protocol: Any, specs: tuple[Any, ...]) -> An
 
 
 def _is_end(connection: Any, protocol: Any, packet: Any) -> bool:
-    """True for the packet after the last row; the transaction's state is in it."""
+    """Returns True for the packet after the last row, which holds the transaction's state."""
     if connection._deprecate_eof:
         return bool(packet.is_auth_switch_request())  # by its first byte, which no row begins with
     return bool(packet.is_eof_packet())
 
 
 def _spec(field: Any) -> tuple[Any, ...]:
-    """How the driver reads a column: type, sign, 0 for bytes or 1 for UTF-8, encoding, no converter."""
+    """Returns how the driver reads a column: type, sign, 0 for bytes or 1 for UTF-8, encoding, no converter."""
     kind, is_unsigned = field.type_code, bool(field.flags & _UNSIGNED)
     if kind in _FIXED:
         return kind, is_unsigned, 0, None, None
@@ -110,22 +118,22 @@ def _spec(field: Any) -> tuple[Any, ...]:
 def _convert(field: Any) -> Convert | None:
     kind = field.type_code
     if kind in _FLOATS:
-        return floating
+        return float_json
     if kind in _FIXED:
-        return whole
+        return integer_json
     if kind in _DATES:
-        return _zoned_moment if kind == 7 else _day if kind in (10, 14) else _moment
+        return _zoned_timestamp if kind == 7 else _date if kind in (10, 14) else _timestamp
     if kind == _TIME:
-        return _clock
+        return _time
     if kind == _BIT:
-        return lambda value: whole(int.from_bytes(value))
+        return lambda value: integer_json(int.from_bytes(value))
     if kind == _JSON:
-        return json_value
+        return parse_json
     if field.flags & _SET:
         return lambda value: value.split(",") if value else []
     if kind in _DECIMALS or field.charsetnr != _BINARY:
         return None
-    return binary
+    return base64_text
 
 
 def _parts(raw: bytes) -> tuple[int, int, int, int, int, int, int]:
@@ -135,24 +143,24 @@ def _parts(raw: bytes) -> tuple[int, int, int, int, int, int, int]:
     return year, month, day, hour, minute, second, micros
 
 
-def _moment(raw: bytes) -> str:
+def _timestamp(raw: bytes) -> str:
     year, month, day, hour, minute, second, micros = _parts(raw)
     fraction = f".{micros:06d}" if micros else ""
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction}"
 
 
-def _zoned_moment(raw: bytes) -> str:
-    """A TIMESTAMP is a moment: sessions are in UTC, so that is its offset."""
-    return _moment(raw) + "+00:00"
+def _zoned_timestamp(raw: bytes) -> str:
+    """Formats a TIMESTAMP with its offset, which is UTC as in every session."""
+    return _timestamp(raw) + "+00:00"
 
 
-def _day(raw: bytes) -> str:
+def _date(raw: bytes) -> str:
     year, month, day, *_ = _parts(raw)
     return f"{year:04d}-{month:02d}-{day:02d}"
 
 
-def _clock(raw: bytes) -> str:
-    """A TIME: of day, or a span of up to 838 hours, as MySQL writes it."""
+def _time(raw: bytes) -> str:
+    """Formats a TIME as MySQL does: a time of day, or a span of up to 838 hours."""
     if not raw:
         return "00:00:00"
     is_negative, days, hours, minutes, seconds = struct.unpack_from("<BIBBB", raw)
@@ -162,7 +170,7 @@ def _clock(raw: bytes) -> str:
 
 
 def values_of(query: Query) -> list[Any]:
-    """Values as the driver binds them, in the order of the markers. Raises Unbindable."""
+    """Converts values for the driver, in the order of the markers. Raises Unbindable."""
     made = []
     for name in query.statement.names:
         try:

@@ -1,8 +1,8 @@
-"""PostgreSQL, through asyncpg.
+"""PostgreSQL through asyncpg.
 
-A retrieval runs in sessions whose transactions are all read-only, set when the connection begins; a change runs in a
-transaction of its own. Short answers cost one round trip, long ones come through a cursor. Between two calls a session is
-put back to how it began. A query that is cancelled here is cancelled at the server.
+A retrieval runs in sessions whose transactions are all read-only, set when connecting; a change runs in a transaction of
+its own. Short results cost one round trip, long ones come through a cursor. Between two calls a session is reset to its
+initial state, unless the statement cannot have changed it. A cancelled query is cancelled at the server.
 """
 
 from __future__ import annotations
@@ -16,25 +16,34 @@ from typing import Any
 
 from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.connections import Pool, tls_of
-from ferrule.runtime.executors.database.engine import BATCH, Answer, Opening, Query, Rows, Table, judged, target_of
+from ferrule.runtime.executors.database.engine import (
+    BATCH,
+    ConnectionSpec,
+    LiveTable,
+    Query,
+    QueryReport,
+    Rows,
+    resolve_addresses,
+    target_of,
+)
 from ferrule.runtime.executors.database.failures import (
     LOST,
     SLOW,
     STATES,
     UNPROVEN,
     DatabaseFailed,
-    Told,
-    at_the_door,
-    meaning_of,
-    translated,
+    FailureReport,
+    as_connect_failure,
+    kind_of_state,
+    translate_failures,
 )
-from ferrule.runtime.executors.database.postgresql_traces import Traces
-from ferrule.runtime.executors.database.postgresql_values import BadValue, converts_of, parameters_of, set_codecs
+from ferrule.runtime.executors.database.postgresql_traces import SessionTraces
+from ferrule.runtime.executors.database.postgresql_values import BadParameter, converts_of, parameters_of, set_codecs
 from ferrule.runtime.executors.database.statements import Statement
 from ferrule.runtime.executors.database.values import Columns
 
 _FIRST = 200
-"""Rows that are asked for without a cursor."""
+"""Rows fetched without a cursor."""
 _MOST_STATEMENTS = 100
 _RESET = "SELECT pg_advisory_unlock_all(); CLOSE ALL; UNLISTEN *; RESET ALL"
 _CLOSE_SECONDS = 5.0
@@ -48,79 +57,79 @@ GROUP BY 1, 2
 
 
 class PostgresDatabase:
-    """One database, as one user."""
+    """One PostgreSQL database, as one user."""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
         self._driver = load_driver("asyncpg")
-        self._opening = opening
-        self._target = target_of(opening.members)
+        self._spec = spec
+        self._target = target_of(spec.members)
         self._seconds = seconds
-        self.host = f"{self._target.host}:{self._target.port}/{opening.members['database']}"
-        self._traces = Traces()
-        self._reading: Pool[Session] = Pool(lambda: self._connect(is_read_only=True), size=size)
-        self._changing: Pool[Session] = Pool(lambda: self._connect(is_read_only=False), size=size)
+        self.host = f"{self._target.host}:{self._target.port}/{spec.members['database']}"
+        self._traces = SessionTraces()
+        self._reading: Pool[PostgresSession] = Pool(lambda: self._connect(is_read_only=True), size=size)
+        self._changing: Pool[PostgresSession] = Pool(lambda: self._connect(is_read_only=False), size=size)
 
-    async def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query. Raises DatabaseFailed."""
+    async def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query. Raises DatabaseFailed."""
         pool = self._reading if query.is_read_only else self._changing
-        session, is_new = await self._taken(pool)
+        session, is_new = await self._take_session(pool)
         if not is_new:
-            session = await self._living(pool, session)
-        answer.tell(backend_pid=session.pid)
+            session = await self._replace_if_dead(pool, session)
+        answer.add_refs(backend_pid=session.pid)
         try:
             running = session.read(query) if query.is_read_only else session.change(query, answer)
             async for batch in running:
                 yield batch
-            if query.is_read_only and await self._traces.is_left_as_it_was(session.raw, query.statement):
-                session.leave(query.statement)
+            if query.is_read_only and await self._traces.is_session_unchanged(session.raw, query.statement):
+                session.leave_unreset(query.statement)
             else:
                 await session.reset()
         except BaseException as error:
-            if isinstance(error, Exception | GeneratorExit) and await session.recovered():
+            if isinstance(error, Exception | GeneratorExit) and await session.recover():
                 pool.give(session)
             else:
                 pool.drop(session)
-            told = self._told(error)
-            if told is None:
+            report = self._report_failure(error)
+            if report is None:
                 raise
-            raise DatabaseFailed(told, may_have_acted=session.is_in_doubt) from None
+            raise DatabaseFailed(report, may_have_acted=session.is_in_doubt) from None
         pool.give(session)
 
     async def check(self, statement: Statement | None) -> str:
-        """Connect, and have the server read a statement. Raises DatabaseFailed."""
-        session, _ = await self._taken(self._reading)
-        async with self._reading.lent(session):
-            with translated(self._told):
+        """Connects, and has the server parse a statement. Raises DatabaseFailed."""
+        session, _ = await self._take_session(self._reading)
+        async with self._reading.lend(session):
+            with translate_failures(self._report_failure):
                 await session.raw.execute("SELECT 1")
                 if statement is not None:
-                    await session.prepared(statement)
-        return f"connected to {self.host} as {self._opening.members['username']}"
+                    await session.prepare(statement)
+        return f"connected to {self.host} as {self._spec.members['username']}"
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The tables of that name that the user can see. Raises DatabaseFailed."""
-        session, _ = await self._taken(self._reading)
-        async with self._reading.lent(session):
-            with translated(self._told):
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the tables of that name that the user can see. Raises DatabaseFailed."""
+        session, _ = await self._take_session(self._reading)
+        async with self._reading.lend(session):
+            with translate_failures(self._report_failure):
                 found = await session.raw.fetch(_TABLES, name, schema)
-        return [Table(row[0], row[1], tuple(row[2])) for row in found]
+        return [LiveTable(row[0], row[1], tuple(row[2])) for row in found]
 
     def retire(self) -> None:
-        """No new connections."""
+        """Opens no new connections."""
         self._reading.retire()
         self._changing.retire()
 
     async def aclose(self) -> None:
-        """Close everything."""
+        """Closes every connection."""
         await self._reading.aclose()
         await self._changing.aclose()
 
-    async def _taken(self, pool: Pool[Session]) -> tuple[Session, bool]:
-        with translated(self._told_at_the_door):
+    async def _take_session(self, pool: Pool[PostgresSession]) -> tuple[PostgresSession, bool]:
+        with translate_failures(self._report_connect_failure):
             return await pool.take()
 
-    async def _living(self, pool: Pool[Session], session: Session) -> Session:
-        """A session that was idle may have been cut off without a word; one that is old enough is asked."""
+    async def _replace_if_dead(self, pool: Pool[PostgresSession], session: PostgresSession) -> PostgresSession:
+        """Returns the session, or a new one when it was cut off while idle. Only one idle for a while is checked."""
         if not session.is_stale():
             return session
         try:
@@ -128,15 +137,15 @@ class PostgresDatabase:
             return session
         except (OSError, self._driver.PostgresError, self._driver.InterfaceError):
             pool.drop(session)
-            return (await self._taken(pool))[0]
+            return (await self._take_session(pool))[0]
         except BaseException:
             pool.drop(session)
             raise
 
-    async def _connect(self, *, is_read_only: bool) -> Session:
-        opening, target, members = self._opening, self._target, self._opening.members
-        addresses = await asyncio.to_thread(judged, opening, target)
-        password = await opening.password()
+    async def _connect(self, *, is_read_only: bool) -> PostgresSession:
+        spec, target, members = self._spec, self._target, self._spec.members
+        addresses = await asyncio.to_thread(resolve_addresses, spec, target)
+        password = await spec.password()
         milliseconds = str(max(1, round(self._seconds * 1000)))
         settings = {
             "application_name": "ferrule",
@@ -159,7 +168,7 @@ class PostgresDatabase:
                     user=str(members["username"]),
                     password=password,
                     database=str(members["database"]),
-                    ssl=tls_of(opening, target.host, address) or False,
+                    ssl=tls_of(spec, target.host, address) or False,
                     timeout=min(10.0, self._seconds),
                     statement_cache_size=_MOST_STATEMENTS,
                     server_settings=settings,
@@ -173,87 +182,89 @@ class PostgresDatabase:
                 raw.terminate()
                 raise
             errors = self._driver.exceptions
-            return Session(raw, (errors.InvalidCachedStatementError, errors.OutdatedSchemaCacheError))
+            return PostgresSession(raw, (errors.InvalidCachedStatementError, errors.OutdatedSchemaCacheError))
         raise refused
 
-    def _told_at_the_door(self, error: BaseException) -> Told | None:
-        """The same while a connection is made."""
-        told = self._told(error)
-        return None if told is None else at_the_door(told, self.host)
+    def _report_connect_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure while connecting."""
+        report = self._report_failure(error)
+        return None if report is None else as_connect_failure(report, self.host)
 
-    def _told(self, error: BaseException) -> Told | None:
-        """What a failure of the driver means; None for what is no failure of the database."""
+    def _report_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure of the driver; None for what is not a failure of the database."""
         asyncpg = self._driver
         if isinstance(error, asyncpg.PostgresError):
             state = error.sqlstate or ""
             names = tuple(filter(None, (getattr(error, "constraint_name", None), getattr(error, "column_name", None))))
-            return Told(f"sqlstate:{state}", meaning_of(state), str(error), names)
-        if isinstance(error, BadValue):
-            return Told("sqlstate:22000", STATES["22"], "", (f":{error.name}",))
+            return FailureReport(f"sqlstate:{state}", kind_of_state(state), str(error), names)
+        if isinstance(error, BadParameter):
+            return FailureReport("sqlstate:22000", STATES["22"], "", (f":{error.name}",))
         if isinstance(error, asyncpg.DataError | UnicodeEncodeError | OverflowError):
-            return Told("sqlstate:22000", STATES["22"])
+            return FailureReport("sqlstate:22000", STATES["22"])
         if isinstance(error, ssl.SSLError):
-            return Told("tls:refused", UNPROVEN)
+            return FailureReport("tls:refused", UNPROVEN)
         if isinstance(error, asyncpg.UnsupportedClientFeatureError):
-            return Told("asyncpg:unsupported", STATES["0A"], str(error))
+            return FailureReport("asyncpg:unsupported", STATES["0A"], str(error))
         if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError | OSError | TimeoutError):
-            return Told(f"connection:{type(error).__name__}", LOST if not isinstance(error, TimeoutError) else SLOW)
+            return FailureReport(
+                f"connection:{type(error).__name__}", LOST if not isinstance(error, TimeoutError) else SLOW
+            )
         return None
 
 
-class Session:
-    """One connection, and what is known about it."""
+class PostgresSession:
+    """One connection to PostgreSQL, and what is known about its state."""
 
     def __init__(self, raw: Any, outdated: tuple[type[Exception], ...]) -> None:
-        """`outdated`: what the driver raises for a prepared statement whose table has changed."""
+        """`outdated`: the driver's errors for a prepared statement whose table has changed."""
         self.raw = raw
         self._outdated = outdated
         self.pid = raw.get_server_pid()
         self.is_clean = True
-        """False while it is in the middle of something."""
+        """False while a statement or transaction is under way."""
         self.is_in_doubt = False
-        """True when a change was sent to be made, and no answer came."""
-        self._statements: OrderedDict[Statement, Prepared] = OrderedDict()
+        """True when COMMIT was sent and no answer came."""
+        self._statements: OrderedDict[Statement, PreparedStatement] = OrderedDict()
         self._unreset: Statement | None = None
-        """A plain statement after which the session was not put back, because it is as it was."""
+        """The statement after which the session was not reset, because it cannot have changed it."""
         self._used = asyncio.get_running_loop().time()
 
     def is_usable(self) -> bool:
-        """False when the other side has gone."""
+        """Returns False when it is in the middle of something or the server has closed it."""
         return self.is_clean and not self.raw.is_closed()
 
     def is_stale(self) -> bool:
-        """True when it has been idle for a while."""
+        """Returns True when it has been idle for a while."""
         return asyncio.get_running_loop().time() - self._used > 1.0
 
-    async def prepared(self, statement: Statement) -> Prepared:
-        """The statement, read by the server once."""
+    async def prepare(self, statement: Statement) -> PreparedStatement:
+        """Returns the prepared statement; the server parses it once per session."""
         found = self._statements.get(statement)
         if found is None:
             order = list(dict.fromkeys(statement.names))
             text = statement.text(lambda _, name: f"${order.index(name) + 1}")
-            found = self._statements[statement] = Prepared(await self.raw.prepare(text), order)
+            found = self._statements[statement] = PreparedStatement(await self.raw.prepare(text), order)
             while len(self._statements) > _MOST_STATEMENTS:
                 self._statements.popitem(last=False)
         return found
 
-    def leave(self, statement: Statement) -> None:
-        """Leave the session after a statement that has left nothing in it. It is put back before another one runs."""
+    def leave_unreset(self, statement: Statement) -> None:
+        """Leaves the session without a reset after a statement that cannot have changed it; another statement resets it first."""
         self._unreset = statement
         self._used = asyncio.get_running_loop().time()
 
     async def read(self, query: Query) -> Rows:
-        """Rows of a query that only reads."""
+        """Yields the rows of a query that only reads."""
         if self._unreset is not None and self._unreset != query.statement:
             await self.reset()
         self.is_clean = False
-        prepared = await self.prepared(query.statement)
+        prepared = await self.prepare(query.statement)
         if not prepared.is_long:
             try:
-                first, is_whole = await prepared.first(self.raw, prepared.values(query.values))
+                first, is_whole = await prepared.fetch_first(self.raw, prepared.values(query.values))
             except self._outdated:
-                prepared = await self._anew(query.statement)
-                first, is_whole = await prepared.first(self.raw, prepared.values(query.values))
+                prepared = await self._prepare_again(query.statement)
+                first, is_whole = await prepared.fetch_first(self.raw, prepared.values(query.values))
             if is_whole:
                 self.is_clean = True
                 yield prepared.columns(query.wants).rows(first)
@@ -267,32 +278,32 @@ class Session:
         await self.raw.execute("COMMIT")
         self.is_clean = True
 
-    async def change(self, query: Query, answer: Answer) -> Rows:
-        """Make a change and give what it returns; it is made when the generator is asked for more after that."""
+    async def change(self, query: Query, answer: QueryReport) -> Rows:
+        """Makes a change and yields the rows it returns; commits when the consumer asks for more after them."""
         self.is_clean = False
         await self.raw.execute("BEGIN READ WRITE")
-        prepared = await self.prepared(query.statement)
+        prepared = await self.prepare(query.statement)
         try:
             found = await prepared.raw.fetch(*prepared.values(query.values))
         except self._outdated:
             await self.raw.execute("ROLLBACK; BEGIN READ WRITE")
-            prepared = await self._anew(query.statement)
+            prepared = await self._prepare_again(query.statement)
             found = await prepared.raw.fetch(*prepared.values(query.values))
-        answer.affected = _affected(prepared.raw.get_statusmsg())
+        answer.affected = _count_changed_rows(prepared.raw.get_statusmsg())
         yield prepared.columns(query.wants).rows(found)
         self.is_in_doubt = True
         await self.raw.execute("COMMIT")
         self.is_in_doubt = False
         self.is_clean = True
 
-    async def _anew(self, statement: Statement) -> Prepared:
-        """The statement, read once more because a table it names has changed."""
+    async def _prepare_again(self, statement: Statement) -> PreparedStatement:
+        """Prepares the statement once more, because a table that it names has changed."""
         self._statements.clear()
         await self.raw.reload_schema_state()
-        return await self.prepared(statement)
+        return await self.prepare(statement)
 
-    async def recovered(self) -> bool:
-        """Take back what was begun; True when the session is as good as new."""
+    async def recover(self) -> bool:
+        """Rolls back what was begun; returns True when the session is as good as new."""
         if self.is_in_doubt or self.raw.is_closed():
             return False
         with suppress(Exception):
@@ -303,7 +314,7 @@ class Session:
         return False
 
     async def reset(self) -> None:
-        """Put the session back to how it began."""
+        """Resets the session to its initial state: settings, locks, cursors."""
         self.is_clean = False
         await self.raw.execute(_RESET)
         self.is_clean = True
@@ -311,15 +322,15 @@ class Session:
         self._used = asyncio.get_running_loop().time()
 
     async def aclose(self) -> None:
-        """Cancel what it does at the server, and close it."""
+        """Cancels what it does at the server, and closes it."""
         try:
             await self.raw.close(timeout=_CLOSE_SECONDS)
-        except Exception:  # whatever it was, it is gone
+        except Exception:  # the server is gone, or does not answer
             self.raw.terminate()
 
 
-class Prepared:
-    """A statement that the server has read."""
+class PreparedStatement:
+    """A statement that the server has parsed."""
 
     def __init__(self, raw: Any, names: Sequence[str]) -> None:
         self.raw = raw
@@ -330,27 +341,28 @@ class Prepared:
         self._columns: Columns | None = None
         self._wants: Any = None
         self.is_long = False
-        """True when it gave more rows than fit into the first answer."""
+        """True when it once returned more rows than the first round trip fetches; it gets a cursor at once from then on."""
 
     def values(self, given: Any) -> list[Any]:
-        """Values as the driver wants them. Raises BadValue."""
+        """Converts values for the driver. Raises BadParameter."""
         return parameters_of(self._names, self._types, given)
 
     def columns(self, wants: Any) -> Columns:
-        """What makes objects of its rows."""
+        """Returns the converter of its rows."""
         if self._columns is None or self._wants is not wants:
             self._wants = wants
             self._columns = Columns([attribute.name for attribute in self._attributes], wants, self._converts)
         return self._columns
 
-    async def first(self, connection: Any, values: list[Any]) -> tuple[list[Any], bool]:
-        """The first rows in one round trip, and whether they are all."""
+    async def fetch_first(self, connection: Any, values: list[Any]) -> tuple[list[Any], bool]:
+        """Fetches the first rows in one round trip; also returns whether they are all."""
+        # asyncpg's public `fetch` has no limit, and its cursor costs a transaction: hence its protocol object.
         found, _, is_whole = await connection._protocol.bind_execute(self.raw._state, values, "", _FIRST, True, None)
         return found or [], bool(is_whole)
 
 
-def _affected(status: str | None) -> int | None:
-    """`INSERT 0 5` -> 5; a statement that changes no rows has none."""
+def _count_changed_rows(status: str | None) -> int | None:
+    """Reads the number of changed rows from a status such as `INSERT 0 5`; None for a statement that changes none."""
     verb, _, rest = (status or "").partition(" ")
     count = rest.rpartition(" ")[2]
     return int(count) if verb in ("INSERT", "UPDATE", "DELETE", "MERGE") and count.isdecimal() else None

@@ -1,8 +1,8 @@
-"""Whether a statement can leave something behind in its PostgreSQL session: a setting, a lock, a cursor.
+"""Finds out whether a statement can leave state in its PostgreSQL session: a setting, a lock, a cursor.
 
-Only code does that, and code stands behind names: functions, views, policies, operators. A statement that only reads, and
-names nothing but tables and harmless functions of PostgreSQL, leaves its session as it was. What a name stands for is asked
-of the server, and again after a while, because it may change.
+Only code does that, and code is reached through names: functions, views, policies, operators. A statement that only reads,
+and names nothing but tables and harmless functions of PostgreSQL, leaves its session unchanged. The server is asked what a
+name refers to, and again after a while, because it may change. `postgresql.py` uses this to skip a reset.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from ferrule.runtime.executors.database.statements import Statement
 
 SECONDS = 10.0
-"""How long an answer counts."""
+"""How long an answer is cached."""
 _MOST = 1000
 _LONGEST = 63
-"""PostgreSQL cuts longer names off."""
+"""PostgreSQL truncates longer names."""
 _WORD = re.compile(r"[a-z_][a-z0-9_$]*")
 _ASK = """
 SELECT NOT EXISTS (
@@ -34,19 +34,19 @@ SELECT NOT EXISTS (
     )
 )
 """
-"""No view, foreign table or row policy of one of these names, no function that is not PostgreSQL's own; and no operator,
-cast or type anywhere that runs more than compiled code. From 16384 on, numbers are of objects that somebody made."""
+"""True when no view, foreign table, row policy or user-defined function has one of these names, and no operator, cast or
+type anywhere runs more than compiled code. Object ids from 16384 on belong to objects that users created."""
 
 
-class Traces:
-    """What one database's statements leave behind, as far as is known."""
+class SessionTraces:
+    """What is known about the state that one database's statements leave in their sessions."""
 
     def __init__(self) -> None:
         self._known: dict[Statement, tuple[float, bool]] = {}
 
-    async def is_left_as_it_was(self, connection: Any, statement: Statement) -> bool:
-        """True when a statement that has just run cannot have changed its session."""
-        # Servers before 14 do not tell of this setting: there, and where it was changed, the session is put back.
+    async def is_session_unchanged(self, connection: Any, statement: Statement) -> bool:
+        """Returns True when a statement that has just run cannot have changed its session."""
+        # Servers before 14 do not report this setting: there, and where it was changed, the session is reset.
         if connection.get_settings().default_transaction_read_only != "on":
             return False
         now = asyncio.get_running_loop().time()
@@ -60,7 +60,7 @@ class Traces:
 
 async def _names_only_tables(connection: Any, statement: Statement) -> bool:
     text = " ".join(statement.pieces)
-    # A quoted name may be anything, and how letters beyond ASCII become small ones is the server's business.
+    # A quoted name may be anything, and only the server knows how it folds letters beyond ASCII to lower case.
     if not statement.is_plain or '"' in text or not text.isascii():
         return False
     words = {word for piece in statement.pieces for word in _WORD.findall(piece.lower())}
@@ -68,5 +68,5 @@ async def _names_only_tables(connection: Any, statement: Statement) -> bool:
         return False
     try:
         return bool(await connection.fetchval(_ASK, sorted(words)))
-    except Exception:  # a server that has other catalogues: it is not known, then
+    except Exception:  # a compatible server with other system catalogs: assume the session was changed
         return False

@@ -1,4 +1,4 @@
-"""PostgreSQL's types: which come as texts, how columns become JSON, and how an input's values become parameters."""
+"""PostgreSQL's types: which are exchanged as text, how columns become JSON, and how input values become parameters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from ferrule.runtime.executors.database.values import (
     Convert,
-    binary,
-    floating,
+    base64_text,
+    float_json,
+    integer_json,
     json_text,
-    json_value,
-    plain,
+    parse_json,
     scalar_text,
-    whole,
+    to_json,
 )
 
 _SCALARS = ("numeric", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "bit", "varbit")
@@ -27,15 +27,15 @@ _RANGES = {
     "daterange": 3912,
     "int8range": 3926,
 }
-"""By their numbers, which are the same in every PostgreSQL."""
+"""Object ids of the range types, the same in every PostgreSQL."""
 _TEXTS = (*_SCALARS, *_RANGES)
-"""Types whose own text says everything (infinity, years before ours, every digit), and which Python's types would lose."""
-_AS_THEY_ARE = frozenset({"int2", "int4", "bool", "text", "varchar", "bpchar", "name", "char"})
+"""Types exchanged as text, since Python's types would lose infinity, years BC and digits."""
+_UNCONVERTED = frozenset({"int2", "int4", "bool", "text", "varchar", "bpchar", "name", "char"})
 _SPACED = frozenset({"timestamp", "timestamptz"})
 
 
-class BadValue(ValueError):
-    """A value that its parameter cannot take. The message does not repeat it."""
+class BadParameter(ValueError):
+    """A value that its parameter cannot take. The message does not repeat the value."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the value of {name!r} does not fit its parameter")
@@ -43,17 +43,17 @@ class BadValue(ValueError):
 
 
 async def set_codecs(connection: Any) -> None:
-    """Have the types that Python has no equal for exchanged as texts. Asks the server nothing."""
+    """Sets the types without an equal in Python to be exchanged as text. Asks the server nothing."""
     settings = connection._protocol.get_settings()
     for name, number in _RANGES.items():  # the driver's own function takes no ranges
         settings.add_python_codec(number, name, "pg_catalog", [], "scalar", str, str, "text")
     for name in _SCALARS:
-        decode = _moment if name in _SPACED else str
+        decode = _timestamp if name in _SPACED else str
         await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=decode, format="text")
 
 
-def _moment(text: str) -> str:
-    """`2024-05-01 10:00:00+00` as RFC 3339 has it; infinity and years before ours stay as PostgreSQL writes them."""
+def _timestamp(text: str) -> str:
+    """Rewrites `2024-05-01 10:00:00+00` as RFC 3339; infinity and years BC stay as PostgreSQL writes them."""
     day, blank, clock = text.partition(" ")
     if not blank or text.endswith("BC"):
         return text
@@ -64,7 +64,7 @@ def _moment(text: str) -> str:
 
 
 def converts_of(attributes: Sequence[Any]) -> list[Convert | None]:
-    """How each column becomes JSON."""
+    """Returns the converter to JSON of each column; None where none is needed."""
     return [_CONVERTS.get(attribute.type.name, _inner(attribute)) for attribute in attributes]
 
 
@@ -77,41 +77,41 @@ def _inner(attribute: Any) -> Convert:
 def _json_list(value: Any) -> Any:
     if isinstance(value, list):
         return [_json_list(member) for member in value]
-    return None if value is None else json_value(value)
+    return None if value is None else parse_json(value)
 
 
 def _with_ranges(value: Any) -> Any:
     if hasattr(value, "lower_inc"):  # a range of a type of its own
-        lower, upper = ("" if end is None else str(plain(end)) for end in (value.lower, value.upper))
+        lower, upper = ("" if end is None else str(to_json(end)) for end in (value.lower, value.upper))
         bounds = "[" if value.lower_inc else "(", "]" if value.upper_inc else ")"
         return "empty" if value.isempty else f"{bounds[0]}{lower},{upper}{bounds[1]}"
     if isinstance(value, list):
         return [_with_ranges(member) for member in value]
-    return plain(value)
+    return to_json(value)
 
 
 _CONVERTS: dict[str, Convert | None] = {
-    **dict.fromkeys(_AS_THEY_ARE),
+    **dict.fromkeys(_UNCONVERTED),
     **dict.fromkeys(_TEXTS),
-    "int8": whole,
-    "float4": floating,
-    "float8": floating,
-    "bytea": binary,
-    "json": json_value,
-    "jsonb": json_value,
+    "int8": integer_json,
+    "float4": float_json,
+    "float8": float_json,
+    "bytea": base64_text,
+    "json": parse_json,
+    "jsonb": parse_json,
     "uuid": str,
 }
 
 
 def parameters_of(names: Sequence[str], types: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
-    """Values of an input as the parameters' types. Raises BadValue."""
+    """Converts values of an input to the parameters' types. Raises BadParameter."""
     made = []
     for name, kind in zip(names, types, strict=True):
         value = given.get(name)
         try:
             made.append(None if value is None else _parameter(value, kind.name))
         except (ValueError, TypeError, OverflowError, binascii.Error):
-            raise BadValue(name) from None
+            raise BadParameter(name) from None
     return made
 
 
@@ -125,7 +125,7 @@ def _parameter(value: Any, kind: str) -> Any:
     if kind in ("json", "jsonb"):
         return json_text(value)
     if kind in ("int2", "int4", "int8", "oid"):
-        return _whole(value)
+        return _integer(value)
     if kind in ("float4", "float8"):
         return _float(value)
     if kind == "bool":
@@ -139,7 +139,7 @@ def _element(value: Any, kind: str) -> Any:
     return [_element(member, kind) for member in value] if isinstance(value, list) else _parameter(value, kind[:-2])
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
         raise TypeError
     if isinstance(value, str) and not value.strip().lstrip("+-").isdecimal():

@@ -1,7 +1,7 @@
-"""Aurora through the RDS Data API: HTTP requests signed with this process's own keys, parameters by name.
+"""Aurora through the RDS Data API: HTTP requests signed with this process's AWS keys, parameters by name.
 
-On PostgreSQL a retrieval runs in a transaction that is set read-only; on MySQL (`x-dialect: mysql`) its statement may only begin
-with what reads. What is cancelled here is rolled back there. The API answers with at most 1 MiB, and says so past that.
+On PostgreSQL a retrieval runs in a read-only transaction; on MySQL (`x-dialect: mysql`) its statement may only begin with a
+reading verb. A cancelled query is rolled back. The API returns at most 1 MiB and fails past that.
 """
 
 from __future__ import annotations
@@ -17,10 +17,18 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.clouds.aws_errors import aws_error, aws_failure
-from ferrule.runtime.executors.database.engine import Answer, BadMembers, Opening, Query, Rows, Table, tables_of
-from ferrule.runtime.executors.database.failures import DatabaseFailed, Told, meaning_of
+from ferrule.runtime.executors.database.engine import (
+    BadMembers,
+    ConnectionSpec,
+    LiveTable,
+    Query,
+    QueryReport,
+    Rows,
+    group_columns,
+)
+from ferrule.runtime.executors.database.failures import DatabaseFailed, FailureReport, kind_of_state
 from ferrule.runtime.executors.database.statements import Statement
-from ferrule.runtime.executors.database.values import Columns, Convert, floating, json_text, json_value, whole
+from ferrule.runtime.executors.database.values import Columns, Convert, float_json, integer_json, json_text, parse_json
 
 _ARN = re.compile(r"arn:aws[\w-]*:rds:([a-z0-9-]+):\d+:cluster:[\w.:-]+")
 _STATE = re.compile(r"SQLState: ?([0-9A-Z]{5})")
@@ -36,33 +44,33 @@ _TABLES = (
 
 
 class RdsDataDatabase:
-    """One cluster's database."""
+    """One database of an Aurora cluster."""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
         """Raises BadMembers."""
-        members = opening.members
+        members = spec.members
         arn = _ARN.fullmatch(str(members["cluster_arn"]))
         if arn is None:
             raise BadMembers("'cluster_arn' is no ARN of a cluster")
         self._region = str(members.get("region") or arn[1])
-        self._opening = opening
+        self._spec = spec
         self._seconds = seconds
-        self._door = asyncio.Semaphore(size)
-        around = opening.surroundings
-        self._aws = around.clouds.aws
+        self._slots = asyncio.Semaphore(size)
+        services = spec.services
+        self._aws = services.clouds.aws
         self.host = f"{members['cluster_arn']}/{members['database']}"
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query. Raises DatabaseFailed, ExecutionFailed."""
+    async def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query. Raises DatabaseFailed, ExecutionFailed."""
         is_mysql = query.dialect == "mysql"
-        async with self._door:
+        async with self._slots:
             transaction = await self._begin()
-            answer.tell(transaction_id=transaction)
+            answer.add_refs(transaction_id=transaction)
             is_in_doubt = False
             try:
                 if query.is_read_only and not is_mysql:
-                    await self._ask("/Execute", {"sql": "SET TRANSACTION READ ONLY", "transactionId": transaction})
+                    await self._send("/Execute", {"sql": "SET TRANSACTION READ ONLY", "transactionId": transaction})
                 text = query.statement.text(lambda _, name: f":{name}")
                 parameters = [_parameter(name, query) for name in dict.fromkeys(query.statement.names)]
                 found = await self._execute(text, parameters, transaction)
@@ -71,56 +79,56 @@ class RdsDataDatabase:
                 yield _rows(found, query.wants)
                 is_in_doubt = not query.is_read_only
                 end = "/RollbackTransaction" if query.is_read_only else "/CommitTransaction"
-                await self._ask(end, {"transactionId": transaction}, is_bare=True)
+                await self._send(end, {"transactionId": transaction}, is_bare=True)
             except BaseException as error:
-                self._later(self._rolled_back(transaction))
+                self._run_in_background(self._roll_back(transaction))
                 if is_in_doubt and isinstance(error, ExecutionFailed):
                     error.is_retryable = False
                 raise
 
     async def check(self, statement: Statement | None) -> str:
-        """Run `SELECT 1`; on PostgreSQL have the statement read through EXPLAIN. Raises DatabaseFailed."""
-        await self._ask("/Execute", {"sql": "SELECT 1"})
+        """Runs `SELECT 1`, and EXPLAIN of a statement without parameters. Raises DatabaseFailed."""
+        await self._send("/Execute", {"sql": "SELECT 1"})
         if statement is not None and not statement.names:
-            await self._ask("/Execute", {"sql": "EXPLAIN " + statement.text(lambda _, name: f":{name}")})
+            await self._send("/Execute", {"sql": "EXPLAIN " + statement.text(lambda _, name: f":{name}")})
         return f"connected to {self.host}"
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The tables of that name. Raises DatabaseFailed."""
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the tables of that name. Raises DatabaseFailed."""
         statement = Statement(_TABLES, ("name", "schema", "schema"), ("select",))
         values = [{"name": key, "value": {"stringValue": text}} for key, text in (("name", name), ("schema", schema))]
         found = await self._execute(statement.text(lambda _, key: f":{key}"), values, None)
         records = found.get("records") or []
-        return tables_of(tuple(field.get("stringValue", "") for field in record) for record in records)
+        return group_columns(tuple(field.get("stringValue", "") for field in record) for record in records)
 
     def retire(self) -> None:
-        """Nothing is held."""
+        """Does nothing: no connection is kept."""
 
     async def aclose(self) -> None:
-        """Wait for what is being rolled back."""
+        """Waits for the transactions that are being rolled back."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
     async def _begin(self) -> str:
-        return str((await self._ask("/BeginTransaction", {})).get("transactionId", ""))
+        return str((await self._send("/BeginTransaction", {})).get("transactionId", ""))
 
     async def _execute(self, text: str, parameters: list[dict[str, Any]], transaction: str | None) -> dict[str, Any]:
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "sql": text,
             "parameters": parameters,
             "includeResultMetadata": True,
             "resultSetOptions": {"decimalReturnType": "STRING", "longReturnType": "LONG"},
         }
-        return await self._ask("/Execute", asked | ({"transactionId": transaction} if transaction else {}))
+        return await self._send("/Execute", request | ({"transactionId": transaction} if transaction else {}))
 
-    async def _rolled_back(self, transaction: str) -> None:
+    async def _roll_back(self, transaction: str) -> None:
         with suppress(ExecutionFailed, DatabaseFailed):
-            await self._ask("/RollbackTransaction", {"transactionId": transaction}, is_bare=True)
+            await self._send("/RollbackTransaction", {"transactionId": transaction}, is_bare=True)
 
-    async def _ask(self, path: str, asked: dict[str, Any], *, is_bare: bool = False) -> dict[str, Any]:
-        members = self._opening.members
-        body = {"resourceArn": str(members["cluster_arn"]), "secretArn": self._secret(), **asked}
+    async def _send(self, path: str, request: dict[str, Any], *, is_bare: bool = False) -> dict[str, Any]:
+        members = self._spec.members
+        body = {"resourceArn": str(members["cluster_arn"]), "secretArn": self._secret(), **request}
         if not is_bare:
             body["database"] = str(members["database"])
         fetched = await self._aws.request(
@@ -130,23 +138,23 @@ class RdsDataDatabase:
             headers=[("Content-Type", "application/json")],
             body=msgspec.json.encode(body),
             timeout_seconds=self._seconds,
-            listed_only=self._opening.is_confined,
+            listed_only=self._spec.is_confined,
             max_bytes=_MOST_BYTES,
         )
         if fetched.status == 200:
             return json_object(fetched.body)
-        said = aws_error(fetched)
-        state = _STATE.search(said.message)  # the API tells it nowhere else
+        error = aws_error(fetched)
+        state = _STATE.search(error.message)  # the API has no field for it
         if state is not None:
-            raise DatabaseFailed(Told(f"sqlstate:{state[1]}", meaning_of(state[1]), said.message))
-        if "response size limit" in said.message:
+            raise DatabaseFailed(FailureReport(f"sqlstate:{state[1]}", kind_of_state(state[1]), error.message))
+        if "response size limit" in error.message:
             raise ExecutionFailed(
                 "result_too_large", "the RDS Data API answers with at most 1 MiB, and this is more; ask for less"
             )
         raise aws_failure("the RDS Data API", fetched)
 
     def _secret(self) -> str:
-        found = str(self._opening.members.get("secret_arn") or self._opening.secret_id)
+        found = str(self._spec.members.get("secret_arn") or self._spec.secret_id)
         if not found:
             raise ExecutionFailed(
                 "setup_required",
@@ -154,7 +162,7 @@ class RdsDataDatabase:
             )
         return found
 
-    def _later(self, work: Any) -> None:
+    def _run_in_background(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -207,7 +215,7 @@ def _array(value: Mapping[str, Any]) -> Any:
 
 def _convert(kind: str) -> Convert:
     if kind in ("json", "jsonb"):
-        return json_value
+        return parse_json
     if kind in ("timestamp", "datetime"):
         return lambda value: value.replace(" ", "T", 1)
     if kind == "timestamptz":
@@ -217,5 +225,5 @@ def _convert(kind: str) -> Convert:
 
 def _number(value: Any) -> Any:
     if isinstance(value, float):
-        return floating(value)
-    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return float_json(value)
+    return integer_json(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,8 +1,8 @@
-"""Rows on their way into a result: held while few, streamed to the payload store when many, shaped as the output schema says.
+"""Turns rows into a result: returned at once when few, streamed to the payload store when many, in the output schema's shape.
 
-Past the limits a call fails and says so; nothing is cut in silence. A tool with `x-truncate` gives the first rows and
-says that there are more. An object with a member for rows (`rows`, or an array of objects by another name) gets them
-there; an object with other members is one row; without a word from the schema it is `{"rows": […], "row_count": n}`.
+Past the limits a call fails; nothing is truncated silently. A tool with `x-truncate` returns the first rows and states
+that there are more. An object with a member for rows (`rows`, or an array of objects by another name) gets them there; an
+object with other members is one row; without an output schema the result is `{"rows": […], "row_count": n}`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.database.connections import PoolClosed
-from ferrule.runtime.executors.database.engine import Answer, Rows
+from ferrule.runtime.executors.database.engine import QueryReport, Rows
 from ferrule.runtime.executors.database.failures import DatabaseFailed
-from ferrule.runtime.executors.database.settings import Plan, members_of
+from ferrule.runtime.executors.database.settings import QueryPlan, members_of
 
 _FACTS = ("row_count", "affected", "truncated")
 encode = msgspec.json.encode
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """The form of one tool's results."""
+class ResultShape(msgspec.Struct, frozen=True):
+    """The shape of one tool's results."""
 
     tool_id: str
-    place: str | None
-    """The member for rows; None when one row is the result."""
+    rows_member: str | None
+    """The member that holds the rows; None when one row is the result."""
     facts: tuple[str, ...]
     """Members besides the rows."""
     wants: Mapping[str, str]
@@ -38,10 +38,10 @@ class Shape(msgspec.Struct, frozen=True):
     requires: tuple[str, ...] = ()
 
     def value(self, rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Any:
-        """A whole result. Raises ExecutionFailed where one row is wanted and there is another number of them."""
-        told = {name: facts[name] for name in self.facts if facts.get(name) is not None}
-        if self.place is not None:
-            return {self.place: rows, **told}
+        """Builds a complete result. Raises ExecutionFailed when the shape is one row and there is not exactly one."""
+        known_facts = {name: facts[name] for name in self.facts if facts.get(name) is not None}
+        if self.rows_member is not None:
+            return {self.rows_member: rows, **known_facts}
         if len(rows) > 1:
             raise ExecutionFailed(
                 "execution_failed",
@@ -50,9 +50,9 @@ class Shape(msgspec.Struct, frozen=True):
                 code="several_rows",
             )
         if rows:
-            return {**rows[0], **told}
-        if told or not self.requires:
-            return told
+            return {**rows[0], **known_facts}
+        if known_facts or not self.requires:
+            return known_facts
         raise ExecutionFailed(
             "execution_failed", f"the database tool {self.tool_id!r} found no row for these arguments", code="no_row"
         )
@@ -60,8 +60,8 @@ class Shape(msgspec.Struct, frozen=True):
     async def stream(
         self, held: list[bytes], more: AsyncIterator[bytes], facts: Mapping[str, Any]
     ) -> AsyncIterator[bytes]:
-        """The same as JSON text, row by row. `facts` is looked at when all rows have come."""
-        yield b"{" + encode(self.place or "rows") + b":["
+        """Yields the result as JSON text, row by row. Reads `facts` only after the last row."""
+        yield b"{" + encode(self.rows_member or "rows") + b":["
         separator = b"\n"
         for piece in held:
             yield separator + piece
@@ -69,13 +69,13 @@ class Shape(msgspec.Struct, frozen=True):
         async for piece in more:
             yield separator + piece
             separator = b",\n"
-        told = {name: facts[name] for name in self.facts if facts.get(name) is not None}
-        rest = b"," + encode(told)[1:-1] if told else b""
+        known_facts = {name: facts[name] for name in self.facts if facts.get(name) is not None}
+        rest = b"," + encode(known_facts)[1:-1] if known_facts else b""
         yield b"\n]" + rest + b"}"
 
 
-def shape_of(tool: Tool, plan: Plan) -> Shape:
-    """The form of a tool's results. Raises ExecutionFailed (`setup_required`)."""
+def shape_of(tool: Tool, plan: QueryPlan) -> ResultShape:
+    """Derives the shape of a tool's results from its output schema. Raises ExecutionFailed (`setup_required`)."""
     schema = _schema(tool)
     members = members_of(tool.output_schema)
     place = plan.transport.rows_member
@@ -92,9 +92,9 @@ def shape_of(tool: Tool, plan: Plan) -> Shape:
     if place is None:
         wants = _kinds({"properties": {name: member for name, member in members.items() if name not in facts}})
         required = schema.get("required")
-        return Shape(tool.tool_id, None, facts, wants, tuple(required) if isinstance(required, list) else ())
+        return ResultShape(tool.tool_id, None, facts, wants, tuple(required) if isinstance(required, list) else ())
     holder = members.get(place)
-    return Shape(tool.tool_id, place, facts, _kinds(holder.get("items") if isinstance(holder, dict) else None))
+    return ResultShape(tool.tool_id, place, facts, _kinds(holder.get("items") if isinstance(holder, dict) else None))
 
 
 def _schema(tool: Tool) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _schema(tool: Tool) -> dict[str, Any]:
 
 
 def _holds_rows(member: Any) -> bool:
-    """True for an array of objects, or of nothing that is said."""
+    """Returns True for an array of objects, or of items without a stated type."""
     if not isinstance(member, dict) or member.get("type") != "array":
         return False
     items = member.get("items")
@@ -128,15 +128,15 @@ def _kinds(schema: Any) -> dict[str, str]:
 
 
 FAILURES = (DatabaseFailed, Forbidden, OSError, TimeoutError, PoolClosed)
-"""What can come out of an engine."""
+"""The exceptions that an engine may raise."""
 _HELD_BYTES = 1024 * 1024
-"""A longer result is streamed."""
+"""The largest result that is returned at once; a longer one is streamed."""
 
 
-class Gathering:
-    """The rows of one call."""
+class RowCollector:
+    """Collector of the rows of one call."""
 
-    def __init__(self, plan: Plan, shape: Shape, rows: Rows, answer: Answer) -> None:
+    def __init__(self, plan: QueryPlan, shape: ResultShape, rows: Rows, answer: QueryReport) -> None:
         self._plan = plan
         self._shape = shape
         self._rows = rows
@@ -145,66 +145,66 @@ class Gathering:
         self._facts: dict[str, Any] = {}
 
     async def output(self, failure: Callable[[Exception], ExecutionFailed], end: float) -> Output:
-        """What the call gives. A stream outlives this: `failure` says what its failures mean, and it is over at `end`."""
+        """Builds the output of the call. A stream outlives this method: `failure` translates its errors, and it ends at `end`."""
         plan, shape = self._plan, self._shape
         held: list[dict[str, Any]] = []
         pieces: list[bytes] = []
-        may_stream = plan.is_read_only and shape.place is not None
+        may_stream = plan.is_read_only and shape.rows_member is not None
         async for batch in self._rows:
-            kept = await self._counted(batch)
+            kept = await self._take_within_limits(batch)
             held += kept.rows
             pieces += kept.pieces
             if kept.is_last:
                 break
             if may_stream and self._size > _HELD_BYTES:
-                stream = shape.stream(pieces, self._more(failure, end), self._facts)
+                stream = shape.stream(pieces, self._encode_rest(failure, end), self._facts)
                 return Output(stream=stream, media_type="application/json", file_name=f"{plan.tool_id}.json")
-        self._tell()
+        self._record_counts()
         return Output(shape.value(held, self._facts))
 
-    async def _more(self, failure: Callable[[Exception], ExecutionFailed], end: float) -> AsyncIterator[bytes]:
-        """The rows that come after those that were held."""
+    async def _encode_rest(self, failure: Callable[[Exception], ExecutionFailed], end: float) -> AsyncIterator[bytes]:
+        """Yields the encoded rows after those already read."""
         try:
             while True:
                 async with asyncio.timeout_at(end):
                     batch = await anext(self._rows, None)
                 if batch is None:
                     break
-                kept = await self._counted(batch)
+                kept = await self._take_within_limits(batch)
                 for piece in kept.pieces:
                     yield piece
                 if kept.is_last:
                     break
-            self._tell()
+            self._record_counts()
         except FAILURES as error:
             raise failure(error) from None
         finally:
             await self._rows.aclose()
 
-    def _tell(self) -> None:
+    def _record_counts(self) -> None:
         self._facts.update(row_count=self._count, affected=self._answer.affected)
         if self._plan.transport.truncates:
             self._facts.setdefault("truncated", False)
 
-    async def _counted(self, batch: list[dict[str, Any]]) -> _Kept:
-        """A batch as far as the limits go. Raises ExecutionFailed (`result_too_large`)."""
+    async def _take_within_limits(self, batch: list[dict[str, Any]]) -> _EncodedBatch:
+        """Encodes a batch up to the limits. Raises ExecutionFailed (`result_too_large`)."""
         plan = self._plan
         pieces: list[bytes] = []
         for position, row in enumerate(batch):
             piece = encode(row)
             if self._count == plan.max_rows or self._size + len(piece) > plan.max_bytes:
                 await self._rows.aclose()
-                return self._past(batch[:position], pieces)
+                return self._end_at_limit(batch[:position], pieces)
             self._count += 1
             self._size += len(piece)
             pieces.append(piece)
-        return _Kept(batch, pieces)
+        return _EncodedBatch(batch, pieces)
 
-    def _past(self, rows: list[dict[str, Any]], pieces: list[bytes]) -> _Kept:
+    def _end_at_limit(self, rows: list[dict[str, Any]], pieces: list[bytes]) -> _EncodedBatch:
         plan = self._plan
         if plan.transport.truncates and plan.is_read_only:
             self._facts["truncated"] = True
-            return _Kept(rows, pieces, True)
+            return _EncodedBatch(rows, pieces, True)
         is_rows = self._count == plan.max_rows
         limit = f"{plan.max_rows:,} rows" if is_rows else f"{plan.max_bytes:,} bytes"
         undone = "" if plan.is_read_only else "; its change was taken back"
@@ -216,7 +216,7 @@ class Gathering:
         )
 
 
-class _Kept(msgspec.Struct):
+class _EncodedBatch(msgspec.Struct):
     rows: list[dict[str, Any]]
     pieces: list[bytes]
     is_last: bool = False

@@ -1,7 +1,7 @@
-"""Snowflake, through its connector. A query is begun asynchronously, so that its id is known and it can be aborted.
+"""Snowflake through its connector. A query is started asynchronously, so that its id is known and it can be aborted.
 
-Snowflake has no read-only transaction: a retrieval's statement may only begin with what reads. Give it a role that may only
-read. The connector resolves the account's host by itself; the host is judged before each connection.
+Snowflake has no read-only transaction: a retrieval's statement may only begin with a reading verb. Give it a role that may
+only read. The connector resolves the account's host itself; the host is checked before each connection.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.urls import BadUrl, Target, parse_host
-from ferrule.runtime.executors.database.engine import BATCH, BadMembers, Opening, Query, judged
-from ferrule.runtime.executors.database.failures import LOST, STATES, Meaning, Told, meaning_of
+from ferrule.runtime.executors.database.engine import BATCH, BadMembers, ConnectionSpec, Query, resolve_addresses
+from ferrule.runtime.executors.database.failures import LOST, STATES, FailureKind, FailureReport, kind_of_state
 from ferrule.runtime.executors.database.threads import ThreadedDatabase
-from ferrule.runtime.executors.database.values import Columns, Convert, json_value, plain
+from ferrule.runtime.executors.database.values import Columns, Convert, parse_json, to_json
 
 _ACCOUNT = re.compile(r"[A-Za-z0-9_.-]+")
 _VARIANTS = frozenset({5, 9, 10})
-"""Type codes of VARIANT, OBJECT and ARRAY, which come as JSON texts."""
-_ERRNOS: dict[int, Meaning] = {
+"""Type codes of VARIANT, OBJECT and ARRAY, which come as JSON text."""
+_ERRNOS: dict[int, FailureKind] = {
     250001: LOST,
     250003: LOST,
     390100: STATES["28"],
@@ -38,20 +38,20 @@ _ERRNOS: dict[int, Meaning] = {
 
 
 class SnowflakeDatabase(ThreadedDatabase):
-    """One account, as one user and role."""
+    """One Snowflake account, as one user and role."""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
-        super().__init__(opening, size=size, seconds=seconds)
+        super().__init__(spec, size=size, seconds=seconds)
         self._driver = load_driver("snowflake.connector")
-        self._target = _target(opening.members)
-        names = (opening.members["account"], opening.members.get("database"), opening.members.get("schema"))
+        self._target = _target(spec.members)
+        names = (spec.members["account"], spec.members.get("database"), spec.members.get("schema"))
         self.host = "/".join(str(name) for name in names if name)
 
     def connect(self, password: str) -> Any:
-        """A new connection; the account's host is judged first."""
-        members, seconds = self._opening.members, max(1, round(self._seconds))
-        judged(self._opening, self._target)
+        """Opens a connection, after checking the account's host."""
+        members, seconds = self._spec.members, max(1, round(self._seconds))
+        resolve_addresses(self._spec, self._target)
         wanted = ("database", "schema", "role", "host", "port", "protocol")
         return self._driver.connect(
             account=str(members["account"]),
@@ -73,25 +73,25 @@ class SnowflakeDatabase(ThreadedDatabase):
         )
 
     def stop(self, raw: Any, cursor: Any) -> None:
-        """Abort the query by its id."""
+        """Aborts the query by its id."""
         number = getattr(cursor, "sfqid", None) or getattr(raw, "ferrule_query", None)
         if number is not None:
             raw.cursor().abort_query(number)
 
     def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, dict[str, Any]]:
-        """Begin a statement, and wait for it by its id."""
+        """Starts a statement, and waits for it by its id."""
         cursor = raw.cursor()
         raw.ferrule_query = None
         cursor.execute_async(text, *([values] if values else []))
         number = raw.ferrule_query = cursor.sfqid
         cursor.get_results_from_sfqid(number)
-        return _Answered(cursor), {"query_id": number}
+        return _StartedCursor(cursor), {"query_id": number}
 
     def end(self, raw: Any, keep: bool) -> None:
-        """Nothing to end: each statement is a transaction of its own, kept when it has run."""
+        """Does nothing: with autocommit each statement is a transaction of its own."""
 
-    def read(self, raw: Any, text: str, count: int) -> None:
-        """Have the server describe what a statement would give."""
+    def parse(self, raw: Any, text: str, count: int) -> None:
+        """Has the server describe the result of a statement without running it."""
         cursor = raw.cursor()
         try:
             cursor.describe(text, *([[None] * count] if count else []))
@@ -99,26 +99,26 @@ class SnowflakeDatabase(ThreadedDatabase):
             cursor.close()
 
     def columns(self, cursor: Any, query: Query) -> Columns:
-        """Names in small letters, as they are written without quotes."""
-        names = [_small(column[0]) for column in cursor.description]
-        converts: list[Convert] = [json_value if column[1] in _VARIANTS else plain for column in cursor.description]
+        """Returns the converter of rows; names that need no quotes are in lower case."""
+        names = [_fold_case(column[0]) for column in cursor.description]
+        converts: list[Convert] = [parse_json if column[1] in _VARIANTS else to_json for column in cursor.description]
         return Columns(names, query.wants, converts)
 
-    def told(self, error: BaseException) -> Told | None:
-        """What a failure of the connector means, by its number or SQLSTATE."""
+    def report_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure of the connector, by its number or SQLSTATE."""
         if not isinstance(error, self._driver.errors.Error):
-            return Told(f"connection:{type(error).__name__}", LOST) if isinstance(error, OSError) else None
+            return FailureReport(f"connection:{type(error).__name__}", LOST) if isinstance(error, OSError) else None
         number = getattr(error, "errno", None)
         state = str(getattr(error, "sqlstate", None) or "")
         meaning = _ERRNOS.get(number) if isinstance(number, int) else None
         if meaning is None:
             is_unreached = isinstance(error, self._driver.errors.OperationalError) and not state
-            meaning = LOST if is_unreached else meaning_of(state)
+            meaning = LOST if is_unreached else kind_of_state(state)
         text = str(getattr(error, "raw_msg", None) or getattr(error, "msg", None) or "")
-        return Told(f"snowflake:{number}" if number else f"sqlstate:{state}", meaning, text)
+        return FailureReport(f"snowflake:{number}" if number else f"sqlstate:{state}", meaning, text)
 
     def table_query(self, schema: str, name: str) -> tuple[str, list[Any]]:
-        """From the information schema. Names are written as Snowflake keeps them, or as they are written without quotes."""
+        """Returns a query of the information schema that matches a name as stored, or as it is written without quotes."""
         return (
             "SELECT table_schema, table_name, column_name FROM information_schema.columns"
             " WHERE table_name IN (?, ?) AND (table_schema IN (?, ?) OR (? = '' AND table_schema = CURRENT_SCHEMA()))"
@@ -127,8 +127,8 @@ class SnowflakeDatabase(ThreadedDatabase):
         )
 
 
-class _Answered:
-    """A cursor whose first rows have come: only then does it know its columns. What a change tells of itself is no row."""
+class _StartedCursor:
+    """A cursor whose first rows were fetched: only then does it know its columns. The counts of a change are not rows."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
@@ -157,8 +157,8 @@ class _Answered:
         self._cursor.close()
 
 
-def _small(name: str) -> str:
-    """A name that needs no quotes is the same in small letters, and people write it so."""
+def _fold_case(name: str) -> str:
+    """Returns a name that needs no quotes in lower case, as people write it."""
     return name.lower() if name == name.upper() else name
 
 

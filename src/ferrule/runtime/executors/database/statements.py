@@ -1,6 +1,6 @@
-"""Reads SQL just far enough to find its parameters (`:name`), its verbs, and whether it is one statement.
+"""Parses SQL just far enough to find its parameters (`:name`), its verbs, and that it is one statement.
 
-Texts, quoted names, comments and casts are stepped over as the engine's own language has them. Nothing is ever put into a
+Strings, quoted names, comments and casts are skipped by the rules of the engine's dialect. Nothing is ever put into a
 statement: a parameter becomes the driver's marker, and its value travels beside it.
 """
 
@@ -16,19 +16,19 @@ import msgspec
 Dialect = Literal["postgresql", "mysql", "mssql", "bigquery", "snowflake"]
 
 READING = frozenset({"select", "with", "values", "table", "show", "explain", "describe", "desc"})
-"""How statements begin that only read."""
+"""Verbs of statements that only read."""
 CHANGING = frozenset({"select", "with", "values", "insert", "update", "delete", "merge", "replace"})
-"""What an action may do with SQL from its input, unless its definition says otherwise."""
+"""Verbs that an action may use in SQL from its input, unless its definition lists others."""
 _INNER_WORDS = "insert update delete merge replace truncate create drop alter grant revoke copy call exec execute into"
 _INNER = frozenset(_INNER_WORDS.split())
-"""Verbs that count wherever they begin a part of a statement."""
+"""Verbs that count wherever they begin a part of a statement, such as a CTE."""
 _CONTROLLING_WORDS = """
 begin start commit rollback end abort savepoint release prepare execute deallocate discard set reset lock unlock listen
 unlisten notify copy load declare fetch move close vacuum handler kill flush shutdown use do go delimiter install uninstall
 change purge xa checkpoint
 """
 CONTROLLING = frozenset(_CONTROLLING_WORDS.split())
-"""Statements about the session, the transaction or the server: no tool's business, and no read-only mode stops them all."""
+"""Verbs that act on the session, the transaction or the server: no tool needs them, and no read-only mode stops all."""
 
 _PURE_WORDS = """
 count sum avg min max coalesce nullif greatest least lower upper length char_length trim ltrim rtrim lpad rpad substring substr
@@ -46,27 +46,27 @@ _NAME = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
 _DOLLAR = re.compile(r"\$(?:[^\W\d]\w*)?\$")
 _POSITION = re.compile(r"\$\d+")
 _TIGHT = re.compile(r"[\w\"\]\)`]")
-"""What a colon may follow without a blank and be no parameter: `a[1:n]`, `column:path`."""
+"""Characters after which a colon does not begin a parameter: `a[1:n]`, `column:path`."""
 
 
 class BadStatement(ValueError):
-    """SQL that cannot be used. The message says why and repeats nothing of it but names."""
+    """SQL that cannot be used. The message says why and repeats nothing of the SQL but names."""
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One statement, read."""
+    """One parsed statement."""
 
     pieces: tuple[str, ...]
-    """The text around the parameters, one more than there are."""
+    """The text around the parameters, one piece more than there are parameters."""
     names: tuple[str, ...]
     """The parameters in order; a name may come twice."""
     verbs: tuple[str, ...]
-    """The first word, then what else it does, in small letters."""
+    """The first word, then other verbs in it, in lower case."""
     calls: frozenset[str] = frozenset()
-    """Words with a parenthesis behind them: functions, and some that are none."""
+    """Words before a parenthesis: functions, and some that are not."""
 
     def text(self, marker: Callable[[int, str], str]) -> str:
-        """The SQL with markers, which are made from position and name."""
+        """Returns the SQL with a marker for each parameter, built from its position and name."""
         parts = [self.pieces[0]]
         for position, (name, piece) in enumerate(zip(self.names, self.pieces[1:], strict=True)):
             parts += (marker(position, name), piece)
@@ -74,21 +74,21 @@ class Statement(msgspec.Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """True when it only reads and calls nothing but well-known functions that leave nothing behind in a session."""
+        """True when it only reads and calls only well-known functions that leave no state in a session."""
         return len(self.verbs) == 1 and self.verbs[0] in ("select", "with", "values", "table") and self.calls <= _PURE
 
     @property
     def digest(self) -> str:
-        """What the statement is called in records."""
+        """The statement's name in records."""
         return "sha256:" + sha256(self.text(lambda _, name: f":{name}").encode(errors="replace")).hexdigest()[:32]
 
 
 def read_statement(sql: str, dialect: Dialect) -> Statement:
-    """The one statement in a text. Raises BadStatement."""
-    return _Reader(sql, dialect).read()
+    """Parses the one statement in a text. Raises BadStatement."""
+    return _StatementReader(sql, dialect).read()
 
 
-class _Reader:
+class _StatementReader:
     def __init__(self, sql: str, dialect: Dialect) -> None:
         self._sql = sql
         self._dialect = dialect
@@ -97,9 +97,9 @@ class _Reader:
         self._names: list[str] = []
         self._verbs: list[str] = []
         self._calls: set[str] = set()
-        self._begun = 0
+        self._piece_start = 0
         self._before = ""
-        """The last thing that was no blank and no comment: a word in small letters, or a sign."""
+        """The last token that was neither blank nor comment: a word in lower case, or a sign."""
 
     def read(self) -> Statement:
         if "\0" in self._sql:
@@ -108,17 +108,17 @@ class _Reader:
             self._step(self._sql[self._at])
         if not self._verbs:
             raise BadStatement("it is empty")
-        self._pieces.append(self._sql[self._begun :])
+        self._pieces.append(self._sql[self._piece_start :])
         return Statement(tuple(self._pieces), tuple(self._names), tuple(self._verbs), frozenset(self._calls))
 
     def _step(self, sign: str) -> None:
         if sign.isspace() or sign == "\ufeff":
             self._at += 1
-        elif self._comment(sign):
+        elif self._skip_comment(sign):
             pass
         elif sign == ";":
             self._end()
-        elif self._quoted(sign):
+        elif self._skip_quoted(sign):
             self._before = "'"
         elif (word := _WORD.match(self._sql, self._at)) is not None:
             self._word(word[0])
@@ -130,13 +130,13 @@ class _Reader:
             self._sign(sign)
 
     def _end(self) -> None:
-        """A semicolon: what follows can only be blanks and comments, and is left out."""
-        rest = _Reader(self._sql[self._at + 1 :], self._dialect)
+        """Ends the statement at a semicolon; only blanks and comments may follow, and they are left out."""
+        rest = _StatementReader(self._sql[self._at + 1 :], self._dialect)
         while rest._at < len(rest._sql):
             sign = rest._sql[rest._at]
             if sign.isspace() or sign == ";":
                 rest._at += 1
-            elif not rest._comment(sign):
+            elif not rest._skip_comment(sign):
                 raise BadStatement("it holds more than one statement; one is allowed")
         self._sql = self._sql[: self._at]
 
@@ -147,12 +147,12 @@ class _Reader:
         if word == "e" and following == "'" and self._dialect == "postgresql":
             self._skip_text("'", has_backslashes=True)
             word = "'"
-        elif not self._verbs or (word in _INNER and self._counts(word)):
+        elif not self._verbs or (word in _INNER and self._is_verb_here(word)):
             self._verbs.append(word)
         self._before = word
 
-    def _counts(self, word: str) -> bool:
-        if word == "into":  # SELECT … INTO makes a table or a file; the others have it by nature
+    def _is_verb_here(self, word: str) -> bool:
+        if word == "into":  # SELECT … INTO creates a table or a file; in the others the word is plain syntax
             return not {"insert", "merge", "replace"} & set(self._verbs)
         if self._sql[self._at :].lstrip()[:1] == "(":
             return False  # a function of that name
@@ -167,14 +167,14 @@ class _Reader:
         if found is None or (self._at > 0 and _TIGHT.match(self._sql[self._at - 1])):
             self._at, self._before = self._at + 1, ":"
             return
-        self._pieces.append(self._sql[self._begun : self._at])
+        self._pieces.append(self._sql[self._piece_start : self._at])
         self._names.append(found[1])
-        self._at = self._begun = found.end()
+        self._at = self._piece_start = found.end()
         self._before = ":name"
 
     def _sign(self, sign: str) -> None:
         if sign == "(" and (self._before == "'" or self._before[:1].isalpha() or self._before[:1] == "_"):
-            self._calls.add(self._before)  # a quoted name counts as one that nobody knows
+            self._calls.add(self._before)  # a quoted name counts as an unknown function
         if sign == "?" and self._dialect not in ("postgresql", "bigquery"):
             raise BadStatement("it holds the marker '?'; write parameters as :name")
         if sign == "$" and self._dialect == "postgresql" and _POSITION.match(self._sql, self._at):
@@ -182,7 +182,7 @@ class _Reader:
         self._at += 1
         self._before = sign
 
-    def _comment(self, sign: str) -> bool:
+    def _skip_comment(self, sign: str) -> bool:
         ahead = self._sql[self._at : self._at + 4]
         if ahead.startswith("/*"):
             if self._dialect == "mysql" and (ahead[2:3] == "!" or ahead[2:4] == "M!"):
@@ -194,7 +194,7 @@ class _Reader:
         is_line = is_line or (ahead.startswith("//") and self._dialect == "snowflake")
         if is_line:
             ends = [at for end in "\r\n" if (at := self._sql.find(end, self._at)) >= 0]
-            # Engines differ in what they take for the end of a line, so a lone carriage return is none that we pass on.
+            # Engines differ about a lone carriage return as the end of a line: what is comment here could be SQL there.
             if ends and self._sql[min(ends)] == "\r" and self._sql[min(ends) + 1 : min(ends) + 2] != "\n":
                 raise BadStatement("a comment in it holds a carriage return")
             self._at = min(ends) + 1 if ends else len(self._sql)
@@ -212,7 +212,7 @@ class _Reader:
             else:
                 depth, self._at = depth - 1, closing + 2
 
-    def _quoted(self, sign: str) -> bool:
+    def _skip_quoted(self, sign: str) -> bool:
         dialect = self._dialect
         if sign in "'\"" and dialect == "bigquery" and self._sql.startswith(sign * 3, self._at):
             self._at += 2
@@ -226,12 +226,12 @@ class _Reader:
         elif sign == "[" and dialect == "mssql":
             self._skip_text("]", has_backslashes=False)
         elif sign == "$" and dialect in ("postgresql", "snowflake"):
-            return self._dollars()
+            return self._skip_dollar_quoted()
         else:
             return False
         return True
 
-    def _dollars(self) -> bool:
+    def _skip_dollar_quoted(self) -> bool:
         opening = _DOLLAR.match(self._sql, self._at)
         if opening is None or (self._dialect == "snowflake" and opening[0] != "$$"):
             return False

@@ -1,7 +1,7 @@
-"""Engines whose drivers block: each call of a driver runs in a thread of the database's own, and the event loop goes on.
+"""Base of engines whose drivers block: each call of a driver runs in a thread, so that the event loop goes on.
 
-A query that is cancelled is stopped at the server as well as the driver can; its thread is waited for before the connection is
-closed. What an engine knows (connecting, stopping, what its errors mean) is in its own file.
+A cancelled query is stopped at the server as well as the driver can; its thread is waited for before the connection is
+closed. Connecting, stopping and the meaning of errors are in each engine's own file.
 """
 
 from __future__ import annotations
@@ -14,8 +14,22 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from ferrule.runtime.executors.database.connections import Pool
-from ferrule.runtime.executors.database.engine import BATCH, Answer, Opening, Query, Rows, Table, tables_of
-from ferrule.runtime.executors.database.failures import LOST, DatabaseFailed, Told, at_the_door, translated
+from ferrule.runtime.executors.database.engine import (
+    BATCH,
+    ConnectionSpec,
+    LiveTable,
+    Query,
+    QueryReport,
+    Rows,
+    group_columns,
+)
+from ferrule.runtime.executors.database.failures import (
+    LOST,
+    DatabaseFailed,
+    FailureReport,
+    as_connect_failure,
+    translate_failures,
+)
 from ferrule.runtime.executors.database.statements import Statement
 from ferrule.runtime.executors.database.values import Columns, json_text
 
@@ -24,7 +38,7 @@ _STOP_SECONDS = 5.0
 
 
 class ThreadedSession:
-    """One connection of a driver that blocks."""
+    """One connection of a blocking driver."""
 
     def __init__(self, raw: Any, threads: ThreadPoolExecutor, stop: Callable[[Any, Any], None]) -> None:
         self.raw = raw
@@ -34,18 +48,18 @@ class ThreadedSession:
         self._running: asyncio.Future[Any] | None = None
 
     def is_usable(self) -> bool:
-        """Nobody knows before it is asked."""
+        """Returns True: blocking drivers cannot tell without a query."""
         return True
 
-    async def do(self, work: Callable[..., T], *given: Any) -> T:
-        """Have something done in a thread. A cancel leaves it running; closing the session stops it."""
+    async def run(self, work: Callable[..., T], *given: Any) -> T:
+        """Runs something in a thread. A cancel leaves it running; closing the session stops it."""
         running = self._running = asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
         done: T = await asyncio.shield(running)
         self._running = None
         return done
 
     async def aclose(self) -> None:
-        """Stop what it does at the server, wait for its thread, and close it."""
+        """Stops what it does at the server, waits for its thread, and closes it."""
         running = self._running
         with suppress(Exception):
             if running is not None and not running.done():
@@ -57,120 +71,120 @@ class ThreadedSession:
 
 
 class ThreadedDatabase(ABC):
-    """One database, as one user."""
+    """One database behind a blocking driver, as one user."""
 
     host = ""
 
-    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
-        self._opening = opening
+    def __init__(self, spec: ConnectionSpec, *, size: int, seconds: float) -> None:
+        self._spec = spec
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="ferrule-database")
         self._pool: Pool[ThreadedSession] = Pool(self._connect, size=size)
 
     @abstractmethod
     def connect(self, password: str) -> Any:
-        """A new connection of the driver. In a thread."""
+        """Opens a connection of the driver. Called in a thread."""
 
     @abstractmethod
     def stop(self, raw: Any, cursor: Any) -> None:
-        """Have the server stop what a connection does. In a thread."""
+        """Has the server stop what a connection does. Called in a thread."""
 
     @abstractmethod
     def begin(self, raw: Any, query: Query, text: str, values: list[Any]) -> tuple[Any, dict[str, Any]]:
-        """Run a statement; the cursor with its rows, and native ids. In a thread."""
+        """Runs a statement; returns the cursor with its rows, and native ids. Called in a thread."""
 
     @abstractmethod
     def end(self, raw: Any, keep: bool) -> None:
-        """End the transaction, if there is one, and keep what it changed or not. In a thread."""
+        """Ends the transaction, if there is one: commits when `keep`, else rolls back. Called in a thread."""
 
     @abstractmethod
-    def read(self, raw: Any, text: str, count: int) -> None:
-        """Have the server read a statement with so many parameters without running it. In a thread."""
+    def parse(self, raw: Any, text: str, count: int) -> None:
+        """Has the server parse a statement with `count` parameters without running it. Called in a thread."""
 
     def columns(self, cursor: Any, query: Query) -> Columns:
-        """What makes objects of a cursor's rows."""
+        """Returns the converter of a cursor's rows."""
         return Columns([column[0] for column in cursor.description], query.wants)
 
     def marker(self, position: int, name: str) -> str:
-        """What stands for a parameter in the driver's SQL."""
+        """Returns the driver's marker for a parameter."""
         return "?"
 
     @abstractmethod
-    def told(self, error: BaseException) -> Told | None:
-        """What a failure of the driver means; None for what is no failure of the database."""
+    def report_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure of the driver; None for what is not a failure of the database."""
 
     @abstractmethod
     def table_query(self, schema: str, name: str) -> tuple[str, list[Any]]:
-        """A query for schema, table and column names of a table, and its values."""
+        """Returns a query for the schema, table and column names of a table, and its values."""
 
-    async def rows(self, query: Query, answer: Answer) -> Rows:
-        """Run a query. Raises DatabaseFailed."""
-        session = await self._taken()
+    async def rows(self, query: Query, answer: QueryReport) -> Rows:
+        """Runs a query. Raises DatabaseFailed."""
+        session = await self._take_session()
         is_in_doubt = False
         try:
             text = query.statement.text(self.marker)
-            values = [bound(query.values.get(name)) for name in query.statement.names]
+            values = [bind_value(query.values.get(name)) for name in query.statement.names]
             is_in_doubt = not query.is_read_only
-            cursor, ref = await session.do(self.begin, session.raw, query, text, values)
+            cursor, ref = await session.run(self.begin, session.raw, query, text, values)
             session.cursor = cursor
-            answer.tell(**ref)
+            answer.add_refs(**ref)
             if cursor.description:
                 columns = self.columns(cursor, query)
-                while batch := await session.do(cursor.fetchmany, BATCH):
+                while batch := await session.run(cursor.fetchmany, BATCH):
                     yield columns.rows(batch)
             if not query.is_read_only and cursor.rowcount is not None and cursor.rowcount >= 0:
                 answer.affected = cursor.rowcount
-            await session.do(self.end, session.raw, not query.is_read_only)
-            await session.do(cursor.close)
+            await session.run(self.end, session.raw, not query.is_read_only)
+            await session.run(cursor.close)
         except BaseException as error:
             self._pool.drop(session)
-            told = self.told(error)
-            if told is None:
+            report = self.report_failure(error)
+            if report is None:
                 raise
-            raise DatabaseFailed(told, may_have_acted=is_in_doubt and told.meaning is LOST) from None
+            raise DatabaseFailed(report, may_have_acted=is_in_doubt and report.kind is LOST) from None
         session.cursor = None
         self._pool.give(session)
 
     async def check(self, statement: Statement | None) -> str:
-        """Connect, and have the server read a statement. Raises DatabaseFailed."""
+        """Connects, and has the server parse a statement. Raises DatabaseFailed."""
         text, count = (statement.text(self.marker), len(statement.names)) if statement else ("SELECT 1", 0)
-        async with self._pool.lent(await self._taken()) as session:
-            with translated(self.told):
-                await session.do(self.read, session.raw, text, count)
-        return f"connected to {self.host} as {self._opening.members['username']}"
+        async with self._pool.lend(await self._take_session()) as session:
+            with translate_failures(self.report_failure):
+                await session.run(self.parse, session.raw, text, count)
+        return f"connected to {self.host} as {self._spec.members['username']}"
 
-    async def tables(self, schema: str, name: str) -> list[Table]:
-        """The tables of that name that the user can see. Raises DatabaseFailed."""
+    async def tables(self, schema: str, name: str) -> list[LiveTable]:
+        """Returns the tables of that name that the user can see. Raises DatabaseFailed."""
         text, values = self.table_query(schema, name)
         statement = Statement((text,), (), ("select",))
         query = Query(statement=statement, values={}, is_read_only=True)
-        async with self._pool.lent(await self._taken()) as session:
-            with translated(self.told):
-                cursor, _ = await session.do(self.begin, session.raw, query, text, values)
-                found = await session.do(cursor.fetchall)
-                await session.do(self.end, session.raw, False)
-        return tables_of(found)
+        async with self._pool.lend(await self._take_session()) as session:
+            with translate_failures(self.report_failure):
+                cursor, _ = await session.run(self.begin, session.raw, query, text, values)
+                found = await session.run(cursor.fetchall)
+                await session.run(self.end, session.raw, False)
+        return group_columns(found)
 
     def retire(self) -> None:
-        """No new connections."""
+        """Opens no new connections."""
         self._pool.retire()
 
     async def aclose(self) -> None:
-        """Close everything."""
+        """Closes every connection and ends the threads."""
         await self._pool.aclose()
         self._threads.shutdown(wait=False)
 
-    async def _taken(self) -> ThreadedSession:
-        with translated(self._told_at_the_door):
+    async def _take_session(self) -> ThreadedSession:
+        with translate_failures(self._report_connect_failure):
             return (await self._pool.take())[0]
 
-    def _told_at_the_door(self, error: BaseException) -> Told | None:
-        """What a failure means while a connection is made."""
-        told = self.told(error)
-        return None if told is None else at_the_door(told, self.host)
+    def _report_connect_failure(self, error: BaseException) -> FailureReport | None:
+        """Reports a failure while connecting."""
+        report = self.report_failure(error)
+        return None if report is None else as_connect_failure(report, self.host)
 
     async def _connect(self) -> ThreadedSession:
-        password = await self._opening.password()
+        password = await self._spec.password()
         loop = asyncio.get_running_loop()
         connecting = loop.run_in_executor(self._threads, self.connect, password)
         try:
@@ -182,12 +196,12 @@ class ThreadedDatabase(ABC):
 
 
 def _close_late(connecting: asyncio.Future[Any]) -> None:
-    """A connection that came when nobody wanted it any more."""
+    """Closes a connection that was opened after its call was cancelled."""
     if not connecting.cancelled() and connecting.exception() is None:
         with suppress(Exception):
             connecting.result().close()
 
 
-def bound(value: Any) -> Any:
-    """A value of an input as drivers bind it: lists and objects as JSON."""
+def bind_value(value: Any) -> Any:
+    """Converts a value of an input for binding: lists and objects become JSON."""
     return json_text(value) if isinstance(value, list | dict) else value

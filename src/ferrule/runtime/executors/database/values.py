@@ -1,7 +1,7 @@
-"""Values of databases as JSON, without loss, and values of an input as the texts that databases read.
+"""Converts values of databases to JSON without loss, and values of an input to the text that databases read.
 
-A JSON number is given only where every reader gets it exactly: whole numbers up to 2^53 and floating point. What is longer, and
-every decimal, is a text. Where the output schema wants a number or a text, it gets one as long as nothing is lost.
+A JSON number is used only where every reader gets it exactly: integers up to 2^53 and floating point. Longer integers, and
+every decimal, become strings. The output schema's type is honoured as long as nothing is lost. All engines use this.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ _EXACT = 2**53
 Convert = Callable[[Any], Any]
 
 
-def plain(value: Any) -> Any:
-    """A value of a driver as JSON."""
+def to_json(value: Any) -> Any:
+    """Converts a value of a driver to JSON."""
     convert = _BY_TYPE.get(type(value))
     if convert is not None:
         return convert(value)
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping) or hasattr(value, "keys"):
-        return {str(name): plain(value[name]) for name in value.keys()}  # noqa: SIM118 - records of drivers iterate values
+        return {str(name): to_json(value[name]) for name in value.keys()}  # noqa: SIM118 - records of drivers iterate values
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(member) for member in value]
+        return [to_json(member) for member in value]
     if isinstance(value, int):
-        return whole(int(value))
+        return integer_json(int(value))
     if isinstance(value, bytes | bytearray | memoryview):
-        return binary(bytes(value))
+        return base64_text(bytes(value))
     return str(value)
 
 
-def whole(value: int) -> int | str:
-    """A whole number; a text where a reader with floating point would lose digits."""
+def integer_json(value: int) -> int | str:
+    """Returns an integer, as a string where a reader with floating point would lose digits."""
     return value if -_EXACT <= value <= _EXACT else str(value)
 
 
-def floating(value: float) -> float | str:
-    """A number; what JSON has none for is a text."""
+def float_json(value: float) -> float | str:
+    """Returns a number; as a string when JSON has none for it: NaN and infinity."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def binary(value: bytes) -> str:
-    """Bytes as base64."""
+def base64_text(value: bytes) -> str:
+    """Encodes bytes as base64."""
     return base64.b64encode(value).decode()
 
 
-def moment(value: datetime) -> str:
-    """A timestamp as RFC 3339 has it; without an offset where the database has none."""
+def timestamp_text(value: datetime) -> str:
+    """Formats a timestamp as RFC 3339, without an offset where the database has none."""
     return value.isoformat()
 
 
-def duration(value: timedelta) -> str:
-    """A span of time as ISO 8601 has it."""
+def duration_text(value: timedelta) -> str:
+    """Formats a duration as ISO 8601."""
     micros = value // timedelta(microseconds=1)
     sign, micros = ("-", -micros) if micros < 0 else ("", micros)
     seconds, micros = divmod(micros, 1_000_000)
@@ -72,9 +72,11 @@ def duration(value: timedelta) -> str:
     return f"{sign}PT{''.join(parts)}"
 
 
-def json_value(text: str | bytes) -> Any:
-    """A JSON value of a database; numbers that a reader could lose digits of are texts."""
-    return json.loads(text, parse_float=_exact_float, parse_int=lambda digits: whole(int(digits)), parse_constant=str)
+def parse_json(text: str | bytes) -> Any:
+    """Parses JSON from a database; numbers of which a reader could lose digits become strings."""
+    return json.loads(
+        text, parse_float=_exact_float, parse_int=lambda digits: integer_json(int(digits)), parse_constant=str
+    )
 
 
 def _exact_float(text: str) -> float | str:
@@ -83,24 +85,24 @@ def _exact_float(text: str) -> float | str:
 
 
 _BY_TYPE: dict[type, Convert] = {
-    int: whole,
-    float: floating,
+    int: integer_json,
+    float: float_json,
     Decimal: str,
-    bytes: binary,
-    bytearray: binary,
-    memoryview: binary,
-    datetime: moment,
+    bytes: base64_text,
+    bytearray: base64_text,
+    memoryview: base64_text,
+    datetime: timestamp_text,
     date: date.isoformat,
     time: time.isoformat,
-    timedelta: duration,
+    timedelta: duration_text,
     UUID: str,
 }
 
 
-def wanted(value: Any, kind: str) -> Any:
-    """A JSON value as the output schema wants it, where nothing is lost by that."""
+def convert_to(value: Any, kind: str) -> Any:
+    """Converts a JSON value to the type that the output schema wants, where nothing is lost."""
     if kind in ("object", "array"):
-        return _parsed(value)
+        return _parse_json(value)
     if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if kind == "boolean" and value in (0, 1):
@@ -108,19 +110,19 @@ def wanted(value: Any, kind: str) -> Any:
     if kind == "integer" and isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii():
         return int(value)
     if kind in ("number", "integer") and isinstance(value, str):
-        return _number(value)
+        return _parse_number(value)
     return value
 
 
-def _parsed(value: Any) -> Any:
-    """A text that holds JSON, where a column has no type for it."""
+def _parse_json(value: Any) -> Any:
+    """Parses a string that holds JSON, for databases without a type for it."""
     try:
-        return json_value(value) if isinstance(value, str) else value
+        return parse_json(value) if isinstance(value, str) else value
     except ValueError:
         return value
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     try:
         exact, found = Decimal(text), float(text)
     except (ArithmeticError, ValueError):
@@ -131,22 +133,22 @@ def _number(text: str) -> Any:
 
 
 class Columns:
-    """Makes objects of rows: names, how each column is converted, and what the output schema wants of it."""
+    """Converter of rows to objects, by the columns' names, converters and the types that the output schema wants."""
 
     def __init__(
         self, names: Sequence[str], wants: Mapping[str, str], converts: Iterable[Convert | None] | None = None
     ) -> None:
-        """`converts`: by column, None where a value is JSON already; `plain` for all of them when not said."""
-        self._names = distinct(names)
-        given = list(converts) if converts is not None else [plain] * len(self._names)
+        """`converts`: one per column, None where values are JSON already; `to_json` for every column by default."""
+        self._names = distinct_names(names)
+        given = list(converts) if converts is not None else [to_json] * len(self._names)
         self._steps = [
-            (name, _joined(convert, wants.get(name)))
+            (name, _compose(convert, wants.get(name)))
             for name, convert in zip(self._names, given, strict=True)
             if convert is not None or name in wants
         ]
 
     def rows(self, rows: Iterable[Iterable[Any]]) -> list[dict[str, Any]]:
-        """Rows as JSON objects."""
+        """Converts rows to JSON objects."""
         names, steps = self._names, self._steps
         made = [dict(zip(names, row, strict=False)) for row in rows]
         for row in made:
@@ -157,16 +159,16 @@ class Columns:
         return made
 
 
-def _joined(convert: Convert | None, kind: str | None) -> Convert:
+def _compose(convert: Convert | None, kind: str | None) -> Convert:
     if kind is None:
         return convert or (lambda value: value)
     if convert is None:
-        return lambda value: wanted(value, kind)
-    return lambda value: wanted(convert(value), kind)
+        return lambda value: convert_to(value, kind)
+    return lambda value: convert_to(convert(value), kind)
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names of columns, each once: `id`, `id_2`. An object cannot have a member twice, and a column is not lost."""
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Makes names of columns distinct (`id`, `id_2`), since an object cannot have a member twice and no column may be lost."""
     taken: dict[str, None] = {}
     for position, given in enumerate(names, 1):
         name, count = given or f"column_{position}", 1
@@ -178,7 +180,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def scalar_text(value: Any) -> str:
-    """A value of an input as a database reads it: numbers and booleans in plain writing, objects and lists as JSON."""
+    """Converts a value of an input to the text that a database reads: numbers and booleans as usual, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -189,5 +191,5 @@ def scalar_text(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A value of an input as JSON."""
+    """Encodes a value of an input as JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

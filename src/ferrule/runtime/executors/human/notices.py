@@ -1,7 +1,7 @@
-"""Tells the outside world of a task, by the transport of its tool. Whatever goes wrong here, the task stands in the inbox.
+"""Sends notices of tasks through the transport of their tool. When that fails, the task is still in the inbox.
 
-`rest-api` is posted to with a token for the answer. A queue, a cloud function or an MCP server is given the same notice
-by its own executor, as if it were the input.
+`rest-api` gets a POST with a token for the answer. A queue, a cloud function or an MCP server gets the same notice from
+its own executor, as if it were the tool's input. `executor.py` is above.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unr
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 
 CALLBACK = "callback"
-"""The channel of answers that come with a token."""
+"""The channel of answers that arrive with a token."""
 _MOST_BYTES = 64 * 1024
 _MOST_SECONDS = 30.0
 _SHARE = 0.8
-"""Of the time a call has left: telling takes no more, so that the call can still be parked."""
+"""The share of a call's remaining time that a notice may take, so that the call can still be parked."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _FATAL = frozenset({"credential_missing", "setup_required"})
-"""What is wrong with the set-up is told to the caller: such a tool tells nobody, however often it is called."""
+"""Error classes of a wrong setup, which the caller gets: no notice of such a tool would ever be sent."""
 
 
-class NotTold(Exception):
-    """Why the outside world did not hear of a task, in words for people."""
+class NotNotified(Exception):
+    """A notice was not delivered; the message gives the reason for people."""
 
 
-class Teller(Protocol):
-    """One way of telling."""
+class TaskNotifier(Protocol):
+    """A channel for notices of tasks."""
 
     reply_channel: str
-    """By which an answer may come from outside."""
+    """The channel through which an answer may arrive."""
 
-    async def tell(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
-        """Tell of one task; gives what it is called there. Raises NotTold; ExecutionFailed when the set-up is at fault."""
+    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+        """Sends the notice of one task; returns its native ids. Raises NotNotified; ExecutionFailed when the setup is wrong."""
 
     async def probe(self, context: Context) -> str:
-        """What would be told, and where. Raises ExecutionFailed."""
+        """Checks the channel without sending; returns a sentence about it. Raises ExecutionFailed."""
 
 
 class _Rest(msgspec.Struct, frozen=True):
@@ -58,38 +58,38 @@ class _Rest(msgspec.Struct, frozen=True):
     endpoint: str
 
 
-class RestTeller:
-    """Posts the notice."""
+class RestNotifier:
+    """Notifier that posts the notice over HTTP."""
 
     reply_channel = CALLBACK
 
-    def __init__(self, tool: Tool, surroundings: Surroundings) -> None:
+    def __init__(self, tool: Tool, services: TransportServices) -> None:
         """Raises ExecutionFailed (`setup_required`)."""
         self._rest = read_transport(tool, _Rest)
         self._credentials = read_tool_credentials(tool)
-        self._around = surroundings
+        self._services = services
         method, _, self._path = self._rest.endpoint.partition(" ")
         self._method = method if method in _WITH_BODY else "POST"
 
-    async def tell(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
-        """Tell of one task."""
-        headers = await _unless_fatal(self._around.vault.headers(self._credentials, context))
+    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+        """Tells of one task."""
+        headers = await _unless_fatal(self._services.vault.headers(self._credentials, context))
         every = {"Content-Type": "application/json", "Idempotency-Key": notice["invocation_id"], **headers}
-        status = await self._post(msgspec.json.encode(notice), every, self._filled(notice["input"]), context)
+        status = await self._post(msgspec.json.encode(notice), every, self._fill_url(notice["input"]), context)
         if status in (401, 403):
-            self._around.vault.forget_refused(self._credentials, context)
+            self._services.vault.forget_refused(self._credentials, context)
         if not 200 <= status < 300:
-            raise NotTold(f"{self._host} answered with status {status}")
+            raise NotNotified(f"{self._host} answered with status {status}")
         return {"source": "rest", "method": self._method, "status": status}
 
     async def probe(self, context: Context) -> str:
-        """Whether its credentials are there. Nothing is sent: whatever is sent there is a task."""
-        await self._around.vault.headers(self._credentials, context)
+        """Checks that its credentials exist. Sends nothing, since every request there would be a task."""
+        await self._services.vault.headers(self._credentials, context)
         return f"tasks are sent to {self._host}; its credentials are there"
 
     async def _post(self, body: bytes, headers: dict[str, str], url: str, context: Context) -> int:
         try:
-            fetched = await self._around.client.fetch(
+            fetched = await self._services.client.fetch(
                 self._method,
                 parse_url(url),
                 tuple(headers.items()),
@@ -98,13 +98,13 @@ class RestTeller:
                 timeout_seconds=None,
                 listed_only=context.is_confined,
             )
-        except TooLong:  # what it says is of no interest, that it answered is
+        except TooLong:  # only that it answered counts, not the answer
             return 200
         except (Unreachable, BrokenAnswer, BadRequest, Forbidden, BadUrl) as error:
-            raise NotTold(str(error) or type(error).__name__) from None
+            raise NotNotified(str(error) or type(error).__name__) from None
         return fetched.status
 
-    def _filled(self, shown: Any) -> str:
+    def _fill_url(self, shown: Any) -> str:
         members = shown if isinstance(shown, dict) else {}
         return f"{self._rest.base_url}{'/'.join(_segment(part, members) for part in self._path.split('/'))}"
 
@@ -116,8 +116,8 @@ class RestTeller:
             return "the address"
 
 
-class TransportTeller:
-    """Gives the notice to the executor of the transport, once, as if it were the tool's input."""
+class TransportNotifier:
+    """Notifier that calls the transport's executor once, with the notice as the tool's input."""
 
     def __init__(self, tool: Tool, executor: Executor) -> None:
         """Raises ExecutionFailed (`setup_required`)."""
@@ -126,42 +126,44 @@ class TransportTeller:
         receiver = find(tool) if find is not None else None
         self.reply_channel = CALLBACK if receiver is None else receiver.channel
 
-    async def tell(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
-        """Tell of one task."""
+    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+        """Tells of one task."""
         given = self._run(notice, context)
         output = await _unless_fatal(given) if isawaitable(given) else given
         return output.native_refs[0] if isinstance(output, Output) and output.native_refs else {}
 
     async def probe(self, context: Context) -> str:
-        """What the transport finds out about itself."""
+        """Returns what the transport's own probe reports."""
         probe = getattr(self._run, "probe", None)
         return str(await probe(context)) if probe is not None else "there is nothing to look at"
 
 
-class InboxTeller:
-    """Tells nobody outside: a database hears of nothing. Whoever looks into the inbox finds the task."""
+class InboxNotifier:
+    """Notifier for a database, which cannot be notified: the task is found only in the inbox."""
 
     reply_channel = ""
 
-    async def tell(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
-        """Leave it to the inbox."""
+    async def notify(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+        """Sends nothing."""
         context.progress("the task waits in the inbox")
         return {}
 
     async def probe(self, context: Context) -> str:
-        """Nothing outside is needed."""
+        """Checks nothing."""
         return "nobody outside is told of them"
 
 
-def teller_of(tool: Tool, transport: str, surroundings: Surroundings, executor_of: Callable[[str], Executor]) -> Teller:
-    """How the outside world hears of a tool's tasks. Raises ExecutionFailed (`setup_required`)."""
+def notifier_of(
+    tool: Tool, transport: str, services: TransportServices, executor_of: Callable[[str], Executor]
+) -> TaskNotifier:
+    """Returns the notifier of a tool's tasks. Raises ExecutionFailed (`setup_required`)."""
     match transport:
         case "rest-api":
-            return RestTeller(tool, surroundings)
+            return RestNotifier(tool, services)
         case "message-queue" | "lambda" | "mcp":
-            return TransportTeller(tool, executor_of(transport))
+            return TransportNotifier(tool, executor_of(transport))
         case "database":
-            return InboxTeller()  # every type goes with every transport (AML-22)
+            return InboxNotifier()  # every type goes with every transport (AML-22)
         case _:
             raise ExecutionFailed(
                 "setup_required",
@@ -170,23 +172,23 @@ def teller_of(tool: Tool, transport: str, surroundings: Surroundings, executor_o
             )
 
 
-async def told_in_time(teller: Teller, notice: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Tell, and give up early enough for the call to be parked. Raises NotTold, ExecutionFailed."""
+async def notify_in_time(notifier: TaskNotifier, notice: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Sends the notice, but gives up early enough for the call to be parked. Raises NotNotified, ExecutionFailed."""
     left = _MOST_SECONDS
     if context.deadline is not None:
         left = min(left, (context.deadline - asyncio.get_running_loop().time()) * _SHARE)
     try:
         async with asyncio.timeout(max(0.0, left)):
-            return await teller.tell(notice, context)
+            return await notifier.notify(notice, context)
     except TimeoutError:
-        raise NotTold("nobody answered in time") from None
+        raise NotNotified("nobody answered in time") from None
 
 
 def _segment(written: str, members: dict[str, Any]) -> str:
-    """One segment of a path, one segment still. Raises NotTold."""
+    """Fills one segment of a path, which stays one segment. Raises NotNotified."""
     made = _PLACE.sub(lambda found: quote(str(members.get(found[1], "")), safe=""), written)
     if made != written and made in ("", ".", ".."):
-        raise NotTold("an argument that is part of the path is missing, or would lead to another path")
+        raise NotNotified("an argument that is part of the path is missing, or would lead to another path")
     return made
 
 
@@ -196,4 +198,4 @@ async def _unless_fatal(awaitable: Any) -> Any:
     except ExecutionFailed as failed:
         if failed.error_class in _FATAL and failed.code != "credential_refused":
             raise
-        raise NotTold(failed.message) from None
+        raise NotNotified(failed.message) from None

@@ -1,4 +1,4 @@
-"""AWS Lambda: the Invoke interface. What the function says went wrong is told apart from what AWS says about the invocation."""
+"""AWS Lambda through its Invoke API. A failure of the function is told apart from a failure of the invocation."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ferrule.infra.clouds.aws import Aws, aws_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.runtime.executors.definition import ErrorCode
-from ferrule.runtime.executors.identity import Identity
-from ferrule.runtime.executors.lambda_.function import Answer, LambdaSettings, Payload
+from ferrule.runtime.executors.identity import CloudIdentity
+from ferrule.runtime.executors.lambda_.function import FunctionAnswer, FunctionPayload, LambdaSettings
 
 MAX_REQUEST = 6 * 1024**2
 MAX_EVENT = 256 * 1024
 MAX_ANSWER = 6 * 1024**2 + 64 * 1024
-"""AWS cuts at 6 MB; whatever is longer did not come from there."""
+"""The limit of AWS, 6 MB, and some room."""
 LONGEST_SECONDS = 910.0
-"""A function may run for fifteen minutes."""
+"""The limit of AWS, fifteen minutes, and some seconds."""
 _ARN = re.compile(r"arn:aws[a-z-]*:lambda:([a-z0-9-]+):[0-9]*:function:([A-Za-z0-9_-]+)(?::([A-Za-z0-9$_.-]+))?")
 _ERROR_TYPE = re.compile(r"[A-Za-z0-9_.$:-]{1,128}")
 _LONGEST_TEXT = 2_000
 _CLASSES: dict[str, ErrorClass] = {"Sandbox.Timedout": "timeout"}
-"""Of what Lambda itself says in a function's name; every other type is the function's own failure."""
+"""Error types that Lambda itself reports; every other one is the function's own failure."""
 
 
 class AwsFunction:
-    """One function, by its ARN."""
+    """One Lambda function, by its ARN."""
 
     def __init__(
-        self, aws: Aws, identity: Identity, settings: LambdaSettings, tool_id: str, codes: Mapping[str, ErrorCode]
+        self, aws: Aws, identity: CloudIdentity, settings: LambdaSettings, tool_id: str, codes: Mapping[str, ErrorCode]
     ) -> None:
         """Raises ExecutionFailed (`setup_required`) for an ARN that names no function."""
         found = _ARN.fullmatch(settings.function_id)
@@ -52,8 +52,8 @@ class AwsFunction:
         self._what = f"the function of {tool_id!r}"
         self.host = f"lambda {found[1]} {found[2]}"
 
-    async def invoke(self, payload: Payload, context: Context) -> Answer:
-        """Invoke, and wait for the result unless the invocation is an event."""
+    async def invoke(self, payload: FunctionPayload, context: Context) -> FunctionAnswer:
+        """Invokes the function; waits for the result unless it is an event. Raises ExecutionFailed."""
         keys = await self._identity.aws_keys(self._aws, context)
         self._demand_small(payload)
         answer = await self._aws.request(
@@ -70,16 +70,16 @@ class AwsFunction:
         ref = self._ref(answer)
         failed = None
         if answer.status not in (200, 202):
-            failed = self._told(answer, context)
+            failed = self._status_failure(answer, context)
         elif "x-amz-function-error" in answer.headers:
-            failed = self._function_failed(answer)
+            failed = self._function_failure(answer)
         if failed is not None:
             context.add_native_ref(**ref)
             raise failed
-        return Answer(answer.body, answer.headers.get("content-type", ""), ref)
+        return FunctionAnswer(answer.body, answer.headers.get("content-type", ""), ref)
 
     async def probe(self, context: Context) -> str:
-        """GetFunctionConfiguration: nothing runs."""
+        """Reads the function's configuration without running it. Raises ExecutionFailed."""
         keys = await self._identity.aws_keys(self._aws, context)
         answer = await self._aws.request(
             "lambda",
@@ -90,14 +90,16 @@ class AwsFunction:
             listed_only=context.is_confined,
         )
         if answer.status != 200:
-            raise self._told(answer, context)
-        said = json_object(answer.body)
-        state = str(said.get("State") or "Active")
+            raise self._status_failure(answer, context)
+        reported = json_object(answer.body)
+        state = str(reported.get("State") or "Active")
         if state not in ("Active", "Inactive", "Pending"):
             raise ExecutionFailed("dependency_unavailable", f"{self._what} is in the state {state!r}")
-        return f"the function {self._name} in {self._region} is there ({said.get('Runtime') or 'container'}, {state})"
+        return (
+            f"the function {self._name} in {self._region} is there ({reported.get('Runtime') or 'container'}, {state})"
+        )
 
-    def _demand_small(self, payload: Payload) -> None:
+    def _demand_small(self, payload: FunctionPayload) -> None:
         limit = MAX_EVENT if self._settings.is_event else MAX_REQUEST
         if len(payload.content) > limit:
             raise ExecutionFailed(
@@ -107,18 +109,18 @@ class AwsFunction:
                 code="payload_too_large",
             )
 
-    def _told(self, answer: Fetched, context: Context) -> ExecutionFailed:
+    def _status_failure(self, answer: Fetched, context: Context) -> ExecutionFailed:
         failed = aws_failure(self._what, answer)
         if str(answer.status) in self._codes:
             failed.message += f". {self._codes[str(answer.status)]}"
-        return self._identity.told(failed, context, self._aws)
+        return self._identity.forget_if_refused(failed, context, self._aws)
 
-    def _function_failed(self, answer: Fetched) -> ExecutionFailed:
-        """The function ran and failed. Its own words may hold anything, so they are output and not message."""
-        said = json_object(answer.body)
-        kind = said.get("errorType")
+    def _function_failure(self, answer: Fetched) -> ExecutionFailed:
+        """Builds the failure that a function reported. Its text may hold anything, so it goes into the output only."""
+        reported = json_object(answer.body)
+        kind = reported.get("errorType")
         error_type = kind if isinstance(kind, str) and _ERROR_TYPE.fullmatch(kind) else "Unhandled"
-        text = said.get("errorMessage")
+        text = reported.get("errorMessage")
         output = {
             "error_type": error_type,
             "error_message": excerpt(text, _LONGEST_TEXT) if isinstance(text, str) else "",

@@ -1,4 +1,4 @@
-"""Functions of Azure: at their own address with a key or a token, or found by their resource path."""
+"""Azure Functions: called at their address with a key or a token, or looked up by their resource path."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.functions import AzureFunction as Place
-from ferrule.infra.clouds.functions import azure_function
+from ferrule.infra.clouds.functions import AzureFunction, azure_function
 from ferrule.runtime.executors.definition import ErrorCode
-from ferrule.runtime.executors.identity import Identity, demand_trusted
+from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
-from ferrule.runtime.executors.lambda_.http import HttpFunction, HttpFunctions, Reached, function_target
+from ferrule.runtime.executors.lambda_.http import FunctionAccess, HttpFunction, HttpFunctions, function_target
 
 _PATH = re.compile(r"/subscriptions/.+/sites/([^/?#]+)/functions/([^/?#]+)", re.IGNORECASE)
 _MEMBER = "function_key"
-"""Our own member of a `service-account` secret: a function's or host's key."""
+"""A member of ours in a `service-account` secret: a function's or host's key."""
 _HEADER = "x-functions-key"
 
 
-class AzureFunction(HttpFunction[Place]):
-    """One function, by its address or its resource path."""
+class AzureCloudFunction(HttpFunction[AzureFunction]):
+    """One Azure function, by its address or its resource path."""
 
     source = "azure_function"
 
@@ -30,13 +29,13 @@ class AzureFunction(HttpFunction[Place]):
         self,
         clouds: Clouds,
         http: HttpFunctions,
-        identity: Identity,
+        identity: CloudIdentity,
         settings: LambdaSettings,
         tool_id: str,
         codes: Mapping[str, ErrorCode],
         learn: Callable[[str, str], None],
     ) -> None:
-        """Raises ExecutionFailed (`setup_required`) for an id that is neither."""
+        """Raises ExecutionFailed (`setup_required`) for an id that is neither an address nor a path."""
         super().__init__(clouds.azure, clouds, http, identity, settings, tool_id, codes)
         self._learn = learn
         self._url = settings.url or (settings.function_id if "://" in settings.function_id else "")
@@ -49,47 +48,48 @@ class AzureFunction(HttpFunction[Place]):
             )
         self.host = f"azure {found[1]} {found[2]}" if found else function_target(self._url, self._what).host
 
-    async def _reached(self, context: Context) -> Reached:
+    async def _resolve_access(self, context: Context) -> FunctionAccess:
         if not (self._identity.is_account or self._identity.is_own):
             if not self._url:
-                raise self._identity.unfit("Azure")
-            return Reached(self._url, await self._identity.headers(context))
+                raise self._identity.unsupported_scheme("Azure")
+            return FunctionAccess(self._url, await self._identity.headers(context))
         account: dict[str, Any] | None = None
         if self._identity.is_account:
             members = await self._identity.members(context)
             if self._url and members.get(_MEMBER):
                 demand_trusted(self._clouds.client.guard, function_target(self._url, self._what), self._what)
-                return Reached(self._url, {_HEADER: str(members[_MEMBER])})
+                return FunctionAccess(self._url, {_HEADER: str(members[_MEMBER])})
             account = await self._identity.azure_account(context)
         if not self._url:
             place = await self._place(account)
             demand_trusted(self._clouds.client.guard, function_target(place.url, self._what), self._what)
-            return Reached(place.url, {_HEADER: place.key} if place.key else {})
+            return FunctionAccess(place.url, {_HEADER: place.key} if place.key else {})
         token = await self._clouds.azure.token(account, f"{self._audience()}/.default")
-        return Reached(self._url, {"Authorization": f"Bearer {token}"})
+        return FunctionAccess(self._url, {"Authorization": f"Bearer {token}"})
 
     def _audience(self) -> str:
-        """Whom the token is for: the function's own address. A token for anybody else is shown only to hosts that the operator
-        named: whoever gets it could use it there in our name, and Microsoft's own services have ids of applications, too."""
+        """Returns the audience of the token: the function's own address, or `x-audience`. Raises ExecutionFailed."""
+        # A token for another audience only goes to hosts that the operator listed: the receiver could use it there in our
+        # name, and Microsoft's own services are audiences as well.
         guard, target = self._clouds.client.guard, function_target(self._url, self._what)
         demand_trusted(guard, target, self._what)
-        own, said = f"https://{target.authority}", self._settings.audience.rstrip("/")
-        if said and said != own and not guard.lists(target):
+        own, configured = f"https://{target.authority}", self._settings.audience.rstrip("/")
+        if configured and configured != own and not guard.lists(target):
             raise ExecutionFailed(
                 "setup_required",
                 f"x-audience of {self._what} is not its own address; name {target.host} in [network] allow if it may be"
                 " shown a token for somebody else",
             )
-        return said or own
+        return configured or own
 
-    def _found(self, host: str, reached: Reached) -> str:
-        if not reached.headers:
-            shown = "without credentials"
+    def _describe(self, host: str, access: FunctionAccess) -> str:
+        if not access.headers:
+            how = "without credentials"
         else:
-            shown = "with a key" if _HEADER in reached.headers else "with a token"
-        asked = "; the function itself was not asked" if self._url else ""
-        return f"{host} would be called {shown}{asked}"
+            how = "with a key" if _HEADER in access.headers else "with a token"
+        suffix = "; the function itself was not asked" if self._url else ""
+        return f"{host} would be called {how}{suffix}"
 
-    async def _looked_up(self, account: dict[str, Any] | None) -> Place:
+    async def _look_up(self, account: dict[str, Any] | None) -> AzureFunction:
         clouds, name = self._clouds, self._settings.function_id
         return await azure_function(clouds.azure, clouds.client, clouds.env, name, account, learn=self._learn)

@@ -1,7 +1,7 @@
-"""One cloud function: the settings of its definition (AML-47 to AML-50), its payload, and what the executor wants of a cloud.
+"""The contract of one cloud function: the settings in its definition (AML-47 to AML-50), payloads, and the cloud's protocol.
 
-A payload is JSON, or one text or one piece of binary as it is (AML-50). Keys of our own begin with `x-`. Stands below
-the clouds' files and the executor; sends nothing.
+A payload is JSON, or raw: a single string or binary value (AML-50). Extension keys of ours begin with `x-`. The clouds'
+files and the executor are above; this module sends nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class LambdaSettings(msgspec.Struct, frozen=True, kw_only=True):
     invocation_type: Literal["RequestResponse", "Event"]
     payload_format: Literal["json", "raw"] = "json"
     url: str = msgspec.field(name="x-url", default="")
-    """Of Google Cloud and Azure: where the function listens, so that nobody has to be asked."""
+    """The function's address at Google Cloud or Azure, which saves looking it up."""
     audience: str = msgspec.field(name="x-audience", default="")
-    """Whom a token is for: the function's own address when not said."""
+    """The audience of a token; the function's own address by default."""
 
     @property
     def is_event(self) -> bool:
-        """True when nobody waits for the result."""
+        """True when the call does not wait for the result."""
         return self.invocation_type == "Event"
 
 
@@ -39,15 +39,15 @@ TEXT = "text/plain; charset=utf-8"
 BINARY = "application/octet-stream"
 
 
-class Payload(NamedTuple):
-    """What is sent."""
+class FunctionPayload(NamedTuple):
+    """The body and type of an invocation."""
 
     content: bytes
     media_type: str
 
 
 class _Single(NamedTuple):
-    """The one member of a schema that raw payloads are made of."""
+    """The only member of a schema, which is a raw payload."""
 
     name: str
     is_binary: bool
@@ -55,16 +55,16 @@ class _Single(NamedTuple):
 
 
 class Payloads:
-    """The payloads of one tool."""
+    """Writer of one tool's payloads and reader of its results."""
 
     def __init__(self, tool: Tool, *, is_raw: bool) -> None:
-        """Raises ExecutionFailed (`setup_required`) when raw payloads cannot be made of the tool's input."""
+        """Raises ExecutionFailed (`setup_required`) when the tool's input does not allow raw payloads."""
         self._tool_id = tool.tool_id
         self._is_raw = is_raw
         self._input = _single(tool.input_schema) if is_raw else None
         self._output = _single(tool.output_schema) if is_raw else None
         self._may_be_empty = not _read(tool.output_schema).get("required")
-        """True when no member of the output has to be there: then nothing is an output, too."""
+        """True when no member of the output is required: then an empty result is a valid output."""
         if is_raw and self._input is None:
             raise ExecutionFailed(
                 "setup_required",
@@ -72,10 +72,10 @@ class Payloads:
                 code="raw_input",
             )
 
-    def write(self, arguments: dict[str, Any]) -> Payload:
-        """What a function is sent. Raises ExecutionFailed (`invalid_arguments`)."""
+    def write(self, arguments: dict[str, Any]) -> FunctionPayload:
+        """Encodes the payload of a call. Raises ExecutionFailed (`invalid_arguments`)."""
         if self._input is None:
-            return Payload(msgspec.json.encode(arguments), JSON)
+            return FunctionPayload(msgspec.json.encode(arguments), JSON)
         others = arguments.keys() - {self._input.name}
         if others:
             raise ExecutionFailed(
@@ -84,20 +84,20 @@ class Payloads:
             )
         value, media_type = arguments.get(self._input.name, ""), BINARY
         if self._input.is_attachment:
-            value, media_type = self._attached(value)
+            value, media_type = self._read_attachment(value)
         if not isinstance(value, str):
             raise ExecutionFailed("invalid_arguments", f"{self._input.name!r} of {self._tool_id!r} has to be a text")
         if not self._input.is_binary:
-            return Payload(value.encode("utf-8", "replace"), TEXT)
+            return FunctionPayload(value.encode("utf-8", "replace"), TEXT)
         try:
-            return Payload(base64.b64decode(value, validate=True), media_type)
+            return FunctionPayload(base64.b64decode(value, validate=True), media_type)
         except (binascii.Error, ValueError):
             raise ExecutionFailed(
                 "invalid_arguments", f"{self._input.name!r} of {self._tool_id!r} is no base64"
             ) from None
 
     def read(self, body: bytes, media_type: str, ref: dict[str, Any]) -> Output:
-        """What a function gave. Raises ExecutionFailed for what is no JSON where JSON is wanted."""
+        """Reads a function's result. Raises ExecutionFailed when it should be JSON and is not."""
         if not body:
             return self._nothing(ref)
         if self._is_raw:
@@ -115,8 +115,8 @@ class Payloads:
     def _nothing(self, ref: dict[str, Any]) -> Output:
         return Output(EMPTY, native_refs=(ref,), is_acknowledgement=self._may_be_empty)
 
-    def _attached(self, value: Any) -> tuple[Any, str]:
-        """The content of an attachment (AML-33), and what it is."""
+    def _read_attachment(self, value: Any) -> tuple[Any, str]:
+        """Returns the content and media type of an attachment (AML-33). Raises ExecutionFailed for a reference."""
         found = value if isinstance(value, dict) else {}
         if found.get("transfer", "inline") != "inline":
             raise ExecutionFailed(
@@ -127,7 +127,7 @@ class Payloads:
         return found.get("content"), str(media_type) if is_plain else BINARY
 
     def _raw(self, body: bytes, media_type: str, ref: dict[str, Any]) -> Output:
-        """The text or the bytes, as the one member that the output has; JSON where the output is something else."""
+        """Reads a raw result into the only member of the output; as JSON where the output has another shape."""
         if self._output is not None and self._output.is_binary:
             return Output({self._output.name: base64.b64encode(body).decode()}, native_refs=(ref,))
         try:
@@ -162,23 +162,23 @@ def _read(schema: msgspec.Raw | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class Answer(NamedTuple):
-    """What a function gave, or that it was only told to run."""
+class FunctionAnswer(NamedTuple):
+    """A function's result; empty for an event."""
 
     body: bytes
     media_type: str
     ref: dict[str, Any]
-    """Native ids of this invocation."""
+    """The native ids of the invocation."""
 
 
 class CloudFunction(Protocol):
-    """One function."""
+    """One function of a cloud."""
 
     host: str
-    """For messages, and for leaving a system alone that fails."""
+    """The function's name in messages and for the circuit breaker."""
 
-    async def invoke(self, payload: Payload, context: Context) -> Answer:
-        """Run it, or have it run. Raises ExecutionFailed."""
+    async def invoke(self, payload: FunctionPayload, context: Context) -> FunctionAnswer:
+        """Invokes it; waits for the result unless it is an event. Raises ExecutionFailed."""
 
     async def probe(self, context: Context) -> str:
-        """What was found, without running it. Raises ExecutionFailed."""
+        """Checks it without running it; returns a sentence about it. Raises ExecutionFailed."""

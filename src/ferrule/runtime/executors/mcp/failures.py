@@ -1,6 +1,7 @@
-"""What goes wrong with MCP servers, as failures in the standard's words. One table for HTTP, one for JSON-RPC.
+"""Failures of MCP servers as error classes: one table for HTTP statuses, one for JSON-RPC errors.
 
-Words of the server go into the output, where whoever may read results finds them, never into the message.
+The server's own words go into the output, which only readers of results see, never into the message. Everything else in
+this package reports failures through here.
 """
 
 from __future__ import annotations
@@ -18,40 +19,40 @@ HEADER_MISMATCH = -32020
 _LONGEST_WORDS = 2_000
 
 Step = Literal["", "before", "session"]
-"""`before`: it did not get that far that the server took the request. `session`: the server does not know the session."""
+"""`before`: the server did not receive the request. `session`: the server does not know the session."""
 
 
-class Mishap(NamedTuple):
-    """Something that happened on the way to a server or back."""
+class UpstreamProblem(NamedTuple):
+    """A failure on the way to a server or back, before it has the server's name."""
 
     error_class: ErrorClass
     text: str
-    """Goes on from "the MCP server NAME"."""
+    """Continues "the MCP server NAME"."""
     code: str | None = None
     ref: str | None = None
     retry_after: float | None = None
     words: str = ""
-    """What the server said, bounded."""
+    """The server's own words, truncated."""
     status: int | None = None
     step: Step = ""
 
     def failure(self, label: str) -> ExecutionFailed:
-        """As an executor tells it."""
+        """Builds the failure of a call."""
         return ExecutionFailed(
             self.error_class,
             f"the MCP server {label!r} {self.text}",
             code=self.code,
             retry_after=self.retry_after,
             native_error_ref=self.ref,
-            output=said(self.words) if self.words else None,
+            output=words_output(self.words) if self.words else None,
         )
 
 
-class Refused(ExecutionFailed):
-    """A failure that came from the way, or from the server as an error of the protocol."""
+class UpstreamFailed(ExecutionFailed):
+    """A failed request: by the network, by an HTTP status, or by a JSON-RPC error."""
 
-    def __init__(self, mishap: Mishap, label: str, rpc_code: int | None = None) -> None:
-        made = mishap.failure(label)
+    def __init__(self, problem: UpstreamProblem, label: str, rpc_code: int | None = None) -> None:
+        made = problem.failure(label)
         super().__init__(
             made.error_class,
             made.message,
@@ -60,7 +61,7 @@ class Refused(ExecutionFailed):
             native_error_ref=made.native_error_ref,
             output=made.output,
         )
-        self.mishap = mishap
+        self.problem = problem
         self.rpc_code = rpc_code
 
 
@@ -92,46 +93,48 @@ _RPC: dict[int, tuple[ErrorClass, str, str | None]] = {
 _OTHER: tuple[ErrorClass, str, str | None] = ("dependency_unavailable", "answered with an error", "protocol_error")
 
 
-def of_status(status: int, words: str = "", retry_after: float | None = None) -> Mishap:
-    """What a status of HTTP means."""
+def problem_of_status(status: int, words: str = "", retry_after: float | None = None) -> UpstreamProblem:
+    """Translates an HTTP status."""
     kind, text, code = _STATUS.get(status) or (_BROKEN if status >= 500 else _REFUSED)
     after = retry_after if status == 429 or status >= 500 else None
-    return Mishap(
+    return UpstreamProblem(
         kind, f"{text} (HTTP {status})", code, f"http:{status}", after, excerpt(words, _LONGEST_WORDS), status
     )
 
 
-def of_network(error: Exception) -> Mishap:
-    """What kept a request from its answer."""
+def problem_of_network(error: Exception) -> UpstreamProblem:
+    """Translates an error of the network."""
     match error:
         case Forbidden():
-            return Mishap("policy_blocked", f"may not be reached: {error}", "address_forbidden", step="before")
+            return UpstreamProblem("policy_blocked", f"may not be reached: {error}", "address_forbidden", step="before")
         case Unreachable():
-            return Mishap("dependency_unavailable", f"is not there: {error}", "unreachable", "network:unreachable",
+            return UpstreamProblem("dependency_unavailable", f"is not there: {error}", "unreachable", "network:unreachable",
                           step="" if error.is_sent else "before")  # fmt: skip
         case TooLong():
-            return Mishap("result_too_large", f"gave too much: {error}; ask for less", "too_long")
+            return UpstreamProblem("result_too_large", f"gave too much: {error}; ask for less", "too_long")
         case BadRequest():
-            return Mishap("setup_required", f"cannot be asked: {error}", step="before")
+            return UpstreamProblem("setup_required", f"cannot be asked: {error}", step="before")
         case BrokenAnswer():
-            return Mishap("dependency_unavailable", f"broke off: {error}", "broken_answer", "network:broken")
+            return UpstreamProblem("dependency_unavailable", f"broke off: {error}", "broken_answer", "network:broken")
         case _:
-            return Mishap("dependency_unavailable", f"could not be talked to ({type(error).__name__})")
+            return UpstreamProblem("dependency_unavailable", f"could not be talked to ({type(error).__name__})")
 
 
-def of_rpc(code: int, message: str) -> Mishap:
-    """What an error of JSON-RPC means. It never is the tool's own failure: that comes as a result (AT-196)."""
+def problem_of_rpc(code: int, message: str) -> UpstreamProblem:
+    """Translates a JSON-RPC error. It is never the tool's own failure, which comes as a result (AT-196)."""
     kind, text, short = _RPC.get(code, _OTHER)
-    return Mishap(kind, f"{text} (JSON-RPC {code})", short, f"mcp:{code}", words=excerpt(message, _LONGEST_WORDS))
+    return UpstreamProblem(
+        kind, f"{text} (JSON-RPC {code})", short, f"mcp:{code}", words=excerpt(message, _LONGEST_WORDS)
+    )
 
 
-def said(words: str) -> Output:
-    """A server's own words, for whoever may read results."""
+def words_output(words: str) -> Output:
+    """Puts a server's own words into an output, which only readers of results see."""
     return Output(content=({"type": "text", "text": excerpt(words, _LONGEST_WORDS)},))
 
 
-def blocked(label: str, tool_name: str, why: str, code: str = "upstream_changed") -> ExecutionFailed:
-    """A tool that is not what was accepted."""
+def changed_tool_failure(label: str, tool_name: str, why: str, code: str = "upstream_changed") -> ExecutionFailed:
+    """Builds the failure of a tool that differs from its accepted definition."""
     return ExecutionFailed(
         "policy_blocked",
         f"the tool {tool_name!r} of the MCP server {label!r} is not what was accepted: {why}. Nothing was sent; look at it"
@@ -142,11 +145,11 @@ def blocked(label: str, tool_name: str, why: str, code: str = "upstream_changed"
 
 
 def bad_answer(label: str, what: str, raw: Any = None) -> ExecutionFailed:
-    """An answer that the protocol does not have."""
+    """Builds the failure for an answer that violates the protocol."""
     return ExecutionFailed(
         "execution_failed",
         f"the MCP server {label!r} gave an answer that MCP does not have: {what}",
         code="bad_answer",
         native_error_ref="mcp:bad_answer",
-        output=None if raw is None else said(str(raw)),
+        output=None if raw is None else words_output(str(raw)),
     )

@@ -1,4 +1,4 @@
-"""What a server answered, as the pipeline takes it: an output, a failure of the tool, or a question to a person."""
+"""Translates a server's result for the pipeline: an output, a failure of the tool, or a question to a person."""
 
 from __future__ import annotations
 
@@ -19,52 +19,51 @@ _MOST_QUESTIONS = 16
 _LONGEST_REASON = 500
 
 
-class State(msgspec.Struct, frozen=True):
-    """What is needed to go on with a call that waits for a person."""
+class QuestionState(msgspec.Struct, frozen=True):
+    """The stored state of a call that waits for a person's answer."""
 
     arguments: dict[str, Any]
     request_state: str | None
     questions: dict[str, str]
-    """What was asked under which key: `form` or `url`."""
+    """The kind of each question by its key: `form` or `url`."""
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """How the results of one tool are read."""
+class ResultOptions(msgspec.Struct, frozen=True):
+    """Options for reading the results of one tool."""
 
     reads_text: bool = False
-    """True where what is structured may stand in the text alone, as servers of the older revisions write it."""
+    """True where structured content may come as JSON in the text alone, as servers of older revisions send it."""
     is_loose: bool = False
-    """True for a definition that demands no member: it is not broken by a server that structures nothing, and gives blocks or
-    nothing."""
+    """True for an output schema that requires no member: a result of blocks alone, or of nothing, satisfies it."""
     takes_text: Callable[[str], bool] = lambda text: False
-    """Whether a text is a value of the tool by itself; then it is not read as anything else."""
+    """Returns True for text that is itself a value of the tool; then it is not parsed as JSON."""
     is_own: bool = False
-    """True for a program of the workspace: what it says went wrong is the error."""
+    """True for a program of the workspace: its error text is trusted as the message."""
 
 
-NO_READING = Reading()
+DEFAULT_OPTIONS = ResultOptions()
 
 
-def output_of(label: str, tool_name: str, result: dict[str, Any], reading: Reading = NO_READING) -> Output:
-    """The output of a finished call. Raises ExecutionFailed for one that the tool itself calls failed (AT-196)."""
+def output_of(label: str, tool_name: str, result: dict[str, Any], options: ResultOptions = DEFAULT_OPTIONS) -> Output:
+    """Returns the output of a finished call. Raises ExecutionFailed for one that the tool reports as failed (AT-196)."""
     content, is_error = result.get("content"), result.get("isError") is True
     if not isinstance(content, list):
         raise bad_answer(label, "a result without content", result)
     value = result.get("structuredContent")
-    if "structuredContent" not in result and reading.reads_text and not is_error:
-        value = _from_text(content, reading.takes_text)
-    native = {"source": "mcp", "isError": is_error, **_kept(result)}
-    is_free = reading.is_loose and value is None and "structuredContent" not in result
+    if "structuredContent" not in result and options.reads_text and not is_error:
+        value = _from_text(content, options.takes_text)
+    native = {"source": "mcp", "isError": is_error, **_record_only_parts(result)}
+    is_free = options.is_loose and value is None and "structuredContent" not in result
     if not content and value is None:
         output = Output(EMPTY, native_refs=(native,), is_acknowledgement=is_free)
     else:
         output = Output(value, content=tuple(content), native_refs=(native,), is_acknowledgement=is_free)
     if is_error:
-        said = _text_in(content) if reading.is_own else None
+        error_text = _text_in(content) if options.is_own else None
         raise ExecutionFailed(
             "execution_failed",
-            f"the tool {tool_name!r} failed: {excerpt(said, _LONGEST_REASON)}"
-            if said
+            f"the tool {tool_name!r} failed: {excerpt(error_text, _LONGEST_REASON)}"
+            if error_text
             else f"the tool {tool_name!r} of the MCP server {label!r} failed; what it said is in the result",
             code="tool_error",
             native_error_ref="mcp:isError",
@@ -74,15 +73,15 @@ def output_of(label: str, tool_name: str, result: dict[str, Any], reading: Readi
 
 
 def question_of(label: str, arguments: dict[str, Any], result: dict[str, Any]) -> Waiting:
-    """What the server wants to know before it goes on. Raises ExecutionFailed for what nobody here can answer."""
-    asked = result.get("inputRequests")
+    """Turns the server's questions into a waiting call. Raises ExecutionFailed for a question that no person can answer."""
+    requests = result.get("inputRequests")
     state = result.get("requestState")
-    if not isinstance(asked, dict) or not asked or len(asked) > _MOST_QUESTIONS:
+    if not isinstance(requests, dict) or not requests or len(requests) > _MOST_QUESTIONS:
         raise bad_answer(label, "a question without anything in it", result)
     schemas: dict[str, Any] = {}
     words: list[str] = []
     kinds: dict[str, str] = {}
-    for key, request in asked.items():
+    for key, request in requests.items():
         params = request.get("params") if isinstance(request, dict) else None
         if not isinstance(params, dict) or request.get("method") != ELICIT:
             raise ExecutionFailed(
@@ -93,21 +92,21 @@ def question_of(label: str, arguments: dict[str, Any], result: dict[str, Any]) -
         kinds[key] = "url" if params.get("mode") == "url" else "form"
         schemas[key] = _answer_schema(params, kinds[key])
         words.append(_question(params, kinds[key]))
-    kept = State(arguments, state if isinstance(state, str) else None, kinds)
+    state_kept = QuestionState(arguments, state if isinstance(state, str) else None, kinds)
     only = next(iter(schemas.values())) if len(schemas) == 1 else None
     return Waiting(
         message=excerpt(f"the MCP server {label!r} asks: {' / '.join(words)}", _LONGEST_QUESTION),
-        state=msgspec.json.encode(kept),
+        state=msgspec.json.encode(state_kept),
         answer_schema=only if only is not None else _object(schemas),
     )
 
 
-def responses_of(state: State, answer: Any) -> dict[str, Any]:
-    """An answer in the words of the protocol, for every question that was asked."""
-    given = {next(iter(state.questions)): answer} if len(state.questions) == 1 else answer
+def responses_of(state: QuestionState, answer: Any) -> dict[str, Any]:
+    """Encodes a person's answer as the protocol's responses, one for every question."""
+    answers = {next(iter(state.questions)): answer} if len(state.questions) == 1 else answer
     responses: dict[str, Any] = {}
     for key, kind in state.questions.items():
-        value = given.get(key) if isinstance(given, dict) else None
+        value = answers.get(key) if isinstance(answers, dict) else None
         if kind == "url":
             responses[key] = {"action": "accept" if value is True else "decline"}
         elif isinstance(value, dict):
@@ -125,7 +124,7 @@ def _answer_schema(params: dict[str, Any], kind: str) -> dict[str, Any]:
         return {"type": "object"}
     try:
         compile_schema(bytes(raw_json(schema)))
-    except Exception:  # a stranger's schema; whatever is wrong with it, the answer is then taken as it is
+    except Exception:  # an upstream's schema may be broken in any way; the answer is then accepted as it is
         return {"type": "object"}
     return schema
 
@@ -141,14 +140,14 @@ def _object(schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_in(content: list[Any]) -> str | None:
-    """A lone text; None when it is something else."""
+    """Returns the text of a single text block; None for anything else."""
     block = content[0] if len(content) == 1 else None
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     return text if isinstance(text, str) else None
 
 
 def _from_text(content: list[Any], takes_text: Callable[[str], bool]) -> Any:
-    """The value that a lone text holds as JSON; None when it is something else, or a value by itself."""
+    """Parses the JSON in a single text block; None for anything else, or when the text itself is the value."""
     text = _text_in(content)
     if text is None or text.lstrip()[:1] not in ("{", "[") or takes_text(text):
         return None
@@ -158,9 +157,9 @@ def _from_text(content: list[Any], takes_text: Callable[[str], bool]) -> Any:
         return None
 
 
-def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """What a result says besides what it is (AT-260)."""
-    kept = {"_meta": result["_meta"]} if "_meta" in result else {}
+def _record_only_parts(result: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parts of a result that go into the record only (AT-260)."""
+    state_kept = {"_meta": result["_meta"]} if "_meta" in result else {}
     if "structuredContent" in result and result["structuredContent"] is None:
-        kept["structuredContent"] = None
-    return kept
+        state_kept["structuredContent"] = None
+    return state_kept

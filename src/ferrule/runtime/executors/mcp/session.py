@@ -1,6 +1,7 @@
-"""The official client's session as we use it: numbered requests, raw answers, agreed revisions, and why it ended.
+"""The official client's session as used here: numbered requests, raw answers, negotiated revisions, reasons of ending.
 
-The reason of an end comes from what the official client raises, or from how a program ended, in words of `failures.py`.
+The reason comes from what the official client raises, or from how a program ended, as a record of `failures.py`.
+`connection.py` is above.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
-from ferrule.runtime.executors.mcp.failures import Mishap, of_network, of_rpc
-from ferrule.runtime.executors.mcp.stdio import Program
+from ferrule.runtime.executors.mcp.failures import UpstreamProblem, problem_of_network, problem_of_rpc
+from ferrule.runtime.executors.mcp.stdio import ServerProgram
 
-for _name in ("mcp", "client"):  # the client's own names; what goes wrong is told by the call it went wrong for
+for _name in ("mcp", "client"):  # the client's own loggers; a failure is already reported by the call that it failed
     if logging.getLogger(_name).level == logging.NOTSET:
         logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 UNSUPPORTED_VERSION = -32022
 
 
-class Sent:
-    """One request: its number, and its answer before anybody looked at it."""
+class SentRequest:
+    """One request: its number, and its raw answer."""
 
     __slots__ = ("number", "raw")
 
@@ -41,11 +42,11 @@ class Sent:
         self.raw: dict[str, Any] | None = None
 
 
-SENDING: ContextVar[Sent | None] = ContextVar("ferrule_mcp_sending", default=None)
+CURRENT_REQUEST: ContextVar[SentRequest | None] = ContextVar("ferrule_mcp_sending", default=None)
 
 
 class Dispatcher(JSONRPCDispatcher[Any]):
-    """Gives requests their numbers, and tells when the connection ended."""
+    """Dispatcher that numbers requests, keeps raw answers and notices the end of the connection."""
 
     def __init__(self, read: Any, write: Any, on_end: Callable[[], None]) -> None:
         super().__init__(read, write)
@@ -60,8 +61,8 @@ class Dispatcher(JSONRPCDispatcher[Any]):
         *,
         _related_request_id: types.RequestId | None = None,
     ) -> dict[str, Any]:
-        """Send a request and wait for its answer."""
-        sent = SENDING.get()
+        """Sends a request and waits for its answer."""
+        sent = CURRENT_REQUEST.get()
         options: CallOptions = {**opts} if opts else {}
         if "request_id" not in options:
             options["request_id"] = next(self._numbers)
@@ -79,15 +80,15 @@ class Dispatcher(JSONRPCDispatcher[Any]):
         on_notify_intercept: OnNotifyIntercept | None = None,
         **options: Any,
     ) -> None:
-        """Listen until the connection ends."""
+        """Receives messages until the connection ends."""
         try:
             await super().run(on_request, on_notify, on_notify_intercept, **options)
         finally:
             self._on_end()
 
 
-def session_over(dispatcher: Dispatcher, on_message: Callable[[Any], None]) -> ClientSession:
-    """A session that offers nothing but answers of people, and those only where the server can wait for them."""
+def open_session(dispatcher: Dispatcher, on_message: Callable[[Any], None]) -> ClientSession:
+    """Creates a session whose only client capability is elicitation, and only in revisions that can wait for people."""
 
     async def hear(message: Any) -> None:
         on_message(message)
@@ -101,10 +102,10 @@ def session_over(dispatcher: Dispatcher, on_message: Callable[[Any], None]) -> C
 
 
 async def negotiate(session: ClientSession, wanted: str, is_final: Callable[[Exception], bool]) -> None:
-    """Agree on a revision: the wanted one, or the newest both know. Raises MCPError, ValidationError, RuntimeError.
+    """Negotiates a revision: the wanted one, or the newest both know. Raises MCPError, ValidationError, RuntimeError.
 
-    A revision with sessions begins with `initialize`; the newest has none and is asked with `server/discover`. A server that
-    knows no such question is one of the older ones, unless it could not be asked at all (`is_final`).
+    Revisions with sessions begin with `initialize`; the newest has none and uses `server/discover`. A server that does not
+    know that method speaks an older revision, unless it could not be reached at all (`is_final`).
     """
     if wanted not in HANDSHAKE_PROTOCOL_VERSIONS:
         try:
@@ -118,11 +119,11 @@ async def negotiate(session: ClientSession, wanted: str, is_final: Callable[[Exc
     except MCPError as error:
         if error.code != UNSUPPORTED_VERSION:
             raise
-        await session.discover()  # it answered the first question too late, and is of the newest after all
+        await session.discover()  # its answer to the first `discover` timed out, and it does speak the newest
 
 
 async def _initialize(session: ClientSession, version: str) -> None:
-    """The handshake. Nothing is offered: a session cannot wait for people as long as they take."""
+    """Performs the handshake. Offers no capabilities: a session cannot stay open as long as people take to answer."""
     result = await session.send_request(
         types.InitializeRequest(
             params=types.InitializeRequestParams(
@@ -140,7 +141,7 @@ async def _initialize(session: ClientSession, version: str) -> None:
 
 
 async def _refuse_elicitation(context: ClientRequestContext, params: Any) -> types.ElicitResult | types.ErrorData:
-    """Asked in a revision that cannot wait: the newest asks by giving the call back, and is never heard here."""
+    """Refuses an elicitation in a revision with sessions. The newest revision asks in its result and never gets here."""
     return types.ErrorData(
         code=types.METHOD_NOT_FOUND,
         message="elicitation was not offered: in this revision nobody can be waited for; serve 2026-07-28 to ask people",
@@ -154,24 +155,30 @@ def _version() -> str:
         return "0"
 
 
-def reason_of(error: BaseException) -> Mishap:
-    """Why a connection did not come about, or ended, by what was raised."""
+def problem_of_exception(error: BaseException) -> UpstreamProblem:
+    """Translates an exception into the reason why a connection failed or ended."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, MCPError):
-        return of_rpc(error.code, error.message)
+        return problem_of_rpc(error.code, error.message)
     if isinstance(error, httpx2.HTTPStatusError):
-        return Mishap("dependency_unavailable", f"answered with HTTP {error.response.status_code}",
+        return UpstreamProblem("dependency_unavailable", f"answered with HTTP {error.response.status_code}",
                       ref=f"http:{error.response.status_code}", status=error.response.status_code)  # fmt: skip
     if isinstance(error, TimeoutError):
-        return Mishap("dependency_unavailable", "did not say where to write to", "no_endpoint")
+        return UpstreamProblem("dependency_unavailable", "did not say where to write to", "no_endpoint")
     if isinstance(error, ValidationError | RuntimeError | ValueError):
-        return Mishap("dependency_unavailable", "does not speak MCP as it should", "protocol_error", "mcp:handshake")
-    return of_network(error) if isinstance(error, Exception) else Mishap("dependency_unavailable", "was left alone")
+        return UpstreamProblem(
+            "dependency_unavailable", "does not speak MCP as it should", "protocol_error", "mcp:handshake"
+        )
+    return (
+        problem_of_network(error)
+        if isinstance(error, Exception)
+        else UpstreamProblem("dependency_unavailable", "was left alone")
+    )
 
 
-def ended(program: Program) -> Mishap:
-    """How a program that was a server ended by itself."""
+def problem_of_exit(program: ServerProgram) -> UpstreamProblem:
+    """Describes how a server program ended by itself."""
     code = program.exited.result()
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return Mishap("dependency_unavailable", how, "server_ended", f"exit:{code}", words=program.last_words)
+    return UpstreamProblem("dependency_unavailable", how, "server_ended", f"exit:{code}", words=program.last_words)

@@ -1,7 +1,6 @@
-"""A server that is a program of ours: one message a line, in and out. It and everything it started end with the connection.
+"""Stdio transport: runs a server as a program, one message a line. It ends with the connection, and all it started too.
 
-The official client's own way of starting programs leaves alone what a server that ended by itself has started; here all of
-it is ended, always, and reaped.
+The official client leaves running what a server started that ended by itself; here all of it is always ended and reaped.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from ferrule.infra.tasks import Patience
 _log = logging.getLogger("ferrule.mcp")
 _MARK = "FERRULE_MCP_SERVER"
 _BUFFERED = 1024**2
-"""More than this is not taken from the program until somebody reads."""
+"""The most that is read from the program before its lines are consumed."""
 _GRACE_SECONDS = 2.0
-"""How long a program may take to end after its input was closed, and after it was asked to."""
+"""How long a program may take to end after its input is closed, and again after SIGTERM."""
 _DRAIN_SECONDS = 0.2
 _LAST_WORDS = 2_000
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 
-class Program(asyncio.SubprocessProtocol):
-    """A running server."""
+class ServerProgram(asyncio.SubprocessProtocol):
+    """A running server program."""
 
     def __init__(self, max_bytes: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -55,13 +54,13 @@ class Program(asyncio.SubprocessProtocol):
         self._news = asyncio.Event()
         self._errors: deque[str] = deque()
         self._is_deaf = False
-        """True once some of its errors are forgotten."""
+        """True once the beginning of its error output was dropped."""
         self.problem: Exception | None = None
-        """What was wrong with its output."""
+        """The defect in its output."""
 
     @property
     def has_exited(self) -> bool:
-        """True once the process is over, also before the loop was told. It is not reaped here."""
+        """True once the process has exited, even before the event loop knows. Does not reap it."""
         if self.exited.done() or not hasattr(os, "waitid"):
             return self.exited.done()
         try:
@@ -72,21 +71,21 @@ class Program(asyncio.SubprocessProtocol):
 
     @property
     def last_words(self) -> str:
-        """The end of what it wrote to its standard error; no word that was cut, which might be half a secret."""
+        """The end of its error output, without a truncated first word, which might be half a secret and escape redaction."""
         words = "".join(self._errors)
         end = words[-_LAST_WORDS:]
         if end == words and not self._is_deaf:
             return words
         return end.partition("\n")[2] or end.partition(" ")[2]
 
-    # What the loop tells
+    # Callbacks of the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It runs."""
+        """Keeps the transport of the started program."""
         self.transport = cast(asyncio.SubprocessTransport, transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It wrote something."""
+        """Splits output into lines; pauses reading when they are not consumed."""
         if fd == 2:
             self._hear_errors(data)
             return
@@ -111,7 +110,7 @@ class Program(asyncio.SubprocessProtocol):
         self._news.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """It closed one of its ends."""
+        """Notes that the program has closed a pipe."""
         if fd == 1:
             self._is_over = True
             self._news.set()
@@ -119,25 +118,25 @@ class Program(asyncio.SubprocessProtocol):
             self._may_write.set()
 
     def process_exited(self) -> None:
-        """It is over, and reaped."""
+        """Notes that the program has exited and was reaped."""
         code = self.transport.get_returncode()
         if not self.exited.done():
             self.exited.set_result(-1 if code is None else code)
-        # Its last words may still be in the pipe; a program that it left behind may hold the pipe open for ever.
+        # Output may still be in the pipe, and a child that it left behind may hold the pipe open for ever.
         self._loop.call_later(_DRAIN_SECONDS, self.pipe_connection_lost, 1, None)
 
     def pause_writing(self) -> None:
-        """It does not read as fast as it is written to."""
+        """Makes writers wait: the program reads too slowly."""
         self._may_write.clear()
 
     def resume_writing(self) -> None:
-        """It caught up."""
+        """Lets writers continue."""
         self._may_write.set()
 
-    # What the connection does
+    # Called by the connection
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """What it writes, line by line, until it ends or writes a line without end."""
+        """Yields its output line by line, until it ends or a line exceeds the limit."""
         while True:
             while self._lines:
                 line = self._lines.popleft()
@@ -153,7 +152,7 @@ class Program(asyncio.SubprocessProtocol):
             await self._news.wait()
 
     async def write(self, data: bytes) -> None:
-        """Send it one line. Raises BrokenPipeError when it does not listen any more."""
+        """Writes one line to its input. Raises BrokenPipeError when it no longer reads."""
         await self._may_write.wait()
         pipe = self.transport.get_pipe_transport(0)
         if pipe is None or pipe.is_closing() or self.exited.done():
@@ -161,7 +160,7 @@ class Program(asyncio.SubprocessProtocol):
         cast(asyncio.WriteTransport, pipe).write(data)
 
     def close_input(self) -> None:
-        """Tell it that nothing more comes: the polite way of asking a server to end."""
+        """Closes its input, by which the protocol asks a server to end."""
         pipe = self.transport.get_pipe_transport(0)
         if pipe is not None:
             pipe.close()
@@ -180,8 +179,8 @@ class Program(asyncio.SubprocessProtocol):
 
 
 @asynccontextmanager
-async def program_streams(program: Program) -> AsyncIterator[Streams]:
-    """The messages of a running program, as the official client wants them."""
+async def program_streams(program: ServerProgram) -> AsyncIterator[Streams]:
+    """Yields a program's streams of messages in the form that the official client takes."""
     read_in, read_out = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_in, write_out = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -210,18 +209,20 @@ async def program_streams(program: Program) -> AsyncIterator[Streams]:
         group.cancel_scope.cancel()
 
 
-async def start_program(argv: tuple[str, ...], env: dict[str, str], cwd: str, max_bytes: int) -> tuple[Program, Tree]:
-    """Start a server in a session of its own. Raises OSError."""
+async def start_program(
+    argv: tuple[str, ...], env: dict[str, str], cwd: str, max_bytes: int
+) -> tuple[ServerProgram, Tree]:
+    """Starts a server in a process session of its own. Raises OSError."""
     mark = secrets.token_hex(16)
     loop = asyncio.get_running_loop()
     transport, program = await loop.subprocess_exec(
-        lambda: Program(max_bytes), *argv, cwd=cwd, env={**env, _MARK: mark}, start_new_session=True
+        lambda: ServerProgram(max_bytes), *argv, cwd=cwd, env={**env, _MARK: mark}, start_new_session=True
     )
     return program, Tree(transport.get_pid(), mark=f"{_MARK}={mark}")
 
 
-async def end_program(program: Program, tree: Tree) -> None:
-    """End it and everything it started: its input is closed, then it is asked, then it is killed. A cancellation waits."""
+async def end_program(program: ServerProgram, tree: Tree) -> None:
+    """Ends it and everything it started: closes its input, then sends SIGTERM, then kills. Defers a cancellation."""
     patience = Patience()
     tree.look()
     program.close_input()
@@ -238,5 +239,5 @@ async def end_program(program: Program, tree: Tree) -> None:
 def _message(line: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:  # what is no message is passed over, and the connection lives on
+    except ValueError as error:  # the client skips a line that is not a message and keeps the connection
         return error

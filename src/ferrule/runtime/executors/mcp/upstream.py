@@ -1,7 +1,6 @@
-"""Finds a tool's MCP server in its definition or in `[mcp.servers]`, and holds the server to what was accepted of it.
+"""Finds a tool's MCP server in its definition or in `[mcp.servers]`, and enforces the definitions accepted in the lock.
 
-The server's definitions now are compared with those in the lock, before anything is sent. This module connects to
-nothing.
+The server's current definitions are compared with those in the lock before a call is sent. This module connects to nothing.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from ferrule.model.credentials import BadCredentials, Credentials, read_credenti
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
-from ferrule.runtime.executors.mcp.failures import blocked
+from ferrule.runtime.executors.mcp.failures import changed_tool_failure
 
 _INHERITED = ("PATH", "HOME", "LANG")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-class Upstream(msgspec.Struct, frozen=True, kw_only=True):
+class McpUpstream(msgspec.Struct, frozen=True, kw_only=True):
     """One MCP server."""
 
     key: str
-    """What it is called in the lock: its id, or its address."""
+    """Its name in the lock: its id, or its address."""
     label: str
-    """What it is called in messages: its id, or its host."""
+    """Its name in messages: its id, or its host."""
     target: Target | None = None
-    """Where it listens; None for a program."""
+    """Its address; None for a program."""
     command: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: str = ""
@@ -45,11 +44,11 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """Its address, or the program, for the lock."""
+        """Its address or command, for the lock."""
         return " ".join(self.command) if self.target is None else self.target.url
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """The variables of its program. Raises ExecutionFailed when one is asked for that is not set."""
+        """Returns the environment of its program. Raises ExecutionFailed when a referenced variable is not set."""
 
         def value(match: re.Match[str]) -> str:
             found = env.get(match[1])
@@ -65,13 +64,13 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
         return {name: env[name] for name in _INHERITED if name in env} | own
 
     def secrets(self, env: Mapping[str, str]) -> dict[str, str]:
-        """The values that its program gets from variables of this process, by their names."""
+        """Returns the values that its program gets from variables of this process, by their names."""
         names = [name for text in self.env.values() for name in _VARIABLE.findall(text)]
         return {name: env[name] for name in names if env.get(name)}
 
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-"""What can be asked for."""
+"""The revisions that a definition may ask for."""
 
 
 class _Transport(msgspec.Struct):
@@ -80,39 +79,39 @@ class _Transport(msgspec.Struct):
     protocol_version: str = ""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Which tool of which server."""
+class ToolLocation(msgspec.Struct, frozen=True):
+    """The server of a tool, and the tool's name there."""
 
-    upstream: Upstream
+    upstream: McpUpstream
     tool_name: str
     accepted: Native | None = None
-    """Of an imported tool: the definition it was made from."""
+    """The definition that an imported tool was made from."""
     is_own: bool = False
-    """True for a program that does the work of a tool which is defined here: its definition counts, and nothing is locked."""
+    """True for a program that runs a tool defined in the workspace: that definition counts, and none is locked."""
     names: tuple[str, ...] = ()
-    """Of a program: what it may call the tool, the first that it lists. Tools of two namespaces may have one name."""
+    """Names by which a program may list the tool, most specific first: tools of two namespaces may share a short name."""
 
-    def called(self, listed: Iterable[Native]) -> str:
-        """What the server calls the tool."""
+    def listed_name(self, listed: Iterable[Native]) -> str:
+        """Returns the tool's name on the server."""
         there = {each["name"] for each in listed} if self.names else frozenset()
         return next((name for name in self.names if name in there), self.tool_name)
 
 
-def program_place(tool: Tool, settings: McpUpstreams) -> Place | None:
-    """The program of `[mcp.programs]` that does a tool's work; the first that says so."""
+def locate_in_programs(tool: Tool, settings: McpUpstreams) -> ToolLocation | None:
+    """Returns the first program of `[mcp.programs]` that runs the tool; None when there is none."""
     for name, program in settings.programs.items():
         if program.runs(tool.tool_id):
-            upstream = Upstream(
+            upstream = McpUpstream(
                 key=f"program {name}", label=name, command=program.command, env=program.env, cwd=program.cwd
             )
             names = (tool.tool_id, f"{tool.namespace}.{tool.name}", tool.name)
-            return Place(upstream, tool.name, is_own=True, names=names)
+            return ToolLocation(upstream, tool.name, is_own=True, names=names)
     return None
 
 
-def place_of(tool: Tool, settings: McpUpstreams) -> Place:
-    """Where a tool really lives. Raises ExecutionFailed (`setup_required`)."""
-    own = program_place(tool, settings)
+def locate_tool(tool: Tool, settings: McpUpstreams) -> ToolLocation:
+    """Finds the server of a tool. Raises ExecutionFailed (`setup_required`)."""
+    own = locate_in_programs(tool, settings)
     if own is not None:
         return own
     if tool.dialect == "mcp":
@@ -123,27 +122,27 @@ def place_of(tool: Tool, settings: McpUpstreams) -> Place:
                 "setup_required", f"there is no [mcp.servers.{payload.server_id}] in ferrule.toml any more"
             )
         upstream = upstream_of(payload.server_id, server)
-        return Place(upstream, str(payload.definition.get("name")), payload.definition)
+        return ToolLocation(upstream, str(payload.definition.get("name")), payload.definition)
     transport = read_transport(tool, _Transport)
     target = _target(transport.url, f"transport.url of {tool.tool_id!r}")
-    upstream = Upstream(
+    upstream = McpUpstream(
         key=target.url,
         label=target.authority,
         target=target,
         protocol_version=_revision(transport.protocol_version, f"the transport of {tool.tool_id!r}"),
         credentials=read_tool_credentials(tool),
     )
-    return Place(upstream, transport.tool_name)
+    return ToolLocation(upstream, transport.tool_name)
 
 
-def upstream_of(server_id: str, server: McpServerSettings) -> Upstream:
-    """An imported server. Raises ExecutionFailed (`setup_required`)."""
+def upstream_of(server_id: str, server: McpServerSettings) -> McpUpstream:
+    """Reads the settings of an imported server. Raises ExecutionFailed (`setup_required`)."""
     where = f"[mcp.servers.{server_id}]"
     try:
         credentials = read_credentials(server.credentials or None)
     except BadCredentials as error:
         raise ExecutionFailed("setup_required", f"the credentials of {where} cannot be used: {error}") from None
-    return Upstream(
+    return McpUpstream(
         key=server_id,
         label=server_id,
         target=_target(server.url, f"the url of {where}") if server.url else None,
@@ -156,7 +155,7 @@ def upstream_of(server_id: str, server: McpServerSettings) -> Upstream:
 
 
 def _revision(written: str, where: str) -> str:
-    """A revision as it was written. Another than was asked for is not spoken instead of one that nobody here knows."""
+    """Returns a requested revision. Raises ExecutionFailed for an unknown one; there is no fallback to another."""
     if written and written not in REVISIONS:
         raise ExecutionFailed(
             "setup_required",
@@ -166,8 +165,8 @@ def _revision(written: str, where: str) -> str:
     return written
 
 
-def folder(upstream: Upstream, root: Path) -> str:
-    """The folder its program runs in. Raises ExecutionFailed for one outside of the workspace."""
+def working_folder(upstream: McpUpstream, root: Path) -> str:
+    """Returns the working folder of its program. Raises ExecutionFailed for one outside of the workspace."""
     found = (root / upstream.cwd).resolve()
     if not found.is_relative_to(root.resolve()):
         raise ExecutionFailed("setup_required", f"cwd of the MCP server {upstream.label!r} leaves the workspace")
@@ -181,8 +180,8 @@ def _target(url: str, where: str) -> Target:
         raise ExecutionFailed("setup_required", f"{where} cannot be used: {error}") from None
 
 
-class Pinned:
-    """What is accepted, read again whenever the file changes."""
+class AcceptedDefinitions:
+    """The accepted definitions in the lock file, read again when it changes."""
 
     def __init__(self, root: Path, *, is_required: bool) -> None:
         self._root = root
@@ -190,10 +189,10 @@ class Pinned:
         self._stamp: tuple[int, int, int] | None = None
         self._lock = Lock()
 
-    def definitions(self, place: Place) -> dict[str, Native]:
-        """The accepted definitions of a tool's server; empty when nobody demands one for this tool.
+    def definitions(self, place: ToolLocation) -> dict[str, Native]:
+        """Returns the accepted definitions of a tool's server; empty when none is required for this tool.
 
-        Raises ExecutionFailed (`policy_blocked`) when one is demanded and not there, or the file cannot be trusted.
+        Raises ExecutionFailed (`policy_blocked`) when one is required and missing, or the file cannot be trusted.
         """
         if place.is_own:
             return {}
@@ -205,12 +204,12 @@ class Pinned:
         server = lock.servers.get(place.upstream.key)
         pinned = {name: tool.definition for name, tool in server.tools.items()} if server is not None else {}
         if place.accepted is not None:
-            # What the caller saw and was allowed counts, also when somebody has accepted something else since.
+            # The definition that this caller's surface showed counts, even if another was accepted since.
             return {**pinned, place.tool_name: place.accepted}
         if place.tool_name in pinned:
             return pinned
         if self._is_required:
-            raise blocked(label, place.tool_name, f"it is not in {LOCK_FILE}, and [mcp] require_lock wants it there",
+            raise changed_tool_failure(label, place.tool_name, f"it is not in {LOCK_FILE}, and [mcp] require_lock wants it there",
                           "upstream_unlocked")  # fmt: skip
         return {}
 
@@ -227,8 +226,8 @@ class Pinned:
         return self._lock
 
 
-def demand_unchanged(place: Place, pinned: dict[str, Native], live: tuple[Native, ...]) -> None:
-    """Raises ExecutionFailed (`policy_blocked`, `upstream_changed`) when the tool is not what was accepted."""
+def demand_unchanged(place: ToolLocation, pinned: dict[str, Native], live: tuple[Native, ...]) -> None:
+    """Raises ExecutionFailed (`policy_blocked`, `upstream_changed`) when the tool differs from its accepted definition."""
     for found in differences(pinned, live):
         if found.tool == place.tool_name and found.kind != "new":
-            raise blocked(place.upstream.label, place.tool_name, found.text)
+            raise changed_tool_failure(place.upstream.label, place.tool_name, found.text)

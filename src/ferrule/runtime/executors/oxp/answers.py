@@ -1,6 +1,6 @@
-"""Answers of OXP servers: what each status and each error means in the standard's words. One table.
+"""Translates answers of OXP servers into outputs and failures; one table maps statuses to error classes.
 
-A server's own words go into the output, where whoever may read results finds them; `developer_message` goes to the log alone
+A server's own words go into the output, which only readers of results see; `developer_message` goes only to the log
 (OXP-34).
 """
 
@@ -37,15 +37,15 @@ _OTHER: tuple[ErrorClass, str, str] = ("execution_failed", "gave an answer that 
 _BROKEN: tuple[ErrorClass, str, str] = ("dependency_unavailable", "is in trouble", "upstream_broken")
 
 
-class Failure(NamedTuple):
-    """A call that its server says has failed, and what to do about it."""
+class CallFailure(NamedTuple):
+    """A failed call as its server reports it, and whether to try again."""
 
     error: ExecutionFailed
     may_retry: bool = False
-    """True when the server says that the call can be made again (OXP-36)."""
+    """True when the server allows a retry (OXP-36)."""
     after_seconds: float | None = None
     is_pending: bool = False
-    """True when it has not ended: asking again with the same `call_id` tells how it did."""
+    """True when the call is still running: sending it again with the same `call_id` returns its result."""
 
 
 class _Error(msgspec.Struct):
@@ -72,15 +72,15 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_bare = msgspec.json.Decoder(_Response).decode
 
 
-def read_answer(label: str, tool_id: str, fetched: Fetched, *, is_compat: bool) -> Output | Failure:
-    """What a server answered to a call. Raises ExecutionFailed for an answer that is none."""
+def read_answer(label: str, tool_id: str, fetched: Fetched, *, is_compat: bool) -> Output | CallFailure:
+    """Reads a server's answer to a call. Raises ExecutionFailed for an invalid answer."""
     if fetched.status != 200:
         return refusal(label, fetched)
     response = _response(fetched.body, is_compat=is_compat)
     if response is None or (not response.success and response.error is None):
         raise bad_answer(label, "a response without what it has to say")
     is_empty = response.value is msgspec.UNSET or response.value is None
-    if response.error is not None and (response.success or not is_empty):  # a member that is null says nothing
+    if response.error is not None and (response.success or not is_empty):  # a null member counts as absent
         raise bad_answer(label, "a response that succeeded and failed at once")
     if response.success:
         return Output(EMPTY if is_empty else response.value)
@@ -88,15 +88,15 @@ def read_answer(label: str, tool_id: str, fetched: Fetched, *, is_compat: bool) 
     return _failure(label, tool_id, response.error)
 
 
-def refusal(label: str, fetched: Fetched) -> Failure:
-    """What a failing status means."""
+def refusal(label: str, fetched: Fetched) -> CallFailure:
+    """Translates a failing status."""
     status = fetched.status
     kind, text, code = _STATUS.get(status) or (_BROKEN if status >= 500 else _OTHER)
     body = json_object(fetched.body)
-    _tell_developers(label, body.get("developer_message"))
+    _log_developer_message(label, body.get("developer_message"))
     missing = body.get("missing_requirements")
     if status == 400 and isinstance(missing, dict) and missing:
-        return Failure(_unmet(label, missing))
+        return CallFailure(_missing_requirements(label, missing))
     words = "\n".join(filter(None, (_text(body.get("message")), *_parameter_errors(body))))
     error = ExecutionFailed(
         kind,
@@ -104,20 +104,20 @@ def refusal(label: str, fetched: Fetched) -> Failure:
         code=code,
         retry_after=retry_after(fetched.headers) if status == 429 or status >= 500 else None,
         native_error_ref=f"http:{status}",
-        output=said(words) if words else None,
+        output=words_output(words) if words else None,
         is_retryable=False,
         is_untouched=400 <= status < 500,
     )
-    return Failure(error, may_retry=status == 429 or status >= 500, after_seconds=error.retry_after)
+    return CallFailure(error, may_retry=status == 429 or status >= 500, after_seconds=error.retry_after)
 
 
-def said(words: str) -> Output:
-    """A server's own words, for whoever may read results."""
+def words_output(words: str) -> Output:
+    """Puts a server's own words into an output, which only readers of results see."""
     return Output(content=({"type": "text", "text": excerpt(words, _LONGEST_WORDS)},))
 
 
 def bad_answer(label: str, what: str) -> ExecutionFailed:
-    """An answer that the protocol does not have."""
+    """Builds the failure for an answer that violates the protocol."""
     return ExecutionFailed(
         "execution_failed",
         f"{label} gave an answer that OXP does not have: {what}",
@@ -138,8 +138,8 @@ def _response(body: bytes, *, is_compat: bool) -> _Response | None:
         return None
 
 
-def _failure(label: str, tool_id: str, error: _Error) -> Failure:
-    _tell_developers(label, error.developer_message)
+def _failure(label: str, tool_id: str, error: _Error) -> CallFailure:
+    _log_developer_message(label, error.developer_message)
     after = _seconds(error.retry_after_ms)
     is_pending = error.pending is True and error.can_retry is True
     words = "\n".join(filter(None, (error.message, _text(error.additional_prompt_content))))
@@ -149,28 +149,28 @@ def _failure(label: str, tool_id: str, error: _Error) -> Failure:
         code="upstream_pending" if is_pending else "upstream_failed",
         retry_after=after,
         native_error_ref="oxp:error",
-        output=said(words) if words else None,
+        output=words_output(words) if words else None,
         is_retryable=False,
     )
-    return Failure(failed, error.can_retry is True, after, is_pending)
+    return CallFailure(failed, error.can_retry is True, after, is_pending)
 
 
-def _unmet(label: str, missing: dict[str, Any]) -> ExecutionFailed:
-    """What the server says is missing; challenges reach the caller as data (OXP-41)."""
+def _missing_requirements(label: str, missing: dict[str, Any]) -> ExecutionFailed:
+    """Builds the failure for missing requirements; challenges reach the caller as data (OXP-41)."""
     listed = missing.get("authorization")
     challenges = [
         {name: one[name] for name in ("id", "url", "check_url") if isinstance(one.get(name), str)}
         for one in (listed if isinstance(listed, list) else [])
         if isinstance(one, dict) and isinstance(one.get("id"), str)
     ]
-    told: dict[str, Any] = {"authorization": challenges} if challenges else {}
+    requirements: dict[str, Any] = {"authorization": challenges} if challenges else {}
     for name in ("tokens", "secrets"):
         if isinstance(ids := missing.get(name), list):
-            told[name] = [one for one in ids if isinstance(one, str)]
+            requirements[name] = [one for one in ids if isinstance(one, str)]
     if missing.get("user_id"):
-        told["user_id"] = True
+        requirements["user_id"] = True
     where = " ".join(one["url"] for one in challenges if "url" in one)
-    message = f"{label} needs more for this call: {', '.join(told) or 'something it does not name'}"
+    message = f"{label} needs more for this call: {', '.join(requirements) or 'something it does not name'}"
     if where:
         message += f"; its user has to visit {where[:_LONGEST_WORDS]}"
     return ExecutionFailed(
@@ -178,7 +178,7 @@ def _unmet(label: str, missing: dict[str, Any]) -> ExecutionFailed:
         message,
         code=AUTHORIZATION_REQUIRED if challenges else "upstream_requirements",
         native_error_ref="http:400",
-        output=Output(value=told, content=({"type": "text", "text": message},)),
+        output=Output(value=requirements, content=({"type": "text", "text": message},)),
         is_retryable=False,
         is_untouched=True,
     )
@@ -189,7 +189,7 @@ def _parameter_errors(body: dict[str, Any]) -> list[str]:
     return [f"{name}: {text}" for name, text in errors.items()][:20] if isinstance(errors, dict) else []
 
 
-def _tell_developers(label: str, words: Any) -> None:
+def _log_developer_message(label: str, words: Any) -> None:
     if isinstance(words, str) and words:
         _log.info("%s says to its developers: %r", label, excerpt(words, _LONGEST_WORDS))
 

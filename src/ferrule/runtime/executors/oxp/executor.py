@@ -1,9 +1,9 @@
-"""Runs tools that live on OXP servers, as clients of the protocol should (OXP-34, OXP-36, OXP-38 to OXP-42).
+"""Runs tools of OXP servers, as the protocol requires of clients (OXP-34, OXP-36, OXP-38 to OXP-42).
 
-A call has one id at its server for as long as nobody knows how it ended: sent again under it, nothing is done twice.
-Only when the server says that the call failed and may be retried, it gets another. A call that waits for a person there
-goes on in the background here. Tokens, secrets and the user's id are sent only where the definition names them; a token
-that nobody here can get is left out, and the server then says where its user has to go.
+A call keeps one id at its server as long as its outcome is unknown: sent again under that id, nothing is done twice. It gets
+another only when the server reports a failure that may be retried. A call that waits for a person there continues in the
+background here. Tokens, secrets and the user's id are sent only where the definition requires them; a token that cannot be
+obtained here is left out, and the server then returns where its user has to go.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.function import demand_authorized
 from ferrule.runtime.executors.identity import demand_trusted
-from ferrule.runtime.executors.oxp.answers import Failure, read_answer
-from ferrule.runtime.executors.oxp.upstream import Listings, Upstream, upstream_of
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.oxp.answers import CallFailure, read_answer
+from ferrule.runtime.executors.oxp.upstream import OxpUpstream, ToolLists, upstream_of
+from ferrule.runtime.executors.transport_services import TransportServices
 
 
 class RequirementContext:
-    """The `context` of one tool's calls."""
+    """Builder of the `context` member of one tool's calls."""
 
-    def __init__(self, tool: Tool, around: Surroundings) -> None:
+    def __init__(self, tool: Tool, services: TransportServices) -> None:
         self._name = tool.tool_id
-        self._around = around
+        self._services = services
         self._required = (
             Requirements() if tool.credentials is None else read_requirements(msgspec.json.decode(tool.credentials))
         )
 
     @property
     def has_values(self) -> bool:
-        """True when secrets or tokens are sent."""
+        """True when the tool's calls may carry secrets or tokens."""
         return bool(self._required.secrets or self._required.authorization)
 
     async def values(self, context: Context) -> dict[str, Any]:
-        """What goes with one call; empty for a tool that requires nothing (OXP-37). Raises ExecutionFailed."""
+        """Fetches the context of one call; empty for a tool that requires nothing (OXP-37). Raises ExecutionFailed."""
         required = self._required
         if not required.is_anything:
             return {}
@@ -62,22 +62,23 @@ class RequirementContext:
         return found
 
     async def demand(self, context: Context) -> None:
-        """Raises ExecutionFailed when something is not there. No user is sent anywhere."""
+        """Raises ExecutionFailed when a requirement is missing. Does not start an authorization."""
         await self._secrets(context)
-        demand_authorized(self._name, self._required, self._around.users, context)
+        demand_authorized(self._name, self._required, self._services.users, context)
 
     async def _secrets(self, context: Context) -> dict[str, str]:
-        bindings, found = self._around.bindings, {}
+        bindings, found = self._services.bindings, {}
         for name in sorted(self._required.secrets):
             if name in bindings:
-                found[name] = await self._around.vault.secret(bindings[name], context)
+                found[name] = await self._services.vault.secret(bindings[name], context)
             elif name in context.handed:
                 found[name] = context.handed[name]
         return found
 
     async def _tokens(self, context: Context) -> dict[str, str]:
-        """The user's tokens: brought with the call, or authorized here. Raises AuthorizationRequired, where that can be done."""
-        required, users = self._required.authorization, self._around.users
+        """Returns the user's tokens: brought with the call, or authorized here. Raises AuthorizationRequired if it can
+        be done here."""
+        required, users = self._required.authorization, self._services.users
         found = {name: context.handed[name] for name in required if name in context.handed}
         if users is None:
             return found
@@ -87,10 +88,10 @@ class RequirementContext:
         return {**found, **await users.tokens(wanted, context.principal, tenant=context.tenant)} if wanted else found
 
     def _is_known(self, provider: str, context: Context) -> bool:
-        """True when users can authorize it here."""
-        assert self._around.users is not None
+        """Returns True when users can authorize the provider here."""
+        assert self._services.users is not None
         try:
-            self._around.users.problem(provider, context.principal, tenant=context.tenant)
+            self._services.users.problem(provider, context.principal, tenant=context.tenant)
         except ExecutionFailed as failed:
             return failed.code != "provider_unknown"
         return True
@@ -100,26 +101,26 @@ SCHEMA = "urn:oxp:1.0"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 _PROBE_SECONDS = 10.0
 _UNSURE = frozenset({"dependency_unavailable", "timeout"})
-"""Failures on the way, after which the same call is sent again under its id."""
+"""Failures with an unknown outcome, after which the call is sent again under the same id."""
 T = TypeVar("T")
 
 
 class OxpExecutor:
-    """Every OXP server behind the workspace."""
+    """Executor of the tools of every OXP server behind the workspace."""
 
     support = Support(background=True, credential_delegation=True)
 
-    def __init__(self, around: Surroundings) -> None:
-        self.around = around
-        self.settings = around.upstreams.oxp
-        self.listings = Listings(around)
+    def __init__(self, services: TransportServices) -> None:
+        self.services = services
+        self.settings = services.upstreams.oxp
+        self.tool_lists = ToolLists(services)
 
     def can_run(self, tool: Tool) -> bool:
-        """True: `TransportExecutor` asks only for its own."""
+        """Returns True: `TransportExecutor` passes only tools of this transport."""
         return True
 
     def prepare(self, tool: Tool) -> OxpRun:
-        """The tool's runner. Raises ExecutionFailed (`setup_required`)."""
+        """Returns the tool's runner. Raises ExecutionFailed (`setup_required`)."""
         try:
             imported = imported_oxp(tool)
         except msgspec.DecodeError:
@@ -132,32 +133,32 @@ class OxpExecutor:
         return OxpRun(self, tool, imported, upstream_of(imported.server_id, server))
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Closes nothing: the HTTP client is shared."""
 
 
 class OxpRun:
-    """One tool of one server, in one version."""
+    """Runner of one version of one tool of an OXP server."""
 
     support = OxpExecutor.support
 
-    def __init__(self, executor: OxpExecutor, tool: Tool, imported: ImportedOxp, upstream: Upstream) -> None:
-        self._around = executor.around
+    def __init__(self, executor: OxpExecutor, tool: Tool, imported: ImportedOxp, upstream: OxpUpstream) -> None:
+        self._services = executor.services
         self._settings = executor.settings
-        self._listings = executor.listings
+        self._tool_lists = executor.tool_lists
         self._server = upstream
         self._accepted = imported.definition
         self._id = str(imported.definition["id"])
-        self._required = RequirementContext(tool, executor.around)
+        self._required = RequirementContext(tool, executor.services)
         self.upstream = f"oxp:{upstream.server_id}"
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
-        """Call the tool. Raises ExecutionFailed."""
+        """Calls the tool. Raises ExecutionFailed."""
         return await self._unless_aborted(context, self._run(arguments, context))
 
     async def probe(self, context: Context) -> str:
-        """Whether the server is well, has the tool as accepted, and can be given what the tool requires."""
+        """Checks that the server is healthy, has the tool as accepted, and that the tool's requirements can be met."""
         fetched = await reach(
-            self._around.client,
+            self._services.client,
             self._server.label,
             "GET",
             self._server.url("/health"),
@@ -168,8 +169,8 @@ class OxpRun:
             raise ExecutionFailed(
                 "dependency_unavailable", f"{self._server.label} says that it is not well ({fetched.status})"
             )
-        self._listings.forget(self._server)
-        await self._listings.demand_unchanged(self._server, self._accepted, context)
+        self._tool_lists.forget(self._server)
+        await self._tool_lists.demand_unchanged(self._server, self._accepted, context)
         await self._required.demand(context)
         return f"{self._server.label} is well; the tool is there and as accepted"
 
@@ -177,11 +178,11 @@ class OxpRun:
         loop = asyncio.get_running_loop()
         ends = loop.time() + self._settings.timeout_seconds
         ends = ends if context.deadline is None else min(ends, context.deadline)
-        await self._bounded(ends, self._listings.demand_unchanged(self._server, self._accepted, context))
+        await self._until(ends, self._tool_lists.demand_unchanged(self._server, self._accepted, context))
         call_id, attempt, pause, is_waiting = context.invocation_id, 1, _FIRST_PAUSE, False
-        self._note(context, call_id, attempt)
+        self._record_attempt(context, call_id, attempt)
         while True:
-            answer = await self._attempted(arguments, context, call_id, ends)
+            answer = await self._attempt(arguments, context, call_id, ends)
             if isinstance(answer, Output):
                 return answer
             if answer.is_pending:
@@ -192,9 +193,9 @@ class OxpRun:
                 raise answer.error
             else:
                 attempt += 1
-                if answer.error.code == "upstream_failed":  # it ran and failed: another try is another call there
+                if answer.error.code == "upstream_failed":  # it ran and failed: under the old id it would not run again
                     call_id = f"{context.invocation_id}.{attempt}"
-                self._note(context, call_id, attempt)
+                self._record_attempt(context, call_id, attempt)
             wait = answer.after_seconds if answer.after_seconds is not None else pause
             if answer.is_pending:
                 wait = min(wait, _LONGEST_PAUSE)
@@ -203,35 +204,35 @@ class OxpRun:
             await asyncio.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _note(self, context: Context, call_id: str, attempt: int) -> None:
-        """Have it on record that a call is sent, and under which id."""
+    def _record_attempt(self, context: Context, call_id: str, attempt: int) -> None:
+        """Records that a call is sent, and under which id."""
         server_id = self._server.server_id
         context.add_native_ref(source="oxp", server_id=server_id, tool_id=self._id, call_id=call_id, attempt=attempt)
 
-    async def _attempted(
+    async def _attempt(
         self, arguments: dict[str, Any], context: Context, call_id: str, ends: float
-    ) -> Output | Failure:
-        """What came of sending the call once. What went wrong on the way may be tried again under the same id."""
+    ) -> Output | CallFailure:
+        """Sends the call once; returns a failure on the way as one that may be retried under the same id."""
         try:
-            return await self._bounded(ends, self._sent(arguments, context, call_id))
+            return await self._until(ends, self._send(arguments, context, call_id))
         except ExecutionFailed as failed:
             if failed.error_class not in _UNSURE or asyncio.get_running_loop().time() >= ends:
                 raise
             failed.is_retryable = False
-            return Failure(failed, may_retry=True)
+            return CallFailure(failed, may_retry=True)
 
-    async def _sent(self, arguments: dict[str, Any], context: Context, call_id: str) -> Output | Failure:
-        server, around = self._server, self._around
+    async def _send(self, arguments: dict[str, Any], context: Context, call_id: str) -> Output | CallFailure:
+        server, services = self._server, self._services
         if server.has_credentials or self._required.has_values:
-            demand_trusted(around.guard, server.target, server.label)
-        headers = await server.headers(around.vault, context, around.now)
+            demand_trusted(services.guard, server.target, server.label)
+        headers = await server.headers(services.vault, context, services.now)
         request: dict[str, Any] = {"call_id": call_id, "tool_id": self._id, "input": arguments}
         if context.run_id:
             request["trace_id"] = context.run_id
         if brought := await self._required.values(context):
             request["context"] = brought
         fetched = await reach(
-            around.client,
+            services.client,
             server.label,
             "POST",
             server.url("/tools/call"),
@@ -242,10 +243,10 @@ class OxpRun:
             max_bytes=self._settings.max_response_bytes,
         )
         if fetched.status == 401:
-            around.vault.forget_refused(server.credentials, context)
+            services.vault.forget_refused(server.credentials, context)
         return read_answer(server.label, self._id, fetched, is_compat=server.is_compat)
 
-    async def _bounded(self, ends: float, work: Awaitable[T]) -> T:
+    async def _until(self, ends: float, work: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout_at(ends):
                 return await work
@@ -255,7 +256,7 @@ class OxpRun:
             ) from None
 
     async def _unless_aborted(self, context: Context, work: Awaitable[Output]) -> Output:
-        """Nobody can stop a tool there: whoever is told to stop waits no longer, and the tool may go on."""
+        """Stops waiting when the call is aborted. The protocol cannot cancel: the tool may go on at the server."""
         running = asyncio.ensure_future(work)
 
         def stop() -> None:

@@ -1,7 +1,6 @@
-"""One OXP server: where it is, what it is shown (an API key, a token signed for one request), and which tools it lists.
+"""One OXP server: its address, its credentials (an API key, or a token signed per request), and the tools it lists.
 
-A listed tool is compared with what was accepted; nothing is sent to one that is different. `answers.py` reads the
-answers.
+A listed tool is compared with its accepted definition; no call is sent to one that differs. `answers.py` reads the answers.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from ferrule.model.credentials import BadCredentials, Credentials, read_credenti
 from ferrule.model.upstreams import OxpServer
 from ferrule.runtime.executors.identity import demand_trusted
 from ferrule.runtime.executors.oxp.answers import bad_answer, refusal
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 
 KEY_HEADER = "OXP-API-Key"
 _JWT_SECONDS = 300
-"""How long a signed token is good for; servers take at most 15 minutes (OXP-45)."""
+"""How long a signed token is valid; servers accept at most 15 minutes (OXP-45)."""
 
 
-class Upstream(msgspec.Struct, frozen=True, kw_only=True):
+class OxpUpstream(msgspec.Struct, frozen=True, kw_only=True):
     """One OXP server."""
 
     server_id: str
@@ -40,33 +39,33 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     credentials: Credentials = Credentials()
     audience: str = ""
     is_signed: bool = False
-    """True when `credentials` hold the secret that tokens are signed with."""
+    """True when `credentials` hold the secret that signs tokens."""
     is_compat: bool = False
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"the OXP server {self.server_id!r}"
 
     @property
     def has_credentials(self) -> bool:
-        """True when it is shown something."""
+        """True when requests carry credentials."""
         return self.credentials.scheme != "none"
 
     def url(self, path: str) -> str:
-        """The address of one of its paths."""
+        """Returns the address of one of its paths."""
         return f"{self.target.url.rstrip('/')}{path}"
 
     async def headers(self, vault: Vault, context: Context, now: Callable[[], float]) -> dict[str, str]:
-        """What it is shown with one request. Raises ExecutionFailed."""
+        """Returns the headers that authenticate one request. Raises ExecutionFailed."""
         if self.is_signed and self.credentials.ref is not None:
             secret = await vault.secret(self.credentials.ref, context)
-            return {"Authorization": f"Bearer {signed(secret, int(now()), self.audience)}"}
+            return {"Authorization": f"Bearer {sign_token(secret, int(now()), self.audience)}"}
         return dict(await vault.headers(self.credentials, context))
 
 
-def upstream_of(server_id: str, server: OxpServer) -> Upstream:
-    """A server of `[oxp.servers]`. Raises ExecutionFailed (`setup_required`)."""
+def upstream_of(server_id: str, server: OxpServer) -> OxpUpstream:
+    """Reads a server of `[oxp.servers]`. Raises ExecutionFailed (`setup_required`)."""
     where = f"[oxp.servers.{server_id}]"
     try:
         target = parse_url(server.url)
@@ -81,7 +80,7 @@ def upstream_of(server_id: str, server: OxpServer) -> Upstream:
         credentials = Credentials(scheme="api-key", ref=server.api_key, header=KEY_HEADER)
     elif server.jwt_secret is not None:
         credentials = Credentials(scheme="bearer-token", ref=server.jwt_secret)
-    return Upstream(
+    return OxpUpstream(
         server_id=server_id,
         target=target,
         credentials=credentials,
@@ -91,8 +90,8 @@ def upstream_of(server_id: str, server: OxpServer) -> Upstream:
     )
 
 
-def signed(secret: str, now: int, audience: str = "") -> str:
-    """A token of this moment, HS256 (OXP-45)."""
+def sign_token(secret: str, now: int, audience: str = "") -> str:
+    """Signs a short-lived token with HS256 (OXP-45)."""
     claims = {"iat": now, "exp": now + _JWT_SECONDS, **({"aud": audience} if audience else {})}
     head = _part(b'{"alg":"HS256","typ":"JWT"}') + b"." + _part(msgspec.json.encode(claims))
     mark = hmac.new(secret.encode(), head, hashlib.sha256).digest()
@@ -106,23 +105,23 @@ def _part(data: bytes) -> bytes:
 _LIST_SECONDS = 30.0
 
 
-class Listings:
-    """The lists of every server, asked for now and then."""
+class ToolLists:
+    """The tool lists of every server, fetched again after a while."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
-        self._settings = around.upstreams.oxp
+    def __init__(self, services: TransportServices) -> None:
+        self._services = services
+        self._settings = services.upstreams.oxp
         self._known: dict[str, tuple[float, dict[str, Native]]] = {}
         self._looking: dict[str, asyncio.Lock] = {}
 
-    async def tools(self, upstream: Upstream, context: Context) -> tuple[Native, ...]:
-        """Every definition a server has. Raises ExecutionFailed."""
-        around = self._around
+    async def tools(self, upstream: OxpUpstream, context: Context) -> tuple[Native, ...]:
+        """Fetches every definition of a server. Raises ExecutionFailed."""
+        services = self._services
         if upstream.has_credentials:
-            demand_trusted(around.guard, upstream.target, upstream.label)
-        headers = await upstream.headers(around.vault, context, around.now)
+            demand_trusted(services.guard, upstream.target, upstream.label)
+        headers = await upstream.headers(services.vault, context, services.now)
         fetched = await reach(
-            around.client,
+            services.client,
             upstream.label,
             "GET",
             upstream.url("/tools"),
@@ -133,7 +132,7 @@ class Listings:
         )
         if fetched.status != 200:
             if fetched.status == 401:
-                around.vault.forget_refused(upstream.credentials, context)
+                services.vault.forget_refused(upstream.credentials, context)
             raise refusal(upstream.label, fetched).error
         body = json_object(fetched.body)
         listed: Any = body.get("tools", body.get("items") if upstream.is_compat else None)
@@ -144,21 +143,21 @@ class Listings:
             raise bad_answer(upstream.label, what)
         return tuple(one for one in listed if isinstance(one, dict))
 
-    async def demand_unchanged(self, upstream: Upstream, accepted: Native, context: Context) -> None:
-        """Raises ExecutionFailed (`policy_blocked`) when a tool is not what its caller saw and was allowed."""
+    async def demand_unchanged(self, upstream: OxpUpstream, accepted: Native, context: Context) -> None:
+        """Raises ExecutionFailed (`policy_blocked`) when a tool differs from the definition that its caller was shown."""
         tool_id = str(accepted.get("id"))
-        live = (await self._live(upstream, context)).get(tool_id)
+        live = (await self._current_tools(upstream, context)).get(tool_id)
         if live is None:
-            raise _blocked(upstream, tool_id, "the server does not have it any more")
+            raise _changed_tool_failure(upstream, tool_id, "the server does not have it any more")
         if digest(live) != digest(accepted):
             where = ", ".join(change.path for change in changes_between(accepted, live)[:8])
-            raise _blocked(upstream, tool_id, f"its definition changed ({where})")
+            raise _changed_tool_failure(upstream, tool_id, f"its definition changed ({where})")
 
-    def forget(self, upstream: Upstream) -> None:
-        """Look again before the next call."""
+    def forget(self, upstream: OxpUpstream) -> None:
+        """Makes the next call fetch the list again."""
         self._known.pop(upstream.server_id, None)
 
-    async def _live(self, upstream: Upstream, context: Context) -> dict[str, Native]:
+    async def _current_tools(self, upstream: OxpUpstream, context: Context) -> dict[str, Native]:
         loop = asyncio.get_running_loop()
         async with self._looking.setdefault(upstream.server_id, asyncio.Lock()):
             known = self._known.get(upstream.server_id)
@@ -169,7 +168,7 @@ class Listings:
             return known[1]
 
 
-def _blocked(upstream: Upstream, tool_id: str, why: str) -> ExecutionFailed:
+def _changed_tool_failure(upstream: OxpUpstream, tool_id: str, why: str) -> ExecutionFailed:
     return ExecutionFailed(
         "policy_blocked",
         f"the tool {tool_id} of {upstream.label} is not what was accepted: {why}. Nothing was sent; look at it with"

@@ -1,7 +1,8 @@
-"""Messages in Avro's binary form: JSON in, JSON out. The schema is derived from a JSON Schema, or given.
+"""Codec between JSON values and Avro's binary form. The Avro schema is derived from a JSON Schema, or written by the author.
 
-Derived: an object is a record, what is optional or nullable is a union with null, whole numbers are `long`, numbers `double`,
-base64 texts `bytes`, lists of plain words an enum; what Avro cannot say (any type, alternatives) is a string of JSON.
+In a derived schema an object is a record, an optional or nullable member a union with null, an integer `long`, a number
+`double`, a base64 string `bytes`, an enum of plain words an enum; what Avro cannot express (any type, alternatives) is a
+string of JSON. Used by `formats.py`; knows no queue.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _REGISTRY = b"\0"
 
 
 class BadSchema(ValueError):
-    """A schema that cannot be written in Avro, or that Avro does not take."""
+    """A schema that cannot be expressed in Avro, or that Avro does not accept."""
 
 
-class BadValue(ValueError):
-    """A value that its schema has no place for, or bytes that are none."""
+class BadAvroValue(ValueError):
+    """A value that does not fit its Avro schema, or bytes that cannot be decoded with it."""
 
 
 class Codec(NamedTuple):
-    """One type: its Avro schema, and the way there and back."""
+    """One type: its Avro schema, and the conversions to and from JSON."""
 
     schema: Any
     encode: Callable[[Any], Any]
@@ -40,59 +41,59 @@ class Codec(NamedTuple):
 
 
 class AvroFormat:
-    """One schema, ready to write and read."""
+    """Writer and reader of one Avro schema."""
 
     def __init__(self, codec: Codec, schema_id: int | None = None) -> None:
         """Raises BadSchema, and ExecutionFailed when the driver is not installed."""
         self._fastavro = load_driver("fastavro")
         try:
             self._parsed = self._fastavro.parse_schema(codec.schema)
-        except Exception as error:  # the library raises a dozen kinds, and plain ones for what is no schema at all
+        except Exception as error:  # the library raises a dozen types, and bare ones for what is not a schema at all
             raise BadSchema(f"Avro does not take it: {type(error).__name__}: {error}") from None
         self.schema = codec.schema
         self._codec = codec
         self._head = b"" if schema_id is None else _REGISTRY + schema_id.to_bytes(4, "big")
 
     def write(self, value: Any) -> bytes:
-        """The bytes of a JSON value. Raises BadValue."""
+        """Encodes a JSON value. Raises BadAvroValue."""
         buffer = io.BytesIO()
         try:
             self._fastavro.schemaless_writer(buffer, self._parsed, self._codec.encode(value), strict_allow_default=True)
-        except BadValue:
+        except BadAvroValue:
             raise
-        except Exception as error:  # the library's writers raise whatever Python does with a value of the wrong type
-            raise BadValue(f"it does not fit the Avro schema ({type(error).__name__})") from None
+        except Exception as error:  # the library lets through whatever Python raises for a value of the wrong type
+            raise BadAvroValue(f"it does not fit the Avro schema ({type(error).__name__})") from None
         return self._head + buffer.getvalue()
 
     def read(self, body: bytes) -> Any:
-        """The JSON value of bytes, all of them. Raises BadValue."""
+        """Decodes bytes, all of them, into a JSON value. Raises BadAvroValue."""
         if self._head and body[:1] == _REGISTRY and len(body) >= len(self._head):
             body = body[len(self._head) :]
         buffer = io.BytesIO(body)
         try:
             found = self._fastavro.schemaless_reader(buffer, self._parsed)
             value = msgspec.to_builtins(self._codec.decode(found), str_keys=True)
-        except Exception as error:  # bytes from outside: whatever they make the library do, they are not readable
-            raise BadValue(f"it cannot be read with the Avro schema ({type(error).__name__})") from None
+        except Exception as error:  # bytes from outside: whatever the library raises, they are not readable
+            raise BadAvroValue(f"it cannot be read with the Avro schema ({type(error).__name__})") from None
         if buffer.read(1):
-            raise BadValue("it is longer than the Avro schema says")
+            raise BadAvroValue("it is longer than the Avro schema says")
         return value
 
 
-def given(schema: Any) -> Codec:
-    """The codec of a schema that somebody wrote: an object, a list, or JSON text. Raises BadSchema."""
+def codec_of(schema: Any) -> Codec:
+    """Returns the codec of a schema that the author wrote: an object, a list, or JSON text. Raises BadSchema."""
     if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "["):
         try:
             schema = msgspec.json.decode(schema)
         except msgspec.DecodeError as error:
             raise BadSchema(f"it is no JSON: {error}") from None
-    return Codec(schema, lambda value: _with_bytes(value, schema), _same)
+    return Codec(schema, lambda value: _with_bytes(value, schema), _unchanged)
 
 
-def derived(schema: dict[str, Any], name: str, namespace: str = "ferrule") -> Codec:
-    """The codec of a JSON Schema of an object. Raises BadSchema."""
-    record = _record(schema, _named(name))
-    return record._replace(schema={**record.schema, "namespace": ".".join(map(_named, namespace.split(".")))})
+def derive_codec(schema: dict[str, Any], name: str, namespace: str = "ferrule") -> Codec:
+    """Derives the codec of an object's JSON Schema. Raises BadSchema."""
+    record = _record(schema, _avro_name(name))
+    return record._replace(schema={**record.schema, "namespace": ".".join(map(_avro_name, namespace.split(".")))})
 
 
 def _codec(schema: Any, name: str) -> Codec:
@@ -134,14 +135,14 @@ def _text(schema: dict[str, Any], name: str) -> Codec:
         return _STRING
     if not all(isinstance(word, str) and _NAME.fullmatch(word) for word in words) or len(set(words)) < len(words):
         return _STRING
-    return Codec({"type": "enum", "name": name, "symbols": words}, _checked(str, "a text"), _same)
+    return Codec({"type": "enum", "name": name, "symbols": words}, _require_type(str, "a text"), _unchanged)
 
 
 def _record(schema: dict[str, Any], name: str) -> Codec:
     required = set(schema.get("required") or ())
     fields: dict[str, tuple[str, Codec, bool]] = {}
     for member, written in (schema.get("properties") or {}).items():
-        field = _named(member)
+        field = _avro_name(member)
         if field in fields:
             raise BadSchema(f"{member!r} and {fields[field][0]!r} have one name in Avro; give the schema yourself")
         codec = _codec(written, f"{name}_{field}")
@@ -150,13 +151,13 @@ def _record(schema: dict[str, Any], name: str) -> Codec:
 
     def encode(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise BadValue("it has to be an object")
+            raise BadAvroValue("it has to be an object")
         unknown = value.keys() - {member for member, _, _ in fields.values()}
         if unknown:
-            raise BadValue(f"the Avro schema has no place for the member {min(unknown)!r}")
+            raise BadAvroValue(f"the Avro schema has no place for the member {min(unknown)!r}")
         absent = [member for member, _, is_optional in fields.values() if not is_optional and member not in value]
         if absent:
-            raise BadValue(f"the member {absent[0]!r} is missing")
+            raise BadAvroValue(f"the member {absent[0]!r} is missing")
         return {field: codec.encode(value.get(member)) for field, (member, codec, _) in fields.items()}
 
     def decode(value: Any) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def _record(schema: dict[str, Any], name: str) -> Codec:
 def _array(items: Codec) -> Codec:
     return Codec(
         {"type": "array", "items": items.schema},
-        lambda value: [items.encode(each) for each in _checked(list, "a list")(value)],
+        lambda value: [items.encode(each) for each in _require_type(list, "a list")(value)],
         lambda value: [items.decode(each) for each in value],
     )
 
@@ -183,7 +184,7 @@ def _array(items: Codec) -> Codec:
 def _map(values: Codec) -> Codec:
     return Codec(
         {"type": "map", "values": values.schema},
-        lambda value: {name: values.encode(each) for name, each in _checked(dict, "an object")(value).items()},
+        lambda value: {name: values.encode(each) for name, each in _require_type(dict, "an object")(value).items()},
         lambda value: {name: values.decode(each) for name, each in value.items()},
     )
 
@@ -199,35 +200,35 @@ def _nullable(inner: Codec) -> Codec:
     )
 
 
-def _checked(kind: type | tuple[type, ...], said: str) -> Callable[[Any], Any]:
+def _require_type(kind: type | tuple[type, ...], wanted: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BadValue(f"{said} is wanted where something else stands")
+            raise BadAvroValue(f"{wanted} is wanted where something else stands")
         return value
 
     return check
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    number: int = _checked(int, "a whole number")(value)
+    number: int = _require_type(int, "a whole number")(value)
     if not -(2**63) <= number < 2**63:
-        raise BadValue("a whole number does not fit 64 bits")
+        raise BadAvroValue("a whole number does not fit 64 bits")
     return number
 
 
 def _unbase64(value: Any) -> bytes:
     try:
-        return base64.b64decode(_checked(str, "a base64 text")(value), validate=True)
+        return base64.b64decode(_require_type(str, "a base64 text")(value), validate=True)
     except (binascii.Error, ValueError) as error:
-        if isinstance(error, BadValue):
+        if isinstance(error, BadAvroValue):
             raise
-        raise BadValue("a base64 text is wanted where another text stands") from None
+        raise BadAvroValue("a base64 text is wanted where another text stands") from None
 
 
 def _with_bytes(value: Any, schema: Any) -> Any:
-    """A JSON value for a written schema: base64 where that wants bytes."""
+    """Converts a JSON value for a written schema: base64 becomes bytes where that wants them."""
     if schema in ("bytes", {"type": "bytes"}):
         return _unbase64(value)
     if not isinstance(schema, dict):
@@ -242,19 +243,19 @@ def _with_bytes(value: Any, schema: Any) -> Any:
     return value
 
 
-def _named(text: str) -> str:
+def _avro_name(text: str) -> str:
     name = _UNNAMED.sub("_", text) or "_"
     return f"_{name}" if name[0].isdecimal() else name
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
-_STRING = Codec("string", _checked(str, "a text"), _same)
-_LONG = Codec("long", _whole, _same)
-_DOUBLE = Codec("double", lambda value: float(_checked((int, float), "a number")(value)), _same)
-_BOOLEAN = Codec("boolean", _checked(bool, "true or false"), _same)
+_STRING = Codec("string", _require_type(str, "a text"), _unchanged)
+_LONG = Codec("long", _integer, _unchanged)
+_DOUBLE = Codec("double", lambda value: float(_require_type((int, float), "a number")(value)), _unchanged)
+_BOOLEAN = Codec("boolean", _require_type(bool, "true or false"), _unchanged)
 _BYTES = Codec("bytes", _unbase64, lambda value: base64.b64encode(value).decode())
 _ANY = Codec(
     {"type": "string", "contentMediaType": "application/json"},

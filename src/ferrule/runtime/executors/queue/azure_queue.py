@@ -1,4 +1,4 @@
-"""What both kinds of Azure queues have in common: an address, who we are there, and what a refusal means."""
+"""Base of both kinds of Azure queues: their address, our identity there, and the meaning of failing answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ferrule.infra.clouds.api_request import Meaning, reach, status_failure
 from ferrule.infra.clouds.azure import Azure
 from ferrule.infra.network.client import Fetched, Headers
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
-from ferrule.runtime.executors.identity import Identity, demand_trusted
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.waits import seconds_left
 
 _ANSWER_BYTES = 16 * 1024**2
 
 
 def azure_target(written: str, tool_id: str) -> Target:
-    """Where a queue is. Raises ExecutionFailed (`setup_required`)."""
+    """Parses the address of a queue. Raises ExecutionFailed (`setup_required`)."""
     try:
         target = parse_url("https://" + written.removeprefix("sb://") if written.startswith("sb://") else written)
     except BadUrl as error:
@@ -28,37 +28,43 @@ def azure_target(written: str, tool_id: str) -> Target:
 
 
 class AzureQueue:
-    """One queue, and who we are there."""
+    """One Azure queue, and our identity there."""
 
     is_repeatable = False
     suffixes: tuple[str, ...]
-    """Hosts that may be shown what we prove ourselves with."""
+    """Suffixes of hosts that may receive our tokens and signatures."""
     scope: str
-    """What tokens are for."""
+    """The scope of tokens."""
     service: str
-    """What answers, for messages."""
+    """The service's name in messages."""
 
     def __init__(
-        self, around: Surroundings, azure: Azure, identity: Identity, written: str, tool_id: str, reply_to: str = ""
+        self,
+        services: TransportServices,
+        azure: Azure,
+        identity: CloudIdentity,
+        written: str,
+        tool_id: str,
+        reply_to: str = "",
     ) -> None:
-        self._client = around.client
+        self._client = services.client
         self._azure = azure
         self._identity = identity
         self._target = azure_target(written, tool_id)
         self._reply_to = reply_to
-        self._now = around.now
-        self._learn = around.learn
+        self._now = services.now
+        self._learn = services.learn_secret
         self._what = f"the queue of {tool_id!r}"
         self.host = self._target.host
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Closes nothing: the HTTP client is shared."""
 
-    def _listening(self) -> Context:
-        """For requests that belong to no call: those for replies."""
+    def _listening_context(self) -> Context:
+        """Returns a context for requests that belong to no call: receiving replies."""
         return Context("replies", "ferrule", None, "", run_id=f"replies {self._target.url}")
 
-    async def _reached(
+    async def _request(
         self, method: str, url: str, headers: Headers, body: bytes, context: Context, seconds: float | None = None
     ) -> Fetched:
         return await reach(
@@ -74,7 +80,7 @@ class AzureQueue:
         )
 
     async def _shared_key(self, context: Context, name: str, key: str) -> tuple[str, str] | None:
-        """The key in the secret, by the members that hold its name and itself; None when it is a token that is wanted."""
+        """Returns name and key of a shared key from the two members of the secret; None when a token is used instead."""
         demand_trusted(self._client.guard, self._target, self._what, self.suffixes)
         if not self._identity.is_account:
             return None
@@ -84,15 +90,15 @@ class AzureQueue:
     async def _bearer(self, context: Context) -> str:
         return f"Bearer {await self._azure.token(await self._identity.azure_account(context), self.scope)}"
 
-    def _failed(
+    def _status_failure(
         self, answer: Fetched, context: Context, *, meaning: Meaning | None = None, reference: str = ""
     ) -> ExecutionFailed:
         message = f"{self._what}: {self.service} answered with status {answer.status}"
         failed = status_failure(message, answer, meaning=meaning, reference=reference)
-        return self._identity.told(failed, context, self._azure)
+        return self._identity.forget_if_refused(failed, context, self._azure)
 
 
-def tracked(answer: Fetched) -> dict[str, Any]:
-    """What Azure calls this very request."""
+def request_id_of(answer: Fetched) -> dict[str, Any]:
+    """Returns Azure's id of the request, for the record."""
     found = answer.headers.get("x-ms-request-id") or answer.headers.get("tracking-id")
     return {"request_id": found} if found else {}

@@ -1,7 +1,7 @@
-"""The contract of one queue: the settings of its definition (AML-53, AML-54), and what the executor wants of its provider.
+"""The contract of one queue: the settings in its definition (AML-53, AML-54), and the protocols a provider implements.
 
-A provider sends a message, looks without sending, and hands out replies. Keys of our own begin with `x-`. Nothing is
-opened here.
+A provider sends a message, probes without sending, and delivers replies. Extension keys of ours begin with `x-`. Nothing
+is connected here.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ import msgspec
 from ferrule.contracts.executor import Context
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """One call, written down."""
+class QueueMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One call as a message."""
 
     body: bytes
     is_text: bool
-    """False for bytes that are no text: a provider that carries text alone encodes them."""
+    """False for binary bodies: a provider that carries only text encodes them."""
     content_type: str
     invocation_id: str
     """The correlation id."""
     tool_id: str
     deduplication_id: str
-    """Equal for two sendings of the same call."""
+    """The same for two sends of one call."""
     group: str = ""
     """Messages of one group stay in order."""
     wants_reply: bool = False
 
     def attributes(self, reply_to: str) -> dict[str, str]:
-        """What goes beside the body, by name."""
-        said = {"correlation_id": self.invocation_id, "content_type": self.content_type, "tool_id": self.tool_id}
-        return {**said, "reply_to": reply_to} if reply_to else said
+        """Returns the attributes sent beside the body, by name."""
+        attributes = {"correlation_id": self.invocation_id, "content_type": self.content_type, "tool_id": self.tool_id}
+        return {**attributes, "reply_to": reply_to} if reply_to else attributes
 
 
-class Arrived(msgspec.Struct, frozen=True, kw_only=True):
-    """One message that came in by a response queue."""
+class ReceivedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message received from a response queue."""
 
     body: bytes
     attributes: dict[str, str]
-    """Whatever came beside the body, names as they were written."""
+    """The attributes beside the body, with names as the sender wrote them."""
     deliveries: int
-    """How often it was handed out, this time included."""
+    """How often the queue has delivered it, this time included."""
     facts: dict[str, Any]
     """Native ids, for the record."""
-    done: Callable[[], Awaitable[None]]
-    """Take it off the queue."""
-    leave: Callable[[], Awaitable[None]]
-    """Let it be handed out again, later."""
+    acknowledge: Callable[[], Awaitable[None]]
+    """Removes it from the queue."""
+    release: Callable[[], Awaitable[None]]
+    """Returns it to the queue for a later delivery."""
 
 
 class Sender(Protocol):
@@ -58,28 +58,28 @@ class Sender(Protocol):
     max_bytes: int
     """The longest body."""
     host: str
-    """For messages, and for leaving a system alone that fails: no credential in it."""
+    """The queue's name in messages and for the circuit breaker; holds no credential."""
     is_repeatable: bool
     """True when the provider drops a second message with the same deduplication id."""
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """Hand a message over; gives its native ids. Raises ExecutionFailed."""
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Sends a message; returns its native ids. Raises ExecutionFailed."""
 
     async def probe(self, context: Context) -> str:
-        """What was found, without sending. Raises ExecutionFailed."""
+        """Checks the queue without sending; returns a sentence about it. Raises ExecutionFailed."""
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Closes connections."""
 
 
-class Source(Protocol):
-    """A queue that replies come from."""
+class ReplySource(Protocol):
+    """A queue to receive replies from."""
 
-    def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """The messages as they come. Raises ExecutionFailed or OSError when they cannot be had."""
+    def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Yields messages as they arrive. Raises ExecutionFailed or OSError when the queue cannot be read."""
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Closes connections."""
 
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -94,26 +94,26 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     queue_url: str
     message_format: Literal["json", "avro"] = "json"
     response_queue_url: str = ""
-    """Where replies come in; empty: nobody waits for one."""
+    """The queue of replies; empty when calls do not wait for one."""
     avro_schema: Any = msgspec.field(name="x-avro-schema", default=None)
-    """Of messages, as an object or as JSON text; derived from the input schema when not given."""
+    """The schema of messages, as an object or JSON text; derived from the input schema by default."""
     avro_reply_schema: Any = msgspec.field(name="x-avro-reply-schema", default=None)
-    """Of replies; derived from the output schema when not given."""
+    """The schema of replies; derived from the output schema by default."""
     avro_schema_id: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = msgspec.field(
         name="x-avro-schema-id", default=None
     )
-    """The id in a schema registry: messages then begin with it, in the registry's five bytes."""
+    """The id in a schema registry: messages then begin with the registry's five bytes."""
     reply_seconds: Positive | None = msgspec.field(name="x-reply-seconds", default=None)
-    """How long a call waits for its reply; `[queue] reply_seconds` when not said."""
+    """How long a call waits for its reply; `[queue] reply_seconds` by default."""
     group_by: str = msgspec.field(name="x-group-by", default="")
-    """The input member whose value keeps messages in order: FIFO group, partition key, ordering key, session."""
+    """The input member whose value orders messages: FIFO group, partition key, ordering key, session."""
     endpoint: str = msgspec.field(name="x-endpoint", default="")
-    """Of Pub/Sub: where its interface is, if not at Google."""
+    """The endpoint of Pub/Sub's API, if not Google's."""
     service: Literal["", "service-bus", "storage-queue"] = msgspec.field(name="x-service", default="")
-    """Of Azure, where the host does not tell."""
+    """The kind of Azure queue, where the host does not show it."""
     bootstrap_servers: str | list[str] = msgspec.field(name="x-bootstrap-servers", default="")
-    """Of Kafka, where `queue_url` is a topic: `host:port`, several with commas or as a list."""
+    """Kafka's brokers where `queue_url` is only a topic: `host:port`, several with commas or as a list."""
     security_protocol: SecurityProtocol | None = msgspec.field(name="x-security-protocol", default=None)
     sasl_mechanism: Mechanism = msgspec.field(name="x-sasl-mechanism", default="PLAIN")
     consumer_group: str = msgspec.field(name="x-consumer-group", default="")
-    """Of Kafka: under which name the place in the reply topic is kept; one per workspace when not said."""
+    """Kafka's consumer group, which keeps the offsets in the reply topic; one per workspace by default."""

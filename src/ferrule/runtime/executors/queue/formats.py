@@ -1,4 +1,6 @@
-"""How a call is written into a message, and how the reply is read: JSON or Avro, plain or in an envelope."""
+"""Formats of messages: writes a call as JSON or Avro, and reads its reply, plain or in an envelope.
+
+The executor uses it to send and to resume; it knows no provider."""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.model.tool import Tool
-from ferrule.runtime.executors.queue.avro import AvroFormat, BadSchema, BadValue, derived, given
+from ferrule.runtime.executors.queue.avro import AvroFormat, BadAvroValue, BadSchema, codec_of, derive_codec
 from ferrule.runtime.executors.queue.channel import QueueSettings
 
 JSON = "application/json"
 AVRO = "avro/binary"
 _ENVELOPE = frozenset({"correlation_id", "result", "result_base64", "error", "status"})
-_TOLD: dict[str, ErrorClass] = {
+_REPORTABLE: dict[str, ErrorClass] = {
     "invalid_arguments": "invalid_arguments",
     "rate_limited": "rate_limited",
     "timeout": "timeout",
@@ -28,23 +30,23 @@ _LONGEST_CODE = 100
 _LONGEST_TEXT = 2_000
 
 
-class Body(NamedTuple):
-    """A call, written down."""
+class MessageBody(NamedTuple):
+    """The body of a message."""
 
     content: bytes
     content_type: str
 
 
 class Formats:
-    """Writes the messages of one tool and reads its replies."""
+    """Writer of one tool's messages and reader of its replies."""
 
     def __init__(self, tool: Tool, settings: QueueSettings) -> None:
-        """Raises ExecutionFailed (`setup_required`) for a schema that cannot be used, or without the Avro driver."""
+        """Raises ExecutionFailed (`setup_required`) for an invalid schema, or when the Avro driver is missing."""
         self._tool_id = tool.tool_id
         output = msgspec.json.decode(tool.output_schema) if tool.output_schema else {}
         self._declared = frozenset(output.get("properties") or ())
         self._may_be_empty = not output.get("required")
-        """True when no member of the output has to be there: then nothing is an output, too."""
+        """True when no member of the output is required: then an empty reply is a valid output."""
         self._messages: AvroFormat | None = None
         self._replies: AvroFormat | None = None
         if settings.message_format == "avro":
@@ -59,38 +61,39 @@ class Formats:
         """True when bodies are Avro."""
         return self._messages is not None
 
-    def write(self, arguments: dict[str, Any]) -> Body:
-        """The body of a message. Raises ExecutionFailed."""
+    def write(self, arguments: dict[str, Any]) -> MessageBody:
+        """Encodes the body of a message. Raises ExecutionFailed."""
         if self._messages is None:
-            return Body(msgspec.json.encode(arguments), JSON)
+            return MessageBody(msgspec.json.encode(arguments), JSON)
         try:
-            return Body(self._messages.write(arguments), AVRO)
-        except BadValue as error:
+            return MessageBody(self._messages.write(arguments), AVRO)
+        except BadAvroValue as error:
             raise ExecutionFailed("invalid_arguments", f"the message of {self._tool_id!r}: {error}") from None
 
     def read(self, reply: Any) -> Output:
-        """The tool's output in a reply as `receiver.py` hands it over. Raises ExecutionFailed when the reply tells of a failure,
+        """Reads the tool's output from a reply of `receiver.py`. Raises ExecutionFailed when the reply reports a failure
         or cannot be read."""
-        said = msgspec.convert(reply, Replied)
-        value = said.body
-        if said.base64:
-            value = self._binary(said.base64)
-        if said.is_error:
-            raise self._failed(value.get("error", value) if isinstance(value, dict) else value)
-        value = self._opened(value) if isinstance(value, dict) else value
+        reported = msgspec.convert(reply, StoredReply)
+        value = reported.body
+        if reported.base64:
+            value = self._binary(reported.base64)
+        if reported.is_error:
+            raise self._reported_failure(value.get("error", value) if isinstance(value, dict) else value)
+        value = self._open_envelope(value) if isinstance(value, dict) else value
         return Output(EMPTY, is_acknowledgement=self._may_be_empty) if value is None else Output(value)
 
-    def _opened(self, value: dict[str, Any]) -> Any:
-        """What an envelope holds. Members that the output schema declares are the tool's own, not the envelope's."""
-        around = _ENVELOPE - self._declared
-        if value.keys() <= around:
+    def _open_envelope(self, value: dict[str, Any]) -> Any:
+        """Opens an envelope and returns its result. Members that the output schema declares are the tool's, not the
+        envelope's."""
+        envelope_members = _ENVELOPE - self._declared
+        if value.keys() <= envelope_members:
             if "error" in value and value["error"] not in (None, False):
-                raise self._failed(value["error"])
+                raise self._reported_failure(value["error"])
             if "result" in value:
                 return value["result"]
             if isinstance(value.get("result_base64"), str):
                 return self._binary(value["result_base64"])
-        if "correlation_id" in around:
+        if "correlation_id" in envelope_members:
             return {name: member for name, member in value.items() if name != "correlation_id"}
         return value
 
@@ -103,18 +106,18 @@ class Formats:
             )
         try:
             return self._replies.read(base64.b64decode(text, validate=True))
-        except (ValueError, RecursionError) as error:  # BadValue, base64 that is none, JSON without end
+        except (ValueError, RecursionError) as error:  # BadAvroValue, invalid base64, JSON nested too deeply
             raise ExecutionFailed(
                 "execution_failed", f"the reply for {self._tool_id!r}: {error}", code="reply_unreadable"
             ) from None
 
-    def _failed(self, error: Any) -> ExecutionFailed:
-        """The failure a reply tells of. Its own words are kept as output: they come from outside."""
-        said = error if isinstance(error, dict) else {"message": error}
-        code = excerpt(str(said.get("code") or ""), _LONGEST_CODE)
-        kind = _TOLD.get(str(said.get("class") or ""), "execution_failed")
-        after = said.get("retry_after")
-        text = said.get("message")
+    def _reported_failure(self, error: Any) -> ExecutionFailed:
+        """Builds the failure that a reply reports. Its text goes into the output only, since it comes from outside."""
+        reported = error if isinstance(error, dict) else {"message": error}
+        code = excerpt(str(reported.get("code") or ""), _LONGEST_CODE)
+        kind = _REPORTABLE.get(str(reported.get("class") or ""), "execution_failed")
+        after = reported.get("retry_after")
+        text = reported.get("message")
         told = text if isinstance(text, str) else msgspec.json.encode(error).decode()
         return ExecutionFailed(
             kind,
@@ -130,17 +133,17 @@ class Formats:
     ) -> AvroFormat:
         try:
             if written is not None:
-                return AvroFormat(given(written), schema_id)
+                return AvroFormat(codec_of(written), schema_id)
             plain = msgspec.json.decode(schema) if schema else {}
-            return AvroFormat(derived(plain, tool.name + suffix, tool.namespace or "ferrule"), schema_id)
+            return AvroFormat(derive_codec(plain, tool.name + suffix, tool.namespace or "ferrule"), schema_id)
         except BadSchema as error:
             raise ExecutionFailed(
                 "setup_required", f"the Avro schema of {tool.tool_id!r} cannot be used: {error}"
             ) from None
 
 
-class Replied(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A reply as it is stored with its call: JSON, or bytes in base64."""
+class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A reply as stored with its call: JSON, or bytes in base64."""
 
     body: Any = None
     base64: str = ""

@@ -1,8 +1,8 @@
-"""Kafka: one topic to send to, one to read replies from. The guard judges every address first, advertised brokers included.
+"""Kafka: one topic to send to, one to read replies from. The guard checks every address, advertised brokers included.
 
-Kafka keeps the place in a reply topic under the name of a consumer group that this workspace has for itself; partitions
-are assigned, not negotiated, so that replies are read at once and several processes do not wait for one another. An
-offset is kept only when everything before it was settled. One table says what the library's failures mean.
+Kafka keeps the offsets in a reply topic under a consumer group of this workspace; partitions are assigned, not negotiated,
+so that replies are read at once and several processes do not wait for one another. An offset is committed only when
+everything before it was settled. One table maps the library's errors to error classes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.failure import ErrorClass
-from ferrule.runtime.executors.identity import Identity
-from ferrule.runtime.executors.queue.channel import Arrived, Message, QueueSettings
-from ferrule.runtime.executors.queue.kafka_brokers import Dialling, KafkaPlace, named_tls
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.identity import CloudIdentity
+from ferrule.runtime.executors.queue.channel import QueueMessage, QueueSettings, ReceivedMessage
+from ferrule.runtime.executors.queue.kafka_brokers import GuardedDialer, KafkaTopic, named_tls
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.waits import seconds_left
 
 _REFUSED: tuple[ErrorClass, str | None] = ("credential_missing", "credential_refused")
@@ -46,11 +46,11 @@ _TABLE: dict[str, tuple[ErrorClass, str | None]] = {
     "RequestTimedOutError": ("timeout", None),
     "KafkaTimeoutError": ("timeout", None),
 }
-"""By type, its parents included. Everything else means that the cluster cannot be had."""
+"""Error classes by exception type, parents included. Every other error means that the cluster is unavailable."""
 
 
 def kafka_failure(what: str, broker: str, error: Exception) -> ExecutionFailed:
-    """A failure of the library, or of a connection, as a failure of the call."""
+    """Translates an error of the library, or of a connection, into a failure of the call."""
     if isinstance(error, Forbidden):
         return ExecutionFailed(
             "policy_blocked", f"{what}: the Kafka cluster at {broker}: {error}", code="address_forbidden"
@@ -64,8 +64,8 @@ def kafka_failure(what: str, broker: str, error: Exception) -> ExecutionFailed:
     )
 
 
-class Progress:
-    """One consumer's."""
+class OffsetTracker:
+    """The settled and unsettled offsets of one consumer."""
 
     def __init__(self, consumer: Any) -> None:
         self._consumer = consumer
@@ -73,7 +73,7 @@ class Progress:
         self._assigned: set[Any] = set()
 
     async def assign(self, aiokafka: Any, partitions: list[Any]) -> None:
-        """Read these partitions from where they were left; those that are read already go on. Raises KafkaError."""
+        """Reads these partitions from their committed offsets; those already assigned continue. Raises KafkaError."""
         if not partitions:
             raise aiokafka.errors.UnknownTopicOrPartitionError
         if set(partitions) != self._assigned:
@@ -81,11 +81,11 @@ class Progress:
             self._consumer.assign(partitions)
 
     def begin(self, partition: Any, offset: int) -> None:
-        """A record was handed out."""
+        """Notes that a record was delivered."""
         self._open.setdefault(partition, OrderedDict())[offset] = False
 
-    async def done(self, partition: Any, offset: int) -> None:
-        """A record was settled."""
+    async def settle(self, partition: Any, offset: int) -> None:
+        """Notes that a record was settled; commits the offset up to which every record is settled."""
         waiting = self._open.get(partition)
         if waiting is None or offset not in waiting:
             return
@@ -99,10 +99,10 @@ class Progress:
 
 
 MAX_BYTES = 1_000_000
-"""What brokers take unless they were told otherwise, less what stands beside the body."""
+"""The default limit of brokers, less room for headers."""
 _SECONDS = 30.0
 _REFRESH_SECONDS = 60.0
-"""How often a reply topic is looked at for new partitions."""
+"""How often a reply topic is checked for new partitions."""
 
 
 class KafkaQueue:
@@ -113,17 +113,17 @@ class KafkaQueue:
 
     def __init__(
         self,
-        around: Surroundings,
-        identity: Identity,
+        services: TransportServices,
+        identity: CloudIdentity,
         settings: QueueSettings,
         tool_id: str,
-        place: KafkaPlace,
-        replies: KafkaPlace | None,
+        place: KafkaTopic,
+        replies: KafkaTopic | None,
         group: Callable[[], str],
     ) -> None:
-        """`group`: the name under which the place in the reply topic is kept; asked for when it is needed."""
+        """`group`: returns the consumer group of the reply topic; called when it is needed, as it may have to be created."""
         self._aiokafka = load_driver("aiokafka")
-        self._guard = around.guard
+        self._guard = services.guard
         self._identity = identity
         self._settings = settings
         self._place = place
@@ -131,17 +131,17 @@ class KafkaQueue:
         self._group = group
         self._what = f"the queue of {tool_id!r}"
         self._producer: Any = None
-        self._is_marked = False
+        self._is_start_committed = False
         self._lock = asyncio.Lock()
         self.host = f"kafka {place.brokers[0]}"
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """Produce, and wait until every replica that has to has it."""
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Sends a message, and waits until all in-sync replicas have it."""
         options = await self._options(context)
-        async with self._translated(context):
-            producer = await self._started(options, context)
+        async with self._translate_errors(context):
+            producer = await self._start_producer(options, context)
             if message.wants_reply and self._replies is not None:
-                await self._mark(options, context)
+                await self._commit_start(options, context)
             said = message.attributes(self._replies.url if message.wants_reply and self._replies else "")
             async with asyncio.timeout(seconds_left(context, _SECONDS)):
                 sent = await producer.send_and_wait(
@@ -153,39 +153,39 @@ class KafkaQueue:
         return {"source": "kafka", "topic": sent.topic, "partition": sent.partition, "offset": sent.offset}
 
     async def probe(self, context: Context) -> str:
-        """The cluster's and the topic's metadata."""
+        """Fetches the metadata of the cluster and the topic."""
         options = await self._options(context)
-        async with self._translated(context), asyncio.timeout(seconds_left(context, _SECONDS)):
-            producer = await self._started(options, context)
+        async with self._translate_errors(context), asyncio.timeout(seconds_left(context, _SECONDS)):
+            producer = await self._start_producer(options, context)
             partitions = await producer.partitions_for(self._place.topic)
         return f"the topic {self._place.topic} with {len(partitions)} partitions answers at {self._place.brokers[0]}"
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """The records of the reply topic from where this workspace was."""
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Yields the records of the reply topic from this workspace's committed offsets."""
         assert self._replies is not None
         context = Context("replies", "ferrule", None, "", run_id=f"replies {self._replies.url}")
         options = await self._options(context)
-        async with self._translated(context), self._consumer(options, context) as consumer:
-            progress = Progress(consumer)
+        async with self._translate_errors(context), self._consumer(options, context) as consumer:
+            tracker = OffsetTracker(consumer)
             while True:
-                await progress.assign(self._aiokafka, await self._partitions(consumer))
+                await tracker.assign(self._aiokafka, await self._partitions(consumer))
                 until = asyncio.get_running_loop().time() + _REFRESH_SECONDS
                 while (left := until - asyncio.get_running_loop().time()) > 0:
                     found = await consumer.getmany(timeout_ms=max(int(left * 1000), 1), max_records=100)
                     for partition, records in found.items():
                         for record in records:
-                            progress.begin(partition, record.offset)
-                            yield _arrived(record, partial(progress.done, partition, record.offset))
+                            tracker.begin(partition, record.offset)
+                            yield _read_record(record, partial(tracker.settle, partition, record.offset))
 
     async def aclose(self) -> None:
-        """Close the producer."""
+        """Closes the producer."""
         producer, self._producer = self._producer, None
         if producer is not None:
             await producer.stop()
 
-    async def _mark(self, options: dict[str, Any], context: Context) -> None:
-        """Before the first message: this workspace reads the reply topic from here on, whatever becomes of this process."""
-        if self._is_marked:
+    async def _commit_start(self, options: dict[str, Any], context: Context) -> None:
+        """Commits the end of the reply topic before the first message, so that its reply is found even if this process ends."""
+        if self._is_start_committed:
             return
         async with self._consumer(options, context) as consumer:
             partitions = await self._partitions(consumer)
@@ -193,7 +193,7 @@ class KafkaQueue:
             unread = [one for one in partitions if await consumer.committed(one) is None]
             if unread:
                 await consumer.commit(await consumer.end_offsets(unread))
-        self._is_marked = True
+        self._is_start_committed = True
 
     async def _partitions(self, consumer: Any) -> list[Any]:
         assert self._replies is not None
@@ -204,8 +204,8 @@ class KafkaQueue:
     @asynccontextmanager
     async def _consumer(self, options: dict[str, Any], context: Context) -> AsyncIterator[Any]:
         assert self._replies is not None
-        dialling = self._dialling(options, context)
-        first = await self._knock(dialling, self._replies, options)
+        dialer = self._dialer(options, context)
+        first = await self._check_login(dialer, self._replies, options)
         consumer = self._aiokafka.AIOKafkaConsumer(
             bootstrap_servers=first,
             group_id=self._group(),
@@ -213,39 +213,39 @@ class KafkaQueue:
             auto_offset_reset="earliest",
             **options,
         )
-        dialling.over(consumer._client)
+        dialer.over(consumer._client)
         try:
             await consumer.start()
-            await dialling.demand_cluster(consumer._client)
+            await dialer.demand_cluster(consumer._client)
             yield consumer
         finally:
             await consumer.stop()
 
-    async def _started(self, options: dict[str, Any], context: Context) -> Any:
-        dialling = self._dialling(options, context)
+    async def _start_producer(self, options: dict[str, Any], context: Context) -> Any:
+        dialer = self._dialer(options, context)
         async with self._lock:
             if self._producer is None:
-                first = await self._knock(dialling, self._place, options)
+                first = await self._check_login(dialer, self._place, options)
                 producer = self._aiokafka.AIOKafkaProducer(
                     bootstrap_servers=first, acks="all", max_request_size=2 * MAX_BYTES, **options
                 )
-                dialling.over(producer.client)
+                dialer.over(producer.client)
                 try:
                     await producer.start()
                 except BaseException:
                     await producer.stop()
                     raise
                 self._producer = producer
-            await dialling.demand_cluster(self._producer.client)
+            await dialer.demand_cluster(self._producer.client)
             return self._producer
 
-    def _dialling(self, options: dict[str, Any], context: Context) -> Dialling:
-        return Dialling(self._guard, is_confined=context.is_confined, tls=options.get("ssl_context"))
+    def _dialer(self, options: dict[str, Any], context: Context) -> GuardedDialer:
+        return GuardedDialer(self._guard, is_confined=context.is_confined, tls=options.get("ssl_context"))
 
-    async def _knock(self, dialling: Dialling, place: KafkaPlace, options: dict[str, Any]) -> list[str]:
-        """Connect to a broker once, to learn what the library keeps to itself: refused credentials. Gives whom to ask first."""
+    async def _check_login(self, dialer: GuardedDialer, place: KafkaTopic, options: dict[str, Any]) -> list[str]:
+        """Connects to a broker once, since the library hides refused credentials in retries. Returns the bootstrap addresses."""
         refused: Exception = ConnectionError("no broker answers")
-        first = await dialling.first(place)
+        first = await dialer.first(place)
         connect = load_driver("aiokafka.conn").create_conn
         for broker in first:
             address, _, port = broker.rpartition(":")
@@ -259,7 +259,7 @@ class KafkaQueue:
         raise refused
 
     async def _options(self, context: Context) -> dict[str, Any]:
-        """How to connect. Credentials are read here, before anything else happens."""
+        """Builds the connection options; fetches the credentials."""
         settings, username, password = self._settings, "", ""
         if self._identity.is_account:
             members = await self._identity.members(context, ("username", "password"))
@@ -277,22 +277,22 @@ class KafkaQueue:
         return options
 
     @asynccontextmanager
-    async def _translated(self, context: Context) -> AsyncIterator[None]:
+    async def _translate_errors(self, context: Context) -> AsyncIterator[None]:
         try:
             yield
         except (OSError, TimeoutError, Forbidden, self._aiokafka.errors.KafkaError) as error:
             failed = kafka_failure(self._what, self._place.brokers[0], error)
             if failed.code == "credential_refused":
                 await self.aclose()
-            raise self._identity.told(failed, context) from None
+            raise self._identity.forget_if_refused(failed, context) from None
 
 
-def _arrived(record: Any, done: Any) -> Arrived:
-    return Arrived(
+def _read_record(record: Any, settle: Any) -> ReceivedMessage:
+    return ReceivedMessage(
         body=record.value or b"",
         attributes={name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None},
         deliveries=1,
         facts={"source": "kafka", "topic": record.topic, "partition": record.partition, "offset": record.offset},
-        done=done,
-        leave=done,  # the topic keeps it for whoever else reads it
+        acknowledge=settle,
+        release=settle,  # a topic has no redelivery; other consumers still find the record
     )

@@ -1,7 +1,7 @@
-"""Finds the brokers of a Kafka topic, and has the Kafka library dial the very addresses that were judged.
+"""Finds the brokers of a Kafka topic, and makes the Kafka library dial exactly the addresses that were checked.
 
-Nothing is looked up twice, so no name can mean something else the second time. Certificates are checked against the
-names all the same. Stands below `kafka.py`; sends and reads no message.
+No name is resolved twice, so it cannot resolve to another address the second time (DNS rebinding). Certificates are still
+checked against the names. `kafka.py` is above; this module sends and reads no message.
 """
 
 from __future__ import annotations
@@ -26,58 +26,66 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _PORT = 9092
 
 
-class KafkaPlace(NamedTuple):
-    """A topic and the brokers to ask for it."""
+class KafkaTopic(NamedTuple):
+    """A topic and its bootstrap brokers."""
 
     targets: tuple[Target, ...]
     topic: str
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """As `host:port`."""
-        return tuple(f"{bracketed(target.host)}:{target.port}" for target in self.targets)
+        """The brokers as `host:port`."""
+        return tuple(f"{host_in_brackets(target.host)}:{target.port}" for target in self.targets)
 
     @property
     def url(self) -> str:
-        """The place in one spelling."""
+        """The address in its canonical form."""
         return f"kafka://{','.join(self.brokers)}/{self.topic}"
 
 
-def kafka_place(written: str, settings: QueueSettings, tool_id: str, beside: KafkaPlace | None = None) -> KafkaPlace:
-    """The place of `kafka://host:port,host:port/topic`, or of a topic (or its ARN) at `x-bootstrap-servers`.
+def parse_kafka_topic(
+    written: str, settings: QueueSettings, tool_id: str, beside: KafkaTopic | None = None
+) -> KafkaTopic:
+    """Parses `kafka://host:port,host:port/topic`, or a topic (or its ARN) at `x-bootstrap-servers`.
 
-    `beside`: a topic whose brokers are meant when nothing else is said. Raises ExecutionFailed (`setup_required`).
+    `beside`: a topic whose brokers are the default. Raises ExecutionFailed (`setup_required`).
     """
     url = _URL.fullmatch(written)
     arn = _ARN.fullmatch(written)
     topic = url[2] if url else arn[1] if arn else written
     if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
-        raise _unusable(tool_id, "its topic is none")
-    said = settings.bootstrap_servers
-    servers = url[1].split(",") if url else said.split(",") if isinstance(said, str) else said
+        raise _setup_failure(tool_id, "its topic is none")
+    servers_setting = settings.bootstrap_servers
+    servers = (
+        url[1].split(",")
+        if url
+        else servers_setting.split(",")
+        if isinstance(servers_setting, str)
+        else servers_setting
+    )
     named = [server.strip() for server in servers if server.strip()]
     if named:
-        return KafkaPlace(tuple(_broker(server, tool_id) for server in named), topic)
+        return KafkaTopic(tuple(_broker(server, tool_id) for server in named), topic)
     if beside is None:
-        raise _unusable(tool_id, "no brokers are named; write kafka://HOST:PORT/TOPIC, or x-bootstrap-servers")
-    return KafkaPlace(beside.targets, topic)
+        raise _setup_failure(tool_id, "no brokers are named; write kafka://HOST:PORT/TOPIC, or x-bootstrap-servers")
+    return KafkaTopic(beside.targets, topic)
 
 
 def workspace_group(root: Path) -> str:
-    """The name under which this workspace's place in reply topics is kept; made once. Raises OSError."""
+    """Returns this workspace's consumer group for reply topics; creates it on first use. Raises OSError."""
     file = root / ".ferrule" / "queue-group"
     try:
-        return file.read_text(encoding="ascii").strip() or _made(file)
+        return file.read_text(encoding="ascii").strip() or _create_group(file)
     except (FileNotFoundError, UnicodeDecodeError):
-        return _made(file)
+        return _create_group(file)
 
 
-def _made(file: Path) -> str:
+def _create_group(file: Path) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     partly = file.with_name(f".queue-group.{os.getpid()}")
     partly.write_text(f"ferrule-{secrets.token_hex(8)}\n", encoding="ascii")
     try:
-        os.link(partly, file)  # whoever comes second takes the first one's
+        os.link(partly, file)  # atomic: a second process finds the file and takes the first one's group
     except FileExistsError:
         pass
     finally:
@@ -89,19 +97,19 @@ def _broker(server: str, tool_id: str) -> Target:
     try:
         target = parse_url(f"http://{server}")
     except BadUrl as error:
-        raise _unusable(tool_id, f"a broker cannot be used: {error}") from None
+        raise _setup_failure(tool_id, f"a broker cannot be used: {error}") from None
     if target.path != "/" or server.endswith("/"):
-        raise _unusable(tool_id, "a broker is named as host:port")
+        raise _setup_failure(tool_id, "a broker is named as host:port")
     has_port = bool(server.rpartition("]")[2].count(":"))
     return target if has_port else target._replace(port=_PORT)
 
 
-def _unusable(tool_id: str, why: str) -> ExecutionFailed:
+def _setup_failure(tool_id: str, why: str) -> ExecutionFailed:
     return ExecutionFailed("setup_required", f"the Kafka queue of {tool_id!r} cannot be used: {why}")
 
 
-def bracketed(host: str) -> str:
-    """A host as it stands before a port."""
+def host_in_brackets(host: str) -> str:
+    """Returns a host as it is written before a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -109,36 +117,36 @@ NAME: ContextVar[str] = ContextVar("the broker that is dialled", default="")
 
 
 class NamedTls(ssl.SSLContext):
-    """Asks whoever answers at an address for the name that led there."""
+    """TLS context that checks the certificate against the broker's name, not the address that was dialled."""
 
     names: dict[str, str]
-    """Of the brokers that are asked first, by address."""
+    """Names of the bootstrap brokers, by address."""
 
     def wrap_bio(self, incoming: Any, outgoing: Any, server_side: bool = False, server_hostname: Any = None,
                  session: Any = None) -> ssl.SSLObject:  # fmt: skip
-        """As the event loop calls it, with the name in the place of the address."""
+        """Wraps a connection as `ssl` does, with the broker's name instead of the address."""
         name = NAME.get() or self.names.get(server_hostname, server_hostname)
         return super().wrap_bio(incoming, outgoing, server_side, name, session)
 
 
 def named_tls() -> NamedTls:
-    """A context that trusts whom the system trusts."""
+    """Builds a context with the system's trusted certificates."""
     made = NamedTls(ssl.PROTOCOL_TLS_CLIENT)
     made.names = {}
     made.load_default_certs()
     return made
 
 
-class Dialling:
-    """Whom one client may dial."""
+class GuardedDialer:
+    """The check of every address that one Kafka client dials."""
 
     def __init__(self, guard: Guard, *, is_confined: bool, tls: NamedTls | None) -> None:
         self._guard = guard
         self._is_confined = is_confined
         self._tls = tls
 
-    async def first(self, place: KafkaPlace) -> list[str]:
-        """The brokers that are asked first, as `address:port`. Raises Forbidden; OSError when none has an address."""
+    async def first(self, place: KafkaTopic) -> list[str]:
+        """Resolves the bootstrap brokers to `address:port`. Raises Forbidden; OSError when none has an address."""
         found: list[str] = []
         failed: OSError | None = None
         for target in place.targets:
@@ -150,15 +158,15 @@ class Dialling:
             for address in addresses:
                 if self._tls is not None:
                     self._tls.names[address] = target.host
-                found.append(f"{bracketed(address)}:{target.port}")
+                found.append(f"{host_in_brackets(address)}:{target.port}")
         if not found:
             raise failed or OSError("no broker has an address")
         return found
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """What a broker may be dialled at. Raises Forbidden, and OSError when it has no address."""
+        """Resolves a broker to addresses that may be dialled. Raises Forbidden; OSError when it has none."""
         try:
-            target = parse_url(f"http://{bracketed(host)}:{port}")
+            target = parse_url(f"http://{host_in_brackets(host)}:{port}")
         except BadUrl:
             raise OSError("a broker has a name that is none") from None
         if self._is_confined:
@@ -168,15 +176,16 @@ class Dialling:
         return await asyncio.to_thread(self._guard.addresses, target)
 
     async def demand_cluster(self, client: Any) -> None:
-        """Raises Forbidden when the cluster names a broker that must not be dialled: partitions could be there."""
+        """Raises Forbidden when the cluster advertises a broker that must not be dialled: partitions could be there."""
         for broker in client.cluster.brokers():
             await self.addresses(broker.host, broker.port)
 
     def over(self, client: Any) -> None:
-        """Have every broker that the cluster names judged, and dialled where it was judged; one that must not be is not there."""
-        dial, known, judged = client._get_conn, client.cluster.broker_metadata, dict[Any, Any]()
+        """Patches a client to check every advertised broker and dial the checked address; forbidden ones count as unreachable."""
+        # aiokafka has no hook for resolving or dialling, so its private connection method is replaced.
+        dial, known, checked = client._get_conn, client.cluster.broker_metadata, dict[Any, Any]()
 
-        async def guarded(node_id: Any, **named: Any) -> Any:
+        async def dial_checked(node_id: Any, **named: Any) -> Any:
             broker = known(node_id)
             if broker is None or _is_open(client, node_id, named):
                 return await dial(node_id, **named)
@@ -187,7 +196,7 @@ class Dialling:
             token = NAME.set(broker.host)
             try:
                 for address in addresses:
-                    judged[node_id] = broker._replace(host=address)
+                    checked[node_id] = broker._replace(host=address)
                     connection = await dial(node_id, **named)
                     if connection is not None:
                         return connection
@@ -195,12 +204,12 @@ class Dialling:
             finally:
                 NAME.reset(token)
 
-        client._get_conn = guarded
-        client.cluster.broker_metadata = lambda node_id: judged.get(node_id) or known(node_id)
+        client._get_conn = dial_checked
+        client.cluster.broker_metadata = lambda node_id: checked.get(node_id) or known(node_id)
 
 
 def _is_open(client: Any, node_id: Any, named: dict[str, Any]) -> bool:
-    """True when nothing has to be dialled."""
+    """Returns True when a connection is open already."""
     for (node, group), connection in client._conns.items():
         if node == node_id and group == named.get("group", group):
             return bool(connection.connected())

@@ -1,4 +1,4 @@
-"""Google Cloud Pub/Sub over its REST interface: publish to a topic, pull replies from a subscription."""
+"""Google Cloud Pub/Sub over its REST API: publishes to a topic, pulls replies from a subscription."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import json_object, reach, status_failure
 from ferrule.infra.clouds.gcp import Gcp
 from ferrule.infra.network.urls import BadUrl, parse_url
-from ferrule.runtime.executors.identity import Identity, demand_trusted
-from ferrule.runtime.executors.queue.channel import Arrived, Message
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
+from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
+from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.executors.waits import seconds_left
 
 MAX_BYTES = 10 * 1000**2 - 64 * 1024
-"""Google's ten million bytes, less what stands beside the body."""
+"""Google's limit of ten million bytes, less room for attributes."""
 _API = "https://pubsub.googleapis.com"
 _SCOPE = "https://www.googleapis.com/auth/pubsub"
 _TOPIC = re.compile(r"projects/[A-Za-z0-9:._-]+/topics/[A-Za-z][A-Za-z0-9._~+%-]{2,254}")
@@ -35,7 +35,7 @@ _COUNTED = 10_000
 
 
 def topic_name(written: str, tool_id: str) -> str:
-    """The topic that messages go to. Raises ExecutionFailed (`setup_required`)."""
+    """Reads the name of the topic to send to. Raises ExecutionFailed (`setup_required`)."""
     name = _BEFORE.sub("", written, count=1)
     if _TOPIC.fullmatch(name):
         return name
@@ -45,7 +45,7 @@ def topic_name(written: str, tool_id: str) -> str:
 
 
 def subscription_name(written: str, tool_id: str) -> str:
-    """The subscription that replies come from. Raises ExecutionFailed (`setup_required`)."""
+    """Reads the name of the subscription for replies. Raises ExecutionFailed (`setup_required`)."""
     name = _BEFORE.sub("", written, count=1)
     if _SUBSCRIPTION.fullmatch(name):
         return name
@@ -64,25 +64,25 @@ class PubSub:
 
     def __init__(
         self,
-        around: Surroundings,
+        services: TransportServices,
         gcp: Gcp,
-        identity: Identity,
+        identity: CloudIdentity,
         tool_id: str,
         *,
         topic: str = "",
         subscription: str = "",
         endpoint: str = "",
     ) -> None:
-        emulator = around.env.get("PUBSUB_EMULATOR_HOST", "")
+        emulator = services.env.get("PUBSUB_EMULATOR_HOST", "")
         self._api = (endpoint or (f"http://{emulator}" if emulator else _API)).rstrip("/")
         try:
             parse_url(self._api)
         except BadUrl as error:
             raise ExecutionFailed("setup_required", f"x-endpoint of {tool_id!r} cannot be used: {error}") from None
         self._is_open = bool(emulator) and not endpoint
-        """An emulator asks for no token."""
-        self._client = around.client
-        self._guard = around.guard
+        """True for an emulator, which needs no token."""
+        self._client = services.client
+        self._guard = services.guard
         self._gcp = gcp
         self._identity = identity
         self._topic = topic
@@ -92,8 +92,8 @@ class PubSub:
         self._counts: OrderedDict[str, int] = OrderedDict()
         self.host = f"pubsub {topic or subscription}"
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """Publish. Whoever replies needs a topic, so the one of our subscription is told."""
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Publishes a message. A replier needs a topic, so `reply_to` is the topic of our subscription."""
         reply_to = await self._topic_of_replies(context) if message.wants_reply else ""
         written: dict[str, Any] = {
             "data": base64.b64encode(message.body).decode(),
@@ -101,8 +101,8 @@ class PubSub:
         }
         if message.group:
             written["orderingKey"] = message.group
-        said = await self._ask("POST", f"{self._topic}:publish", {"messages": [written]}, context)
-        ids = said.get("messageIds")
+        answer = await self._request("POST", f"{self._topic}:publish", {"messages": [written]}, context)
+        ids = answer.get("messageIds")
         return {
             "source": "gcp_pubsub",
             "message_id": ids[0] if isinstance(ids, list) and ids else "",
@@ -110,62 +110,62 @@ class PubSub:
         }
 
     async def probe(self, context: Context) -> str:
-        """The topic's record, and the subscription's."""
-        await self._ask("GET", self._topic, None, context)
+        """Reads the topic and the subscription."""
+        await self._request("GET", self._topic, None, context)
         if self._subscription:
             await self._topic_of_replies(context)
         return f"the topic {self._topic} answers"
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """Pulls, one after the other; each waits at Google until something is there."""
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Pulls messages; each request waits at Google until one arrives."""
         context = Context("replies", "ferrule", None, "", run_id=f"replies {self._subscription}")
         while True:
-            said = await self._ask(
+            answer = await self._request(
                 "POST", f"{self._subscription}:pull", {"maxMessages": 20}, context, timeout_seconds=_PULL_SECONDS
             )
-            messages = said.get("receivedMessages")
+            messages = answer.get("receivedMessages")
             for found in messages if isinstance(messages, list) else ():
                 if isinstance(found, dict):
-                    yield self._arrived(found, context)
+                    yield self._read_message(found, context)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Closes nothing: the HTTP client is shared."""
 
     async def _topic_of_replies(self, context: Context) -> str:
         if not self._reply_topic:
-            said = await self._ask("GET", self._subscription, None, context)
-            self._reply_topic = str(said.get("topic") or "")
+            answer = await self._request("GET", self._subscription, None, context)
+            self._reply_topic = str(answer.get("topic") or "")
         return self._reply_topic
 
-    def _arrived(self, found: dict[str, Any], context: Context) -> Arrived:
+    def _read_message(self, found: dict[str, Any], context: Context) -> ReceivedMessage:
         message = found.get("message")
         message = message if isinstance(message, dict) else {}
-        said = message.get("attributes")
+        attributes = message.get("attributes")
         ack, message_id = str(found.get("ackId", "")), str(message.get("messageId", ""))
-        return Arrived(
+        return ReceivedMessage(
             body=_data(message.get("data")),
-            attributes={name: str(value) for name, value in said.items()} if isinstance(said, dict) else {},
-            deliveries=self._counted(message_id, found.get("deliveryAttempt")),
+            attributes={name: str(value) for name, value in attributes.items()} if isinstance(attributes, dict) else {},
+            deliveries=self._count_delivery(message_id, found.get("deliveryAttempt")),
             facts={"source": "gcp_pubsub", "message_id": message_id},
-            done=partial(self._settled, "acknowledge", {"ackIds": [ack]}, context),
-            leave=partial(
-                self._settled, "modifyAckDeadline", {"ackIds": [ack], "ackDeadlineSeconds": _LEFT_SECONDS}, context
+            acknowledge=partial(self._settle, "acknowledge", {"ackIds": [ack]}, context),
+            release=partial(
+                self._settle, "modifyAckDeadline", {"ackIds": [ack], "ackDeadlineSeconds": _LEFT_SECONDS}, context
             ),
         )
 
-    def _counted(self, message_id: str, told: Any) -> int:
-        """Google counts only where a dead-letter topic is set; elsewhere this process does."""
-        if isinstance(told, int) and told > 0:
-            return told
+    def _count_delivery(self, message_id: str, attempt: Any) -> int:
+        """Counts deliveries: Google does only with a dead-letter topic, elsewhere this process does."""
+        if isinstance(attempt, int) and attempt > 0:
+            return attempt
         count = self._counts[message_id] = self._counts.pop(message_id, 0) + 1
         while len(self._counts) > _COUNTED:
             self._counts.popitem(last=False)
         return count
 
-    async def _settled(self, action: str, body: dict[str, Any], context: Context) -> None:
-        await self._ask("POST", f"{self._subscription}:{action}", body, context)
+    async def _settle(self, action: str, body: dict[str, Any], context: Context) -> None:
+        await self._request("POST", f"{self._subscription}:{action}", body, context)
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         path: str,
@@ -199,7 +199,7 @@ class PubSub:
             answer,
             reference=f"gcp:{status}" if status.isidentifier() else "",
         )
-        raise self._identity.told(failed, context, self._gcp)
+        raise self._identity.forget_if_refused(failed, context, self._gcp)
 
 
 def _data(text: Any) -> bytes:

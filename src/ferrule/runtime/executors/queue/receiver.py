@@ -1,7 +1,7 @@
-"""Takes replies out of a response queue and matches each with its call; one that matches nothing is left, or set aside.
+"""Receives replies from a response queue and matches each with its call; unmatched ones are left, then set aside.
 
-Messages that nobody can use go into a folder, each as a file that says why, bounded in size and in number. Stands below
-`executor.py`; does not know the inbox.
+Unusable messages go into a folder, each as a file with the reason, bounded in size and number. `executor.py` creates
+receivers, the app runs them; this module does not know the inbox.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import msgspec
 
 from ferrule.contracts.receiver import Fate, Reply
 from ferrule.model.failure import excerpt
-from ferrule.runtime.executors.queue.channel import Arrived, Source
-from ferrule.runtime.executors.queue.formats import Replied
+from ferrule.runtime.executors.queue.channel import ReceivedMessage, ReplySource
+from ferrule.runtime.executors.queue.formats import StoredReply
 
 _MOST_FILES = 1_000
 _MOST_KEPT_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ _log = logging.getLogger("ferrule.queue")
 
 
 class SetAside:
-    """The folder of one workspace."""
+    """The folder of set-aside messages of one workspace: its dead letters."""
 
     def __init__(
         self,
@@ -39,14 +39,14 @@ class SetAside:
         most: int = _MOST_FILES,
         clean: Callable[[bytes], bytes] = lambda data: data,
     ) -> None:
-        """`clean` takes known secrets out of what is written."""
+        """`clean` removes known secrets from what is written."""
         self.folder = folder
         self._now = now
         self._clean = clean
         self._most = most
 
     async def put(self, channel: str, reason: str, body: bytes, facts: dict[str, Any]) -> None:
-        """Keep one message with the reason. When the folder is full, the oldest makes way. Raises OSError."""
+        """Stores one message with the reason. When the folder is full, the oldest is deleted. Raises OSError."""
         await asyncio.to_thread(self._put, channel, reason, body, facts)
 
     def _put(self, channel: str, reason: str, body: bytes, facts: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ class SetAside:
             "body_base64": base64.b64encode(self._clean(body)[:_MOST_KEPT_BYTES]).decode(),
         }
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # One name for one message: what is handed out again after a crash is not kept twice.
+        # The name depends on the message alone: one delivered again after a crash is not stored twice.
         key = hashlib.sha256(channel.encode() + b"\0" + msgspec.json.encode(facts, order="sorted") + body).hexdigest()[
             :24
         ]
@@ -82,7 +82,7 @@ class SetAside:
 
 
 MOST_DELIVERIES = 5
-"""How often a reply that belongs to no call is left for others, before it is set aside."""
+"""Deliveries after which a reply without a call is set aside; until then other workspaces may take it."""
 _MOST_BYTES = 10 * 1024**2
 _LONGEST_ID = 200
 _MOST_ATTRIBUTES, _LONGEST_VALUE = 50, 1_000
@@ -91,78 +91,81 @@ _FAILED = frozenset({"error", "failed", "failure"})
 
 
 class QueueReceiver:
-    """One response queue."""
+    """Receiver of one response queue."""
 
-    def __init__(self, channel: str, source: Source, aside: SetAside, *, takes_bytes: Callable[[], bool]) -> None:
-        """`takes_bytes`: true when some tool of this channel reads Avro."""
+    def __init__(self, channel: str, source: ReplySource, aside: SetAside, *, takes_bytes: Callable[[], bool]) -> None:
+        """`takes_bytes`: returns True when some tool of this channel reads Avro."""
         self.channel = channel
         self._source = source
         self._aside = aside
         self._takes_bytes = takes_bytes
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
-        """The replies as they come; poison is set aside."""
-        async with aclosing(self._source.arrivals()) as arrivals:
-            async for arrived in arrivals:
-                found = self._read(arrived)
+        """Yields replies as they arrive; unreadable messages are set aside."""
+        async with aclosing(self._source.arrivals()) as messages:
+            async for message in messages:
+                found = self._read(message)
                 if isinstance(found, str):
-                    await self._put_aside(arrived, found)
+                    await self._put_aside(message, found)
                 else:
                     yield found
 
     async def aclose(self) -> None:
-        """Stop receiving."""
+        """Stops receiving."""
         await self._source.aclose()
 
-    def _read(self, arrived: Arrived) -> Reply | str:
-        """The reply, or why it is none."""
-        if len(arrived.body) > _MOST_BYTES:
-            return f"it has {len(arrived.body):,} bytes, more than a reply may have"
-        body, is_json = _parsed(arrived.body)
-        correlation = _attribute(arrived.attributes, _NAMES) or _of_body(body)
+    def _read(self, message: ReceivedMessage) -> Reply | str:
+        """Reads a reply; returns the reason as text when the message is not one."""
+        if len(message.body) > _MOST_BYTES:
+            return f"it has {len(message.body):,} bytes, more than a reply may have"
+        body, is_json = _parse_json(message.body)
+        correlation = _attribute(message.attributes, _NAMES) or _correlation_in_body(body)
         if not correlation:
             return "it names no call: there is no correlation_id beside the body, nor in it"
         if len(correlation) > _LONGEST_ID or not correlation.isprintable():
             return "its correlation_id is none of ours"
         if not is_json and not self._takes_bytes():
             return "its body is no JSON"
-        replied = Replied(
+        replied = StoredReply(
             body=body,
-            base64="" if is_json else base64.b64encode(arrived.body).decode(),
-            is_error=_attribute(arrived.attributes, frozenset({"status"})).lower() in _FAILED,
-            native=arrived.facts,
+            base64="" if is_json else base64.b64encode(message.body).decode(),
+            is_error=_attribute(message.attributes, frozenset({"status"})).lower() in _FAILED,
+            native=message.facts,
         )
         return Reply(
             invocation_id=correlation,
             value=msgspec.to_builtins(replied),
-            settle=lambda fate: self._settle(arrived, fate),
+            settle=lambda fate: self._settle(message, fate),
         )
 
-    async def _settle(self, arrived: Arrived, fate: Fate) -> None:
+    async def _settle(self, message: ReceivedMessage, fate: Fate) -> None:
         if fate in ("taken", "duplicate"):
-            await arrived.done()
-        elif arrived.deliveries < MOST_DELIVERIES:
-            await arrived.leave()
+            await message.acknowledge()
+        elif message.deliveries < MOST_DELIVERIES:
+            await message.release()
         elif fate == "refused":
-            await self._put_aside(arrived, "its call waits for a reply by another channel")
+            await self._put_aside(message, "its call waits for a reply by another channel")
         else:
-            await self._put_aside(arrived, "no call here waits, or ever waited, for it")
+            await self._put_aside(message, "no call here waits, or ever waited, for it")
 
-    async def _put_aside(self, arrived: Arrived, reason: str) -> None:
-        """Kept first, then taken off the queue: a crash between the two leaves it twice, not nowhere."""
+    async def _put_aside(self, message: ReceivedMessage, reason: str) -> None:
+        # Stored first, then removed from the queue: a crash in between duplicates the message instead of losing it.
         await self._aside.put(
-            self.channel, reason, arrived.body, {**arrived.facts, "attributes": _bounded(arrived.attributes)}
+            self.channel,
+            reason,
+            message.body,
+            {**message.facts, "attributes": _truncate_attributes(message.attributes)},
         )
-        await arrived.done()
+        await message.acknowledge()
 
 
-def _bounded(attributes: dict[str, str]) -> dict[str, str]:
-    """As much of what came beside a body as is worth keeping."""
+def _truncate_attributes(attributes: dict[str, str]) -> dict[str, str]:
+    """Truncates attributes to what is worth storing."""
     first = list(attributes.items())[:_MOST_ATTRIBUTES]
     return {excerpt(name, _LONGEST_ID): excerpt(value, _LONGEST_VALUE) for name, value in first}
 
 
-def _parsed(body: bytes) -> tuple[Any, bool]:
+def _parse_json(body: bytes) -> tuple[Any, bool]:
     try:
         return msgspec.json.decode(body), True
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -176,6 +179,6 @@ def _attribute(attributes: dict[str, str], names: frozenset[str]) -> str:
     return ""
 
 
-def _of_body(body: Any) -> str:
+def _correlation_in_body(body: Any) -> str:
     found = body.get("correlation_id") if isinstance(body, dict) else None
     return found if isinstance(found, str) else ""

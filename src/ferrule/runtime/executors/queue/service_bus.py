@@ -1,4 +1,4 @@
-"""Azure Service Bus over its REST interface: send, receive with a lock, complete or unlock."""
+"""Azure Service Bus over its REST API: sends, receives under a lock, completes or unlocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from urllib.parse import quote, quote_plus
 from ferrule.contracts.executor import Context
 from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.network.client import Fetched
-from ferrule.runtime.executors.queue.azure_queue import AzureQueue, tracked
-from ferrule.runtime.executors.queue.channel import Arrived, Message
+from ferrule.runtime.executors.queue.azure_queue import AzureQueue, request_id_of
+from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 
 MAX_BYTES = 256 * 1024 - 8 * 1024
-"""A standard namespace's 256 KB, less what stands beside the body."""
+"""The limit of a standard namespace, 256 KB, less room for headers."""
 _WAIT_SECONDS = 30
 _SAS_SECONDS = 600
 
@@ -31,8 +31,8 @@ class ServiceBus(AzureQueue):
     scope = "https://servicebus.azure.net/.default"
     service = "Service Bus"
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """Send one message; its broker properties carry the correlation and where to reply."""
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Sends one message; its broker properties carry the correlation id and the reply queue."""
         properties = {"MessageId": _short(message.deduplication_id), "CorrelationId": message.invocation_id}
         if message.wants_reply:
             properties["ReplyTo"] = self._reply_to
@@ -43,25 +43,25 @@ class ServiceBus(AzureQueue):
             ("BrokerProperties", json.dumps(properties)),  # escapes what no header can hold
             ("tool_id", json.dumps(message.tool_id)),
         ]
-        answer = await self._ask("POST", "/messages", headers, message.body, context)
+        answer = await self._send_request("POST", "/messages", headers, message.body, context)
         if answer.status != 201:
-            raise self._failed(answer, context)
-        return {"source": "azure_service_bus", "message_id": properties["MessageId"], **tracked(answer)}
+            raise self._status_failure(answer, context)
+        return {"source": "azure_service_bus", "message_id": properties["MessageId"], **request_id_of(answer)}
 
     async def probe(self, context: Context) -> str:
-        """The queue's record. Whoever may only send does not get it, but is known."""
-        answer = await self._ask("GET", "?api-version=2021-05", [], b"", context)
+        """Reads the queue's record. An identity that may only send is refused it, but in a way that shows it is known."""
+        answer = await self._send_request("GET", "?api-version=2021-05", [], b"", context)
         if answer.status in (401, 403) and b"Manage" in answer.body[:4096]:
             return f"{self._target.host} knows us; what we may do with the queue was not tried"
         if answer.status != 200:
-            raise self._failed(answer, context)
+            raise self._status_failure(answer, context)
         return f"the queue {self._target.path.lstrip('/')} at {self._target.host} answers"
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """Receives under a lock, one message at a time; each request waits at Azure until one is there."""
-        context = self._listening()
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Receives messages under a lock, one at a time; each request waits at Azure until one arrives."""
+        context = self._listening_context()
         while True:
-            answer = await self._ask(
+            answer = await self._send_request(
                 "POST",
                 f"/messages/head?timeout={_WAIT_SECONDS}",
                 [],
@@ -72,10 +72,10 @@ class ServiceBus(AzureQueue):
             if answer.status == 204:
                 continue
             if answer.status not in (200, 201):
-                raise self._failed(answer, context)
-            yield self._arrived(answer, context)
+                raise self._status_failure(answer, context)
+            yield self._read_message(answer, context)
 
-    def _arrived(self, answer: Fetched, context: Context) -> Arrived:
+    def _read_message(self, answer: Fetched, context: Context) -> ReceivedMessage:
         properties = json_object(answer.headers.get("brokerproperties", "").encode())
         message_id = str(properties.get("MessageId", ""))
         place, token = str(properties.get("SequenceNumber", message_id)), str(properties.get("LockToken", ""))
@@ -86,21 +86,21 @@ class ServiceBus(AzureQueue):
         if isinstance(properties.get("CorrelationId"), str):
             attributes["correlation_id"] = properties["CorrelationId"]
         count = properties.get("DeliveryCount", 1)
-        return Arrived(
+        return ReceivedMessage(
             body=answer.body,
             attributes=attributes,
             deliveries=count if isinstance(count, int) else 1,
             facts={"source": "azure_service_bus", "message_id": message_id},
-            done=partial(self._settled, "DELETE", lock, context),
-            leave=partial(self._settled, "PUT", lock, context),
+            acknowledge=partial(self._settle, "DELETE", lock, context),
+            release=partial(self._settle, "PUT", lock, context),
         )
 
-    async def _settled(self, method: str, lock: str, context: Context) -> None:
-        answer = await self._ask(method, lock, [], b"", context)
-        if answer.status not in (200, 404, 410):  # gone: its lock ran out, and it will come again
-            raise self._failed(answer, context)
+    async def _settle(self, method: str, lock: str, context: Context) -> None:
+        answer = await self._send_request(method, lock, [], b"", context)
+        if answer.status not in (200, 404, 410):  # 404 and 410: its lock expired, and it will be delivered again
+            raise self._status_failure(answer, context)
 
-    async def _ask(
+    async def _send_request(
         self,
         method: str,
         below: str,
@@ -111,14 +111,14 @@ class ServiceBus(AzureQueue):
         timeout_seconds: float | None = None,
     ) -> Fetched:
         signed = [*headers, ("Authorization", await self._authorization(context))]
-        return await self._reached(method, f"{self._target.url}{below}", signed, body, context, timeout_seconds)
+        return await self._request(method, f"{self._target.url}{below}", signed, body, context, timeout_seconds)
 
     async def _authorization(self, context: Context) -> str:
-        """A shared access key of the namespace where the secret has one, else a token."""
+        """Returns a shared access signature where the secret has a key of the namespace, else a bearer token."""
         shared = await self._shared_key(context, "shared_access_key_name", "shared_access_key")
-        return await self._bearer(context) if shared is None else self._shared(*shared)
+        return await self._bearer(context) if shared is None else self._shared_access_signature(*shared)
 
-    def _shared(self, name: str, key: str) -> str:
+    def _shared_access_signature(self, name: str, key: str) -> str:
         where = quote_plus(self._target.url.lower())
         until = str(int(self._now()) + _SAS_SECONDS)
         digest = hmac.new(key.encode(), f"{where}\n{until}".encode(), hashlib.sha256).digest()

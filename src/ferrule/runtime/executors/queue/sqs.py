@@ -1,4 +1,4 @@
-"""Amazon SQS over its JSON protocol: signed requests, long polls, one visibility time-out per reply."""
+"""Amazon SQS over its JSON protocol: signed requests, long polls, one visibility timeout per reply."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.clouds.aws import Aws, AwsKeys, aws_failure
 from ferrule.infra.network.urls import BadUrl, parse_url
-from ferrule.runtime.executors.identity import Identity, demand_trusted
-from ferrule.runtime.executors.queue.channel import Arrived, Message
+from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
+from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 from ferrule.runtime.executors.waits import seconds_left
 
 MAX_BYTES = 1024**2
-"""Of a body with everything beside it."""
+"""The limit of a body with its attributes."""
 _ARN = re.compile(r"arn:(aws[a-z-]*):sqs:([a-z0-9-]+):([0-9]+):([A-Za-z0-9_-]+(?:\.fifo)?)")
 _HOST = re.compile(
     r"(?:sqs(?:-fips)?\.([a-z0-9-]+)|([a-z0-9-]+)\.queue)\.(?:api\.)?(?:amazonaws\.com|amazonaws\.com\.cn|aws)"
@@ -29,17 +29,17 @@ _HOST = re.compile(
 _DEDUPLICATION = re.compile(r"[\x21-\x7e]{1,128}")
 _WAIT_SECONDS = 20
 _HELD_SECONDS = 30
-"""How long a reply is ours before it is handed out again."""
+"""How long a received reply is hidden from other receivers."""
 _LEFT_SECONDS = 10
-"""How long a reply that is left stays hidden."""
+"""How long a reply returned to the queue stays hidden."""
 _ANSWER_BYTES = 16 * 1024**2
 
 
 class QueuePlace(NamedTuple):
-    """A queue, found in what a definition says."""
+    """The address of an SQS queue."""
 
     url: str
-    """Empty for one that was named by its ARN: then it is made with the endpoint."""
+    """Empty for a queue named by its ARN: then it is built from the endpoint."""
     region: str | None
     endpoint: str | None
     path: str
@@ -47,12 +47,12 @@ class QueuePlace(NamedTuple):
 
     @property
     def is_fifo(self) -> bool:
-        """True when order and single delivery are kept."""
+        """True for a FIFO queue, which keeps order and drops duplicates."""
         return self.path.endswith(".fifo")
 
 
 def queue_place(written: str, tool_id: str) -> QueuePlace:
-    """The queue of a URL or an ARN. Raises ExecutionFailed (`setup_required`)."""
+    """Parses a URL or an ARN of a queue. Raises ExecutionFailed (`setup_required`)."""
     arn = _ARN.fullmatch(written)
     if arn:
         return QueuePlace("", arn[2], None, f"/{arn[3]}/{arn[4]}", f"sqs {arn[2]}")
@@ -73,11 +73,11 @@ def queue_place(written: str, tool_id: str) -> QueuePlace:
 
 
 class SqsQueue:
-    """One queue, to send to and to receive from."""
+    """One SQS queue, to send to and to receive from."""
 
     max_bytes = MAX_BYTES
 
-    def __init__(self, aws: Aws, identity: Identity, written: str, tool_id: str, reply_to: str = "") -> None:
+    def __init__(self, aws: Aws, identity: CloudIdentity, written: str, tool_id: str, reply_to: str = "") -> None:
         self._aws = aws
         self._identity = identity
         self._place = queue_place(written, tool_id)
@@ -86,13 +86,15 @@ class SqsQueue:
         self.host = self._place.host
         self.is_repeatable = self._place.is_fifo
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """SendMessage; a FIFO queue gets a group and a deduplication id."""
-        said = message.attributes(self._reply_to if message.wants_reply else "")
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Sends a message; a FIFO queue gets a group and a deduplication id."""
+        attributes = message.attributes(self._reply_to if message.wants_reply else "")
         if not message.is_text:
-            said["content_encoding"] = "base64"
+            attributes["content_encoding"] = "base64"
         text = message.body.decode() if message.is_text else base64.b64encode(message.body).decode()
-        size = len(text.encode()) + sum(len(name) + len(value.encode()) + len("String") for name, value in said.items())
+        size = len(text.encode()) + sum(
+            len(name) + len(value.encode()) + len("String") for name, value in attributes.items()
+        )
         if size > MAX_BYTES:
             raise ExecutionFailed(
                 "invalid_arguments",
@@ -101,12 +103,14 @@ class SqsQueue:
             )
         body: dict[str, Any] = {
             "MessageBody": text,
-            "MessageAttributes": {name: {"DataType": "String", "StringValue": value} for name, value in said.items()},
+            "MessageAttributes": {
+                name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
+            },
         }
         if self._place.is_fifo:
             body["MessageGroupId"] = _id(message.group or message.tool_id)
             body["MessageDeduplicationId"] = _id(message.deduplication_id)
-        answer, request_id = await self._ask("SendMessage", body, context)
+        answer, request_id = await self._request("SendMessage", body, context)
         found = {
             "message_id": answer.get("MessageId"),
             "sequence_number": answer.get("SequenceNumber"),
@@ -115,17 +119,17 @@ class SqsQueue:
         return {"source": "aws_sqs", **{name: value for name, value in found.items() if value}}
 
     async def probe(self, context: Context) -> str:
-        """GetQueueAttributes."""
-        answer, _ = await self._ask("GetQueueAttributes", {"AttributeNames": ["QueueArn"]}, context)
+        """Reads the queue's attributes."""
+        answer, _ = await self._request("GetQueueAttributes", {"AttributeNames": ["QueueArn"]}, context)
         attributes = answer.get("Attributes")
         arn = attributes.get("QueueArn") if isinstance(attributes, dict) else None
         return f"the queue {arn or self._place.path} answers"
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """Long polls, one after the other."""
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Receives messages by long polls."""
         context = Context("replies", "ferrule", None, "", run_id=f"replies {self._place.path}")
         while True:
-            answer, _ = await self._ask(
+            answer, _ = await self._request(
                 "ReceiveMessage",
                 {
                     "MaxNumberOfMessages": 10,
@@ -139,33 +143,33 @@ class SqsQueue:
             )
             messages = answer.get("Messages")
             for found in messages if isinstance(messages, list) else ():
-                yield self._arrived(found, context)
+                yield self._read_message(found, context)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Closes nothing: the HTTP client is shared."""
 
-    def _arrived(self, found: dict[str, Any], context: Context) -> Arrived:
-        said = found.get("MessageAttributes") or {}
+    def _read_message(self, found: dict[str, Any], context: Context) -> ReceivedMessage:
+        native = found.get("MessageAttributes") or {}
         attributes = {
-            name: str(value.get("StringValue", "")) for name, value in said.items() if isinstance(value, dict)
+            name: str(value.get("StringValue", "")) for name, value in native.items() if isinstance(value, dict)
         }
         handle = {"ReceiptHandle": found.get("ReceiptHandle", "")}
         count = str((found.get("Attributes") or {}).get("ApproximateReceiveCount", "1"))
-        return Arrived(
+        return ReceivedMessage(
             body=_body(str(found.get("Body", "")), attributes),
             attributes=attributes,
             deliveries=int(count) if count.isdecimal() else 1,
             facts={"source": "aws_sqs", "message_id": str(found.get("MessageId", ""))},
-            done=partial(self._settled, "DeleteMessage", handle, context),
-            leave=partial(
-                self._settled, "ChangeMessageVisibility", {**handle, "VisibilityTimeout": _LEFT_SECONDS}, context
+            acknowledge=partial(self._settle, "DeleteMessage", handle, context),
+            release=partial(
+                self._settle, "ChangeMessageVisibility", {**handle, "VisibilityTimeout": _LEFT_SECONDS}, context
             ),
         )
 
-    async def _settled(self, action: str, body: dict[str, Any], context: Context) -> None:
-        await self._ask(action, body, context)
+    async def _settle(self, action: str, body: dict[str, Any], context: Context) -> None:
+        await self._request(action, body, context)
 
-    async def _ask(
+    async def _request(
         self, action: str, body: dict[str, Any], context: Context, timeout_seconds: float | None = None
     ) -> tuple[dict[str, Any], str]:
         place = self._place
@@ -186,7 +190,7 @@ class SqsQueue:
             max_bytes=_ANSWER_BYTES,
         )
         if answer.status != 200:
-            raise self._identity.told(aws_failure(self._what, answer), context, self._aws)
+            raise self._identity.forget_if_refused(aws_failure(self._what, answer), context, self._aws)
         return json_object(answer.body), answer.headers.get("x-amzn-requestid", "")
 
     def _url(self, keys: AwsKeys, region: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Azure storage queues over their REST interface. They carry text alone: the correlation stands in the message itself."""
+"""Azure storage queues over their REST API. They carry only text, so the correlation id is part of the message itself."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ import msgspec
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.api_request import REFUSED
 from ferrule.infra.network.client import Fetched
-from ferrule.runtime.executors.queue.azure_queue import AzureQueue, tracked
-from ferrule.runtime.executors.queue.channel import Arrived, Message
+from ferrule.runtime.executors.queue.azure_queue import AzureQueue, request_id_of
+from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
 
 MAX_BYTES = 48 * 1024
-"""64 KiB of base64."""
+"""The service's limit of 64 KiB of base64."""
 _VERSION = "2021-12-02"
 _HELD_SECONDS = 30
 _LEFT_SECONDS = 10
 _LOOK_SECONDS = (0.25, 5.0)
-"""Between two looks at an empty queue: first, and at most. There are no long polls here."""
+"""The first and the longest pause between two polls of an empty queue. The service has no long polls."""
 
 
 class StorageQueue(AzureQueue):
@@ -40,8 +40,8 @@ class StorageQueue(AzureQueue):
     scope = "https://storage.azure.com/.default"
     service = "the storage account"
 
-    async def send(self, message: Message, context: Context) -> dict[str, Any]:
-        """Put one message; where a reply is wanted it stands in an envelope."""
+    async def send(self, message: QueueMessage, context: Context) -> dict[str, Any]:
+        """Sends one message; in an envelope where a reply is wanted."""
         body = _envelope(message, self._reply_to) if message.wants_reply else message.body
         if len(body) > MAX_BYTES:
             raise ExecutionFailed(
@@ -51,104 +51,106 @@ class StorageQueue(AzureQueue):
             )
         text = base64.b64encode(body).decode()
         written = f"<QueueMessage><MessageText>{escape(text)}</MessageText></QueueMessage>".encode()
-        answer = await self._ask("POST", "/messages", "", written, context)
+        answer = await self._send_request("POST", "/messages", "", written, context)
         if answer.status != 201:
-            raise self._refused(answer, context)
+            raise self._refusal(answer, context)
         found = next(iter(_messages(answer.body)), {})
-        return {"source": "azure_storage_queue", "message_id": found.get("MessageId", ""), **tracked(answer)}
+        return {"source": "azure_storage_queue", "message_id": found.get("MessageId", ""), **request_id_of(answer)}
 
     async def probe(self, context: Context) -> str:
-        """The queue's metadata."""
-        answer = await self._ask("GET", "", "comp=metadata", b"", context)
+        """Reads the queue's metadata."""
+        answer = await self._send_request("GET", "", "comp=metadata", b"", context)
         if answer.status != 200:
-            raise self._refused(answer, context)
+            raise self._refusal(answer, context)
         return f"the queue {self._target.path.lstrip('/')} at {self._target.host} answers"
 
-    async def arrivals(self) -> AsyncGenerator[Arrived, None]:
-        """Looks again and again, less often while nothing comes."""
-        context = self._listening()
+    async def arrivals(self) -> AsyncGenerator[ReceivedMessage, None]:
+        """Polls for messages, less often while none arrive."""
+        context = self._listening_context()
         pause, longest = _LOOK_SECONDS
         while True:
             query = f"numofmessages=32&visibilitytimeout={_HELD_SECONDS}"
-            answer = await self._ask("GET", "/messages", query, b"", context)
+            answer = await self._send_request("GET", "/messages", query, b"", context)
             if answer.status != 200:
-                raise self._refused(answer, context)
+                raise self._refusal(answer, context)
             found = _messages(answer.body)
             for message in found:
-                yield self._arrived(message, context)
+                yield self._read_message(message, context)
             pause = _LOOK_SECONDS[0] if found else min(pause * 2, longest)
             if not found:
                 await asyncio.sleep(pause)
 
-    def _arrived(self, found: dict[str, str], context: Context) -> Arrived:
+    def _read_message(self, found: dict[str, str], context: Context) -> ReceivedMessage:
         message_id, receipt = found.get("MessageId", ""), found.get("PopReceipt", "")
         path = f"/messages/{quote(message_id, safe='')}"
         query = f"popreceipt={quote(receipt, safe='')}"
         count = found.get("DequeueCount", "1")
-        return Arrived(
+        return ReceivedMessage(
             body=_text(found.get("MessageText", "")),
             attributes={},
             deliveries=int(count) if count.isdecimal() else 1,
             facts={"source": "azure_storage_queue", "message_id": message_id},
-            done=partial(self._settled, "DELETE", path, query, context),
-            leave=partial(self._settled, "PUT", path, f"{query}&visibilitytimeout={_LEFT_SECONDS}", context),
+            acknowledge=partial(self._settle, "DELETE", path, query, context),
+            release=partial(self._settle, "PUT", path, f"{query}&visibilitytimeout={_LEFT_SECONDS}", context),
         )
 
-    async def _settled(self, method: str, path: str, query: str, context: Context) -> None:
-        answer = await self._ask(method, path, query, b"", context)
-        if answer.status not in (204, 404):  # 404: its time ran out, and it will come again
-            raise self._refused(answer, context)
+    async def _settle(self, method: str, path: str, query: str, context: Context) -> None:
+        answer = await self._send_request(method, path, query, b"", context)
+        if answer.status not in (204, 404):  # 404: its visibility timeout expired, and it will be delivered again
+            raise self._refusal(answer, context)
 
-    async def _ask(self, method: str, below: str, query: str, body: bytes, context: Context) -> Fetched:
+    async def _send_request(self, method: str, below: str, query: str, body: bytes, context: Context) -> Fetched:
         path = self._target.path + below
         headers = [("x-ms-date", formatdate(self._now(), usegmt=True)), ("x-ms-version", _VERSION)]
         if body:
             headers.append(("Content-Type", "application/xml"))
         headers.append(("Authorization", await self._authorization(method, path, query, headers, body, context)))
         url = self._target._replace(path=path + (f"?{query}" if query else "")).url
-        return await self._reached(method, url, headers, body, context)
+        return await self._request(method, url, headers, body, context)
 
     async def _authorization(
         self, method: str, path: str, query: str, headers: list[tuple[str, str]], body: bytes, context: Context
     ) -> str:
-        """The account's shared key where the secret has one, else a token."""
+        """Returns a signature with the account's shared key where the secret has one, else a bearer token."""
         shared = await self._shared_key(context, "account_name", "account_key")
         if shared is None:
             return await self._bearer(context)
         return _signature(*shared, method, path, query, headers, body)
 
-    def _refused(self, answer: Fetched, context: Context) -> ExecutionFailed:
-        """What a refusal means, by the account's own word for it."""
-        said = answer.headers.get("x-ms-error-code", "")
-        meaning = REFUSED if said == "AuthenticationFailed" else None
-        return self._failed(answer, context, meaning=meaning, reference=f"azure:{said}" if said.isalnum() else "")
+    def _refusal(self, answer: Fetched, context: Context) -> ExecutionFailed:
+        """Builds the failure of a failing answer, by the storage account's error code."""
+        reported = answer.headers.get("x-ms-error-code", "")
+        meaning = REFUSED if reported == "AuthenticationFailed" else None
+        return self._status_failure(
+            answer, context, meaning=meaning, reference=f"azure:{reported}" if reported.isalnum() else ""
+        )
 
 
 def _signature(
     name: str, key: str, method: str, path: str, query: str, headers: list[tuple[str, str]], body: bytes
 ) -> str:
-    """The signature that a storage account wants: method, lengths, its own headers, the resource with its query."""
+    """Signs a request as Shared Key of Azure Storage requires: method, lengths, `x-ms-` headers, the resource with its query."""
     try:
         secret = base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):
         raise ExecutionFailed(
             "credential_missing", "the account_key of a storage account has to be base64", code="credential_shape"
         ) from None
-    said = {header.lower(): value for header, value in headers}
-    own = "".join(f"{header}:{value}\n" for header, value in sorted(said.items()) if header.startswith("x-ms-"))
+    reported = {header.lower(): value for header, value in headers}
+    own = "".join(f"{header}:{value}\n" for header, value in sorted(reported.items()) if header.startswith("x-ms-"))
     asked = "".join(f"\n{part.lower()}:{value}" for part, value in sorted(parse_qsl(query, keep_blank_values=True)))
     length = str(len(body)) if body else ""
-    lines = [method, "", "", length, "", said.get("content-type", ""), "", "", "", "", "", ""]
+    lines = [method, "", "", length, "", reported.get("content-type", ""), "", "", "", "", "", ""]
     text = "\n".join(lines) + "\n" + own + f"/{name}{path}" + asked
     signature = base64.b64encode(hmac.new(secret, text.encode(), hashlib.sha256).digest()).decode()
     return f"SharedKey {name}:{signature}"
 
 
-def _envelope(message: Message, reply_to: str) -> bytes:
-    said: dict[str, Any] = message.attributes(reply_to)
+def _envelope(message: QueueMessage, reply_to: str) -> bytes:
+    reported: dict[str, Any] = message.attributes(reply_to)
     if message.is_text:
-        return msgspec.json.encode({**said, "payload": msgspec.Raw(message.body)})
-    return msgspec.json.encode({**said, "payload_base64": base64.b64encode(message.body).decode()})
+        return msgspec.json.encode({**reported, "payload": msgspec.Raw(message.body)})
+    return msgspec.json.encode({**reported, "payload_base64": base64.b64encode(message.body).decode()})
 
 
 def _messages(body: bytes) -> list[dict[str, str]]:
@@ -160,7 +162,7 @@ def _messages(body: bytes) -> list[dict[str, str]]:
 
 
 def _text(text: str) -> bytes:
-    """What a message says: base64, as most writers do, or the text itself."""
+    """Decodes a message: base64, as most senders write, or the text itself."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,6 @@
-"""What an answer becomes: JSON a value, text a text, everything else a stored file. Its size was bounded while it came."""
+"""Reads HTTP answers into outputs: JSON becomes a value, text a string, everything else a stored file.
+
+The executor hands over a successful answer; its size is bounded while it is read."""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.infra.network.client import Response
 from ferrule.infra.network.request import BrokenAnswer, TooLong
-from ferrule.runtime.executors.rest.settings import Answer
+from ferrule.runtime.executors.rest.settings import AnswerSettings
 from ferrule.schema.pointers import find_at, read_pointer
 
 _EMPTY_BY_STATUS = frozenset({201, 202, 204, 205})
-"""Statuses that may come without a body, whatever the tool promises to give."""
+"""Statuses that may come without a body, whatever the output schema says."""
 _TEXTS = frozenset(
     [
         "application/graphql",
@@ -46,7 +48,7 @@ _FILE_NAME = re.compile(
 )
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
-_TOLD = (
+_HEAD_HEADERS = (
     "allow",
     "content-length",
     "content-type",
@@ -57,21 +59,21 @@ _TOLD = (
     "cache-control",
     "expires",
 )
-"""Headers that are the answer of a HEAD request."""
+"""Headers returned as the result of a HEAD request."""
 
 
 class ContentType(NamedTuple):
-    """A media type, and how its text is written."""
+    """A media type and its charset."""
 
     media_type: str
     charset: str
     kind: str
-    """`json`, `text`, `binary`, or nothing when it was not said."""
+    """`json`, `text`, `binary`, or empty when there is no media type."""
 
 
 @lru_cache(256)
 def content_type_of(header: str) -> ContentType:
-    """A `Content-Type`, read."""
+    """Parses a `Content-Type` header."""
     written, *parameters = header.split(";")
     media_type, charset = written.strip().lower(), ""
     for parameter in parameters:
@@ -90,7 +92,7 @@ def _kind(media_type: str) -> str:
 
 
 class BodyStream:
-    """A body on its way into the payload store. Closed when it is dropped, so that its connection is not kept for nothing."""
+    """A body being streamed into the payload store. Closed when garbage-collected, so that its connection is not held."""
 
     def __init__(self, response: Response, host: str, most: int) -> None:
         self._response = response
@@ -103,23 +105,23 @@ class BodyStream:
         return self
 
     async def __anext__(self) -> bytes:
-        """The next piece. Raises ExecutionFailed."""
+        """Returns the next piece. Raises ExecutionFailed."""
         if self._pieces is None:
             self._pieces = self._response.pieces()
         try:
             piece = await anext(self._pieces)
         except BrokenAnswer as error:
-            raise broken(self._host, error) from None
+            raise broken_answer(self._host, error) from None
         except TooLong:
-            raise too_long(self._host, self._most) from None
+            raise answer_too_long(self._host, self._most) from None
         self._size += len(piece)
         if self._size > self._most:
             await self.aclose()
-            raise too_long(self._host, self._most)
+            raise answer_too_long(self._host, self._most)
         return piece
 
     async def aclose(self) -> None:
-        """Stop reading."""
+        """Stops reading and closes the response."""
         close = getattr(self._pieces, "aclose", None)
         if close is not None:
             await close()
@@ -129,8 +131,8 @@ class BodyStream:
         self._response.close()
 
 
-class Reader:
-    """Reads the answers of one tool."""
+class AnswerReader:
+    """Reader of the answers of one tool."""
 
     __slots__ = ("_answer", "_clean", "_has_schema", "_host", "_is_action", "_most", "_tool_id")
 
@@ -138,14 +140,14 @@ class Reader:
         self,
         tool_id: str,
         host: str,
-        answer: Answer,
+        answer: AnswerSettings,
         most: int,
         *,
         has_schema: bool,
         is_action: bool,
         clean: Callable[[bytes], bytes] = lambda data: data,
     ) -> None:
-        """`most`: bytes of an answer; `has_schema`: a text has to be part of an object; `clean` takes known secrets out."""
+        """`most`: largest answer in bytes; `has_schema`: text must be a member of an object; `clean` removes known secrets."""
         self._tool_id = tool_id
         self._host = host
         self._answer = answer
@@ -155,38 +157,40 @@ class Reader:
         self._clean = clean
 
     async def output(self, method: str, response: Response) -> Output:
-        """The output of a successful answer. Raises ExecutionFailed, TooLong, BrokenAnswer."""
+        """Reads the output of a successful answer. Raises ExecutionFailed, TooLong, BrokenAnswer."""
         headers = response.headers
-        said = content_type_of(headers.get("content-type", ""))
-        kind = self._answer.type or said.kind
+        content_type = content_type_of(headers.get("content-type", ""))
+        kind = self._answer.type or content_type.kind
         if method == "HEAD":
             response.close()
-            told = {name: headers[name] for name in _TOLD if name in headers}
-            return Output({"status": response.status, "headers": told})
+            selected = {name: headers[name] for name in _HEAD_HEADERS if name in headers}
+            return Output({"status": response.status, "headers": selected})
         if kind == "binary" and response.status not in (204, 205) and headers.get("content-length") != "0":
-            return self._stream(response, said)
+            return self._stream(response, content_type)
         body = await response.read(self._most)
         if not body:
             is_yes = response.status in _EMPTY_BY_STATUS or self._is_action or self._answer.empty
             return Output(EMPTY, is_acknowledgement=is_yes)
         if kind == "json":
-            return self._found(self._json(body, said))
-        return self._text_or_guess(body, said, kind)
+            return self._select_output(self._json(body, content_type))
+        return self._text_or_guess(body, content_type, kind)
 
-    def _stream(self, response: Response, said: ContentType) -> Output:
+    def _stream(self, response: Response, content_type: ContentType) -> Output:
         return Output(
             stream=BodyStream(response, self._host, self._most),
-            media_type=said.media_type if _MEDIA_TYPE.fullmatch(said.media_type) else "application/octet-stream",
+            media_type=content_type.media_type
+            if _MEDIA_TYPE.fullmatch(content_type.media_type)
+            else "application/octet-stream",
             file_name=self._file_name(response),
         )
 
     def _file_name(self, response: Response) -> str:
-        """Of what was suggested; a secret in it would not be known any more once it is a name."""
+        # Redacted before it is shortened to a name: afterwards a secret in it would no longer be recognised.
         suggested = response.headers.get("content-disposition", "")
         return _file_name(self._clean(suggested.encode("latin-1", "replace")).decode("latin-1")) if suggested else ""
 
-    def _json(self, body: bytes, said: ContentType) -> Any:
-        value = _parsed(body, said.charset)
+    def _json(self, body: bytes, content_type: ContentType) -> Any:
+        value = _parse_json(body, content_type.charset)
         if value is _NO_JSON:
             raise ExecutionFailed(
                 "execution_failed",
@@ -197,7 +201,7 @@ class Reader:
             )
         return value
 
-    def _found(self, value: Any) -> Output:
+    def _select_output(self, value: Any) -> Output:
         answer = self._answer
         if answer.pointer:
             found = find_at(value, read_pointer(f"/{answer.pointer.removeprefix('/')}"))
@@ -213,27 +217,27 @@ class Reader:
             value = {answer.member: value}
         return Output(value)
 
-    def _text_or_guess(self, body: bytes, said: ContentType, kind: str) -> Output:
-        """A text; what nobody gave a type is JSON if it looks like it, text if it can be, and bytes otherwise."""
+    def _text_or_guess(self, body: bytes, content_type: ContentType, kind: str) -> Output:
+        """Reads text; a body without a type is JSON if it parses as such, text if it is UTF-8, and bytes otherwise."""
         if not kind:
-            value = _parsed(body, "") if body.lstrip()[:1] in (b"{", b"[") else _NO_JSON
+            value = _parse_json(body, "") if body.lstrip()[:1] in (b"{", b"[") else _NO_JSON
             if value is not _NO_JSON:
-                return self._found(value)
+                return self._select_output(value)
             try:
                 text = body.decode()
             except UnicodeDecodeError:
                 return Output(stream=(body,))
         else:
-            text = decoded(body, said.charset)
+            text = decode_text(body, content_type.charset)
         if not self._has_schema:
             return Output(text)
-        # A schema of AML describes an object: the text is a member of one, and is shown as it is.
+        # An output schema of AML describes an object: the text becomes a member, and people see the text itself.
         value = {self._answer.member or "text": text}
         return Output(value, ({"type": "text", "text": text},))
 
 
-def decoded(body: bytes, charset: str) -> str:
-    """The text of a body. A byte order mark wins; what cannot be read is replaced."""
+def decode_text(body: bytes, charset: str) -> str:
+    """Decodes a body. A byte order mark overrides the charset; undecodable bytes are replaced."""
     if body.startswith(b"\xef\xbb\xbf"):
         return body[3:].decode(errors="replace")
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -247,9 +251,9 @@ def decoded(body: bytes, charset: str) -> str:
 _NO_JSON = object()
 
 
-def _parsed(body: bytes, charset: str) -> Any:
+def _parse_json(body: bytes, charset: str) -> Any:
     if charset not in ("", "utf-8", "utf8") or body[:1] in (b"\xef", b"\xff", b"\xfe"):
-        body = decoded(body, charset).encode(errors="replace")
+        body = decode_text(body, charset).encode(errors="replace")
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -257,7 +261,7 @@ def _parsed(body: bytes, charset: str) -> Any:
 
 
 def _file_name(disposition: str) -> str:
-    """The name that an answer suggests, without anything that could lead elsewhere."""
+    """Reads the suggested file name, without anything that could lead to another folder."""
     found = _FILE_NAME.search(disposition)
     if found is None:
         return ""
@@ -265,8 +269,8 @@ def _file_name(disposition: str) -> str:
     return _NO_NAME.sub("_", name.replace("\\", "/").rpartition("/")[2]).strip(". ")[:200]
 
 
-def broken(host: str, error: Exception) -> ExecutionFailed:
-    """The failure of an answer that is no HTTP, or broke off."""
+def broken_answer(host: str, error: Exception) -> ExecutionFailed:
+    """Builds the failure for an answer that is not valid HTTP, or was cut off."""
     return ExecutionFailed(
         "dependency_unavailable",
         f"{host} answered in a way that cannot be read: {error}",
@@ -275,8 +279,8 @@ def broken(host: str, error: Exception) -> ExecutionFailed:
     )
 
 
-def too_long(host: str, most: int) -> ExecutionFailed:
-    """The failure of an answer that nobody wants to hold."""
+def answer_too_long(host: str, most: int) -> ExecutionFailed:
+    """Builds the failure for an answer over the size limit."""
     return ExecutionFailed(
         "result_too_large",
         f"the answer of {host} is longer than {most:,} bytes; ask for less, or raise max_response_bytes of [rest]",

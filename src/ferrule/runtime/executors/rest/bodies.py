@@ -1,4 +1,4 @@
-"""Request bodies: JSON, forms, multipart, text and bytes. Each writer gives the media type and the bytes."""
+"""Writers of request bodies: JSON, forms, multipart, text and bytes. Each returns the media type and the bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.executors.rest.attachments import File
 from ferrule.runtime.executors.rest.settings import PlacedStyle
 from ferrule.runtime.executors.rest.values import (
-    encoded,
+    encode_text,
     json_text,
     pairs_of,
     quote_form,
     quote_form_reserved,
-    refused,
     text_of,
+    unsendable,
 )
 
 JSON = "application/json"
@@ -25,54 +25,54 @@ TEXT = "text/plain; charset=utf-8"
 
 
 _ONE_PART = frozenset({"json", "json-text"})
-"""Styles in which a list is one part of a multipart body."""
+"""Styles in which a list is a single part of a multipart body."""
 
 
 def is_json(media_type: str) -> bool:
-    """True for `application/json` and whatever ends with `+json`."""
+    """Returns True for `application/json` and types that end with `+json`."""
     bare = media_type.partition(";")[0].strip().lower()
     return bare == JSON or bare.endswith("+json")
 
 
-class Field(NamedTuple):
-    """One argument on its way into a body."""
+class BodyField(NamedTuple):
+    """One argument to be written into a body."""
 
     argument: str
     key: str
-    """What it is called there."""
+    """Its name in the body."""
     value: Any
     style: PlacedStyle = "repeat"
     steps: tuple[str, ...] = ()
-    """Where it stands in a JSON body; empty: under its key."""
+    """Its path in a JSON body; empty: under its key."""
     content_type: str = ""
-    """Of a part of a multipart body; empty: what the value is."""
+    """The media type of its multipart part; empty: by its value."""
     is_reserved: bool = False
-    """True when a form has its reserved characters as they are."""
+    """True when reserved characters stay unencoded in a form."""
 
 
-class Body(NamedTuple):
+class RequestBody(NamedTuple):
     """A written body."""
 
     media_type: str
     data: bytes
 
 
-NO_BODY = Body("", b"")
+NO_BODY = RequestBody("", b"")
 
 
-def json_body(fields: Iterable[Field]) -> Body:
-    """An object. Raises ExecutionFailed."""
+def json_body(fields: Iterable[BodyField]) -> RequestBody:
+    """Writes fields as a JSON object. Raises ExecutionFailed."""
     made: dict[str, Any] = {}
     for field in fields:
         if field.steps:
             _put(made, field)
         else:
             made[field.key] = field.value
-    return Body(JSON, json_bytes(made))
+    return RequestBody(JSON, json_bytes(made))
 
 
 def json_bytes(value: Any) -> bytes:
-    """A JSON value, written. Raises ExecutionFailed."""
+    """Encodes a JSON value. Raises ExecutionFailed."""
     try:
         return json_text(value)
     except UnicodeEncodeError:
@@ -80,35 +80,35 @@ def json_bytes(value: Any) -> bytes:
         raise ExecutionFailed("invalid_arguments", message, code="unsendable_argument") from None
 
 
-def _put(made: dict[str, Any], field: Field) -> None:
+def _put(made: dict[str, Any], field: BodyField) -> None:
     *steps, last = field.steps
     inner = made
     for step in steps:
         found = inner.setdefault(step, {})
         if not isinstance(found, dict):
-            raise refused(field.argument, "has no place in the body: something else stands where it should go")
+            raise unsendable(field.argument, "has no place in the body: something else stands where it should go")
         inner = found
     inner[last] = field.value
 
 
-def form_body(fields: Iterable[Field]) -> Body:
-    """As HTML forms are posted. Raises ExecutionFailed."""
+def form_body(fields: Iterable[BodyField]) -> RequestBody:
+    """Writes fields as HTML forms are posted. Raises ExecutionFailed."""
     pairs = [
         pair
         for field in fields
         for pair in pairs_of(
-            encoded(field.argument, field.key, quote_form),
+            encode_text(field.argument, field.key, quote_form),
             field.argument,
             field.value,
             field.style,
             quote_form_reserved if field.is_reserved else quote_form,
         )
     ]
-    return Body(FORM, "&".join(pairs).encode())
+    return RequestBody(FORM, "&".join(pairs).encode())
 
 
-def multipart_body(fields: Iterable[Field], files: Mapping[str, Sequence[File]]) -> Body:
-    """`multipart/form-data`; `files` by the names of their fields. Raises ExecutionFailed."""
+def multipart_body(fields: Iterable[BodyField], files: Mapping[str, Sequence[File]]) -> RequestBody:
+    """Writes `multipart/form-data`; `files` are by the names of their fields. Raises ExecutionFailed."""
     parts: list[bytes] = []
     for field in fields:
         values = field.value if isinstance(field.value, list) and field.style not in _ONE_PART else [field.value]
@@ -118,19 +118,19 @@ def multipart_body(fields: Iterable[Field], files: Mapping[str, Sequence[File]])
         continue
     line = f"--{boundary}".encode()
     data = b"".join(line + b"\r\n" + part + b"\r\n" for part in parts) + line + b"--\r\n"
-    return Body(f"multipart/form-data; boundary={boundary}", data)
+    return RequestBody(f"multipart/form-data; boundary={boundary}", data)
 
 
-def text_body(field: Field) -> Body:
-    """The text of one argument."""
+def text_body(field: BodyField) -> RequestBody:
+    """Writes one argument as text. Raises ExecutionFailed."""
     try:
-        return Body(TEXT, text_of(field.argument, field.value).encode())
+        return RequestBody(TEXT, text_of(field.argument, field.value).encode())
     except UnicodeEncodeError:
-        raise refused(field.argument, "has half a character, which nobody can be sent") from None
+        raise unsendable(field.argument, "has half a character, which nobody can be sent") from None
 
 
-def _part(field: Field, value: Any) -> bytes:
-    head = f'Content-Disposition: form-data; name="{_quoted(field.key)}"\r\n'
+def _part(field: BodyField, value: Any) -> bytes:
+    head = f'Content-Disposition: form-data; name="{_escape_name(field.key)}"\r\n'
     kind = field.content_type
     if is_json(kind) or (not kind and isinstance(value, dict | list)):
         return _utf8(field.argument, head + f"Content-Type: {kind or JSON}\r\n\r\n") + json_bytes(value)
@@ -139,12 +139,12 @@ def _part(field: Field, value: Any) -> bytes:
 
 
 def _file_part(key: str, file: File) -> bytes:
-    disposition = f'form-data; name="{_quoted(key)}"; filename="{_quoted(file.file_name)}"'
+    disposition = f'form-data; name="{_escape_name(key)}"; filename="{_escape_name(file.file_name)}"'
     return _utf8(key, f"Content-Disposition: {disposition}\r\nContent-Type: {file.media_type}\r\n\r\n") + file.data
 
 
-def _quoted(text: str) -> str:
-    """A name inside quotes, as browsers write it."""
+def _escape_name(text: str) -> str:
+    """Escapes a quoted name as browsers do."""
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A").replace("\0", "%00")
 
 
@@ -152,4 +152,4 @@ def _utf8(name: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise refused(name, "has half a character, which nobody can be sent") from None
+        raise unsendable(name, "has half a character, which nobody can be sent") from None

@@ -1,4 +1,4 @@
-"""Credentials in a request: where they stand, and putting them there. They are in no plan, no reference and no record."""
+"""Puts credentials into a request. They are added last, so that no plan, reference or record holds them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.credentials import Credentials
-from ferrule.runtime.executors.rest.mapping import Own
+from ferrule.runtime.executors.rest.mapping import ReservedPlaces
 from ferrule.runtime.executors.rest.values import is_cookie_value, quote
 
-NOTHING_SHOWN = RequestCredentials({})
+NO_CREDENTIALS = RequestCredentials({})
 _COOKIE = "Cookie"
 
 
-def own_of(credentials: Credentials) -> Own:
-    """The places that credentials take for themselves."""
+def reserved_by(credentials: Credentials) -> ReservedPlaces:
+    """Returns the places that credentials reserve for themselves."""
     keys = [each for each in (credentials, *credentials.others) if each.scheme == "api-key"]
-    return Own(
+    return ReservedPlaces(
         frozenset(key.header.lower() for key in keys if key.place == "header"),
         frozenset(key.place_name for key in keys if key.place == "query"),
         frozenset(key.place_name for key in keys if key.place == "cookie"),
     )
 
 
-def with_shown(
+def add_credentials(
     path: str, headers: Sequence[tuple[str, str]], shown: RequestCredentials
 ) -> tuple[str, list[tuple[str, str]]]:
-    """A path and headers with the credentials that stand in the query and in cookies. Raises ExecutionFailed."""
+    """Adds the credentials that belong in the query and in cookies to a path and headers. Raises ExecutionFailed."""
     if shown.query:
         pairs = "&".join(f"{quote(name)}={quote(value)}" for name, value in shown.query.items())
         path = f"{path}{'&' if '?' in path else '?'}{pairs}"

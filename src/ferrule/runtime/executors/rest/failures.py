@@ -1,4 +1,6 @@
-"""What failing answers mean: one table from statuses to error classes, and what a model is told about them (AML-36)."""
+"""Translates failing answers: one table from statuses to error classes, and their messages for a model (AML-36).
+
+Also the one table of network errors. The executor raises what is built here."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unr
 from ferrule.infra.network.retry_after import retry_after
 from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.runtime.executors.definition import ErrorCode
-from ferrule.runtime.executors.rest.answers import broken, content_type_of, decoded, too_long
+from ferrule.runtime.executors.rest.answers import answer_too_long, broken_answer, content_type_of, decode_text
 
 CLASSES: dict[int, ErrorClass] = {
     400: "invalid_arguments",
@@ -28,7 +30,7 @@ CLASSES: dict[int, ErrorClass] = {
     429: "rate_limited",
     431: "invalid_arguments",
 }
-"""Statuses by class. What is not here: 5xx `dependency_unavailable`, everything else `execution_failed`."""
+"""Error classes by status. All others: 5xx is `dependency_unavailable`, the rest `execution_failed`."""
 CODES = {401: "credential_refused", 403: "upstream_denied", 407: "upstream_denied"}
 _ADVICE = {
     401: "its credentials were not accepted; whoever runs this has to renew them",
@@ -40,7 +42,7 @@ _MOST_SHOWN = 2_000
 
 
 def class_of(status: int) -> ErrorClass:
-    """The class of a status that is no success."""
+    """Returns the error class of a failing status."""
     return CLASSES.get(status) or ("dependency_unavailable" if status >= 500 else "execution_failed")
 
 
@@ -53,7 +55,7 @@ def status_failure(
     now: Callable[[], float],
     words: str = "",
 ) -> ExecutionFailed:
-    """The failure of an answer with a failing status. `words`: the beginning of what the other side wrote."""
+    """Builds the failure of an answer with a failing status. `words`: the beginning of its body."""
     message = f"tool {tool_id!r} failed: {host} answered {status}{_phrase(status)}"
     known = codes.get(str(status))
     if known is not None:
@@ -74,8 +76,8 @@ def status_failure(
     )
 
 
-async def words_of(response: Response) -> str:
-    """The beginning of what a failing answer says, as text; nothing when it is no text, or cannot be read."""
+async def read_words(response: Response) -> str:
+    """Reads the beginning of a failing answer's body; empty when it is not text, or cannot be read."""
     kind = content_type_of(response.headers.get("content-type", ""))
     if response.status == 401 or kind.kind == "binary":
         response.close()
@@ -90,36 +92,40 @@ async def words_of(response: Response) -> str:
         pass
     finally:
         response.close()
-    text = decoded(bytes(body[: 4 * _MOST_SHOWN]), kind.charset).strip()
+    text = decode_text(bytes(body[: 4 * _MOST_SHOWN]), kind.charset).strip()
     return text if len(text) <= _MOST_SHOWN else f"{excerpt(text, _MOST_SHOWN)} (cut off)"
 
 
 def network_failure(tool_id: str, host: str, error: Exception, context: Context, most: int) -> ExecutionFailed:
-    """What went wrong on the way, in the standard's words: the one table of native failures."""
+    """Translates an error of the network: the one table from exception types to error classes."""
     match error:
         case Forbidden():
             message = f"tool {tool_id!r} was stopped: {error}"
-            return _failed("policy_blocked", message, "address_forbidden", "forbidden")
+            return _network_failure("policy_blocked", message, "address_forbidden", "forbidden")
         case Unreachable():
             sent = "; whether it did anything is not known" if error.is_sent else ""
             message = f"tool {tool_id!r} failed: {error}{sent}"
-            failed = _failed("dependency_unavailable", message, "unreachable", "unreachable")
+            failed = _network_failure("dependency_unavailable", message, "unreachable", "unreachable")
             failed.is_untouched = not error.is_sent
             return failed
         case BrokenAnswer():
-            return broken(host, error)
+            return broken_answer(host, error)
         case TooLong():
-            return too_long(host, most)
+            return answer_too_long(host, most)
         case BadRequest():
-            return _failed(
+            return _network_failure(
                 "invalid_arguments", f"tool {tool_id!r} cannot be called like this: {error}", None, "bad_request"
             )
         case TimeoutError():
-            return _failed("timeout", f"tool {tool_id!r} failed: {host} did not answer in time", None, "timeout")
-    return _failed("dependency_unavailable", f"tool {tool_id!r} failed: {host} broke off", "unreachable", "unreachable")
+            return _network_failure(
+                "timeout", f"tool {tool_id!r} failed: {host} did not answer in time", None, "timeout"
+            )
+    return _network_failure(
+        "dependency_unavailable", f"tool {tool_id!r} failed: {host} broke off", "unreachable", "unreachable"
+    )
 
 
-def _failed(error_class: ErrorClass, message: str, code: str | None, ref: str) -> ExecutionFailed:
+def _network_failure(error_class: ErrorClass, message: str, code: str | None, ref: str) -> ExecutionFailed:
     return ExecutionFailed(error_class, message, code=code, native_error_ref=f"http:{ref}")
 
 
@@ -131,7 +137,7 @@ def _phrase(status: int) -> str:
 
 
 def request_ids(headers: Mapping[str, str]) -> dict[str, Any]:
-    """What the other side calls this very request (AT-258, AT-259)."""
+    """Returns the upstream's ids of the request, for the record (AT-258, AT-259)."""
     if _REQUEST_IDS.keys().isdisjoint(headers):
         return {}
     found = {key: excerpt(headers[name], 200) for name, key in _REQUEST_IDS.items() if name in headers}

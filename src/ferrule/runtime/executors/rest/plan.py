@@ -1,4 +1,4 @@
-"""How one tool's arguments become requests. Made once per tool by `mapping.py`; a call only fills in values."""
+"""The compiled plan by which one tool's arguments become requests. `mapping.py` builds it once; a call fills in values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ferrule.runtime.executors.rest.attachments import Fetch, File, check_inline
 from ferrule.runtime.executors.rest.bodies import (
     JSON,
     NO_BODY,
-    Body,
-    Field,
+    BodyField,
+    RequestBody,
     form_body,
     json_body,
     json_bytes,
@@ -23,14 +23,14 @@ from ferrule.runtime.executors.rest.settings import BodyKind, PlacedStyle
 from ferrule.runtime.executors.rest.templates import PathTemplate, Template, is_given
 from ferrule.runtime.executors.rest.values import (
     cookies_of,
-    encoded,
+    encode_text,
     header_value,
     header_writer,
     pairs_of,
     quote,
     quote_reserved,
-    refused,
     text_of,
+    unsendable,
 )
 
 Headers = Sequence[tuple[str, str]]
@@ -38,98 +38,98 @@ Files = Mapping[str, Sequence[File]]
 NO_FILES: Files = {}
 
 
-class Request(NamedTuple):
-    """What goes out, without credentials."""
+class RestRequest(NamedTuple):
+    """A request without its credentials."""
 
     path: str
-    """With the query."""
+    """Path and query."""
     headers: Headers
     body: bytes
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """A text of the definition with arguments in it, somewhere in the query or the headers."""
+    """A header or query parameter whose value is a template."""
 
     key: str
-    """Encoded already, where it stands in a query."""
+    """Its name; already encoded for a query."""
     template: Template
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where one argument goes."""
+class ArgumentPlace(msgspec.Struct, frozen=True):
+    """The place of one argument in the request."""
 
     kind: Literal["query", "header", "cookie", "body", "file", "nowhere"]
-    """`nowhere`: it stands in the path, or in a text of the definition, already."""
+    """`nowhere`: the path or a template contains it already."""
     key: str = ""
-    """What it is called there; of a query encoded already. Empty: its own name."""
+    """Its name there, already encoded for a query. Empty: the argument's own name."""
     style: PlacedStyle = "repeat"
     steps: tuple[str, ...] = ()
-    """Where it stands in a JSON body; empty: under its key."""
+    """Its path in a JSON body; empty: under its key."""
     is_reserved: bool = False
-    """True when its reserved characters are sent as they are."""
+    """True when its reserved characters are not encoded."""
     content_type: str = ""
-    """Of a part of a multipart body; empty: what the value is."""
+    """The media type of its multipart part; empty: by its value."""
 
 
-NOWHERE = Place("nowhere")
+NOWHERE = ArgumentPlace("nowhere")
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """One endpoint, compiled."""
+class RestPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One compiled endpoint."""
 
     method: str
     path: PathTemplate
     query: tuple[str | Slot, ...] = ()
-    """What the definition has in the query, in its order: `name=value`, ready or with places for arguments."""
+    """The definition's query in its order: complete `name=value` pairs, and slots."""
     headers: tuple[tuple[str, str], ...] = ()
     header_slots: tuple[Slot, ...] = ()
     content_type: str = ""
-    """What the author wrote; empty: what the body is."""
-    places: dict[str, Place] = {}
-    default: Place = NOWHERE
-    """Where arguments go that are not in `places`."""
+    """The content type that the author set; empty: the body's own."""
+    places: dict[str, ArgumentPlace] = {}
+    default: ArgumentPlace = NOWHERE
+    """The place of arguments that are not in `places`."""
     reserved: frozenset[str] = frozenset()
-    """Names that are taken there: an argument nobody declared does not stand beside what the definition fixes."""
+    """Names in use there: an undeclared argument must not collide with what the definition sets."""
     taken: frozenset[str] = frozenset()
-    """Names of parameters, where members of an object become parameters: none of them may have one of these."""
+    """Names of parameters that members of an exploded object must not have."""
     odd: frozenset[str] = frozenset()
-    """Arguments in the query that are not written plainly."""
+    """Arguments in the query with a style that the fast path does not write."""
     cookie: str | None = None
-    """What the definition has as a cookie, where arguments become cookies; None: none do."""
+    """The definition's own cookies where arguments become cookies too; None where none do."""
     body: BodyKind = "none"
     has_members: bool = False
-    """True when some declared argument may stand in the body; then an object is sent even when it is empty."""
+    """True when some declared argument may be in the body; then an object is sent even when it is empty."""
     whole: str = ""
-    """The argument that is the body."""
+    """The argument that is the complete body."""
     is_base64: bool = False
-    """True when that argument is base64 text."""
+    """True when that argument is base64."""
     is_plain_json: bool = False
-    """True when all arguments are the members of a JSON body."""
+    """True when all arguments are members of a JSON body."""
     attachments: tuple[str, ...] = ()
-    """Arguments that are attachments and stay objects."""
+    """Arguments that are attachments and stay objects in the JSON body."""
 
     @property
     def is_checked_early(self) -> bool:
-        """True when arguments may be refused for where they go; a person is not asked about such a call."""
+        """True when `check` may refuse arguments; it runs before a person is asked about the call."""
         kinds = {place.kind for place in self.places.values()}
         return bool(self.path.names or self.header_slots or self.taken or kinds & {"header", "cookie"})
 
     @property
     def header_names(self) -> frozenset[str]:
-        """What it sets, in lower case."""
+        """The headers that it sets, in lower case."""
         placed = (place.key for place in self.places.values() if place.kind == "header")
         written = (*(name for name, _ in self.headers), *(slot.key for slot in self.header_slots), *placed)
         return frozenset(name.lower() for name in (*written, *(() if self.cookie is None else ("cookie",))))
 
     def check(self, arguments: dict[str, Any]) -> None:
-        """Look at what goes into the path and the headers. Raises ExecutionFailed (`invalid_arguments`)."""
-        self.path.filled(arguments)
+        """Checks the arguments that go into the path and the headers. Raises ExecutionFailed (`invalid_arguments`)."""
+        self.path.fill(arguments)
         self._headers(arguments)
         if self.taken:
             self._refuse_taken(arguments)
 
     async def files(self, arguments: dict[str, Any], fetch: Fetch, most: int) -> Files:
-        """The files of a call, by the names of their fields. Raises ExecutionFailed."""
+        """Opens the files of a call, by the names of their fields. Raises ExecutionFailed."""
         if self.body == "binary":
             value = arguments.get(self.whole)
             if value is None or (isinstance(value, str) and not self.is_base64):
@@ -145,44 +145,44 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 found[place.key or name] = several
         return found
 
-    def request(self, arguments: dict[str, Any], files: Files = NO_FILES) -> Request:
-        """The request of a call. Raises ExecutionFailed (`invalid_arguments`)."""
+    def request(self, arguments: dict[str, Any], files: Files = NO_FILES) -> RestRequest:
+        """Builds the request of a call. Raises ExecutionFailed (`invalid_arguments`)."""
         for name in self.attachments:
             check_inline(name, arguments.get(name))
-        path = self.path.filled(arguments)
+        path = self.path.fill(arguments)
         headers = self._headers(arguments)
         if self.is_plain_json:
             pairs, body = self._written_pairs(arguments), self._plain_json(arguments)
         else:
-            pairs, fields = self._parted(arguments)
+            pairs, fields = self._split_arguments(arguments)
             body = self._body(arguments, fields, files)
         if pairs:
             path = f"{path}?{'&'.join(pairs)}"
         if body is not NO_BODY:
             headers.append(("Content-Type", self.content_type or body.media_type))
-        return Request(path, headers, body.data)
+        return RestRequest(path, headers, body.data)
 
-    def _plain_json(self, arguments: dict[str, Any]) -> Body:
-        return Body(JSON, json_bytes(arguments)) if self.has_members or arguments else NO_BODY
+    def _plain_json(self, arguments: dict[str, Any]) -> RequestBody:
+        return RequestBody(JSON, json_bytes(arguments)) if self.has_members or arguments else NO_BODY
 
-    def _parted(self, arguments: dict[str, Any]) -> tuple[list[str], list[Field]]:
-        """What goes into the query, and what into the body."""
+    def _split_arguments(self, arguments: dict[str, Any]) -> tuple[list[str], list[BodyField]]:
+        """Splits the arguments into pairs of the query and fields of the body."""
         pairs, fields = self._written_pairs(arguments) if self.query else [], []
         places, default = self.places, self.default
         for name, value in arguments.items():
             place = places.get(name, default)
             if name in self.reserved and name not in places:
-                raise refused(name, "has a name that the definition uses for something else")
+                raise unsendable(name, "has a name that the definition uses for something else")
             if place.kind == "query":
                 if name in self.odd:
-                    quoted = quote_reserved if place.is_reserved else quote
-                    pairs += pairs_of(place.key, name, value, place.style, quoted)
-                elif value.__class__ is int and place.key:  # by far the most common kinds, without a detour
+                    quote_with = quote_reserved if place.is_reserved else quote
+                    pairs += pairs_of(place.key, name, value, place.style, quote_with)
+                elif value.__class__ is int and place.key:  # fast path: by far the most common types
                     pairs.append(f"{place.key}={value}")
                 elif value.__class__ is str and place.key:
-                    pairs.append(f"{place.key}={encoded(name, value, quote)}")
+                    pairs.append(f"{place.key}={encode_text(name, value, quote)}")
                 else:
-                    pairs += pairs_of(place.key or encoded(name, name, quote), name, value, place.style, quote)
+                    pairs += pairs_of(place.key or encode_text(name, name, quote), name, value, place.style, quote)
             elif place.kind == "body":
                 fields.append(_field(name, value, place))
         if self.taken:
@@ -190,7 +190,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return pairs, fields
 
     def _refuse_taken(self, arguments: dict[str, Any]) -> None:
-        """Members that become parameters have names of their own. Raises ExecutionFailed."""
+        """Raises ExecutionFailed when a member of an exploded object has the name of another parameter."""
         others = [name for name in arguments if name not in self.places]
         taken = set(self.taken)
         for name, place in self.places.items():
@@ -198,7 +198,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             if not isinstance(value, dict):
                 continue
             if not taken.isdisjoint(value) or (place.kind == self.default.kind and not value.keys().isdisjoint(others)):
-                raise refused(name, "has a member with the name of another parameter")
+                raise unsendable(name, "has a member with the name of another parameter")
             taken.update(value)
 
     def _written_pairs(self, arguments: dict[str, Any]) -> list[str]:
@@ -234,7 +234,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 cookies += cookies_of(place.key, name, arguments[name], place.style)
         return "; ".join(cookies)
 
-    def _body(self, arguments: dict[str, Any], fields: list[Field], files: Files) -> Body:
+    def _body(self, arguments: dict[str, Any], fields: list[BodyField], files: Files) -> RequestBody:
         if self.whole:
             return self._whole_body(arguments[self.whole], files) if self.whole in arguments else NO_BODY
         if not (fields or files or self.has_members):
@@ -248,25 +248,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 return multipart_body(fields, files)
         return NO_BODY
 
-    def _whole_body(self, value: Any, files: Files) -> Body:
-        """The body that one argument is; none when it was not given."""
+    def _whole_body(self, value: Any, files: Files) -> RequestBody:
+        """Writes the argument that is the complete body; no body for null, except in JSON."""
         if value is None and self.body != "json":
             return NO_BODY
         if self.body == "json":
-            return Body(JSON, json_bytes(value))
+            return RequestBody(JSON, json_bytes(value))
         if self.body == "text" or self.whole not in files:
-            return text_body(Field(self.whole, self.whole, value))
+            return text_body(BodyField(self.whole, self.whole, value))
         file = files[self.whole][0]
-        return Body(file.media_type, file.data)
+        return RequestBody(file.media_type, file.data)
 
 
-def _field(name: str, value: Any, place: Place) -> Field:
+def _field(name: str, value: Any, place: ArgumentPlace) -> BodyField:
     key = place.key or name
-    return Field(name, key, value, place.style, place.steps, place.content_type, place.is_reserved)
+    return BodyField(name, key, value, place.style, place.steps, place.content_type, place.is_reserved)
 
 
 def _slot_pairs(slot: Slot, arguments: dict[str, Any]) -> list[str]:
-    """What a text of the definition becomes in the query; nothing when one of its arguments was not given."""
+    """Fills a slot of the query; returns nothing when one of its arguments is absent."""
     template = slot.template
     if not is_given(template, arguments):
         return []
@@ -275,5 +275,5 @@ def _slot_pairs(slot: Slot, arguments: dict[str, Any]) -> list[str]:
         return list(pairs_of(slot.key, name, arguments[name], "repeat", quote))
     made = template.literals[0]
     for index, name in enumerate(template.names):
-        made += encoded(name, text_of(name, arguments[name]), quote) + template.literals[index + 1]
+        made += encode_text(name, text_of(name, arguments[name]), quote) + template.literals[index + 1]
     return [f"{slot.key}={made}"]

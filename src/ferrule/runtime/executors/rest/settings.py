@@ -1,4 +1,6 @@
-"""The `transport` of a `rest-api` tool as a record: AML's own keys, and our extensions, which begin with `x-`."""
+"""The `transport` of a `rest-api` tool as a record: AML's own keys, and our extensions, which begin with `x-`.
+
+`mapping.py` compiles it."""
 
 from __future__ import annotations
 
@@ -11,55 +13,55 @@ Style = Literal[
     "repeat", "comma", "space", "pipe", "deep", "json", "form", "form-exploded",
     "simple", "simple-exploded", "label", "label-exploded", "matrix", "matrix-exploded", "cookie",
 ]  # fmt: skip
-"""How a list or an object stands where it goes: in a query or a form the first eight, in a path or a header the others."""
+"""How a list or an object is written: the first eight are for queries and forms, the others for paths and headers."""
 PlacedStyle = Style | Literal["json-text"]
-"""The same, and JSON text of any value: what `content_type: application/json` makes of a parameter."""
+"""A style, or JSON text of any value, which `content_type: application/json` selects for a parameter."""
 Scalar = str | int | float | bool
 
 
 class ParameterPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"place": "in"}):
-    """Where one argument goes: an entry of `x-mapping`."""
+    """The place of one argument: an entry of `x-mapping`."""
 
     place: Literal["path", "query", "header", "cookie", "body", "file"]
     name: str = ""
-    """What it is called there; its own name when not said. In a JSON body also a JSON pointer: `/customer/id`."""
+    """Its name there; the argument's own name by default. In a JSON body also a JSON pointer: `/customer/id`."""
     style: Style = "repeat"
-    """Of everything but files and JSON bodies."""
+    """The style, except for files and JSON bodies."""
     whole: bool = False
-    """Of `body`: it is the body, not a member of it."""
+    """For `body`: the argument is the complete body, not a member of it."""
     reserved: bool = False
-    """Of `path`, `query`, and `body` in a form: slashes and the like are sent as they are."""
+    """For `path`, `query`, and `body` in a form: slashes and other reserved characters are not encoded."""
     content_type: str = ""
-    """Of a part of a multipart body: what it is. Of a parameter: `application/json`, JSON text."""
+    """The media type of a multipart part; for a parameter only `application/json`, JSON text."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"member": "as"}):
-    """What of an answer is the tool's output: `x-response`."""
+class AnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"member": "as"}):
+    """The part of an answer that is the tool's output: `x-response`."""
 
     pointer: str = ""
     """JSON pointer into the answer: `/data/items`."""
     member: str = ""
-    """Put what was found into an object under this name. Of a text answer: the member that holds it, `text` when not said."""
+    """The member of a new object that holds the value. For a text answer the member is `text` by default."""
     type: Literal["", "json", "text", "binary"] = ""
-    """What the answer is, whatever its content type says."""
+    """The type of the answer, overriding its content type."""
     empty: bool = False
-    """An empty answer is a success, whatever its status and the tool."""
+    """True: an empty answer is a success, whatever the status and the tool."""
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
-    """The `retry_policy`, as far as it concerns the executor; attempts are the pipeline's business."""
+    """The part of `retry_policy` that the executor needs; the pipeline makes the attempts."""
 
     max_attempts: int = 3
     on_status: list[int] | None = None
 
     @property
     def is_off(self) -> bool:
-        """True when its author wants one request and no more (AML-43, AML-44)."""
+        """True when its author wants a single request (AML-43, AML-44)."""
         return self.max_attempts <= 1 or self.on_status == []
 
 
 class RestTransport(msgspec.Struct, frozen=True, kw_only=True):
-    """One endpoint. Keys that are not here mean nothing to this executor."""
+    """One endpoint. The executor ignores keys that are not listed here."""
 
     base_url: str
     endpoint: str
@@ -69,12 +71,12 @@ class RestTransport(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, Scalar] = msgspec.field(name="x-headers", default_factory=dict)
     """Fixed headers; `{name}` stands for an argument."""
     body: BodyKind | None = msgspec.field(name="x-body", default=None)
-    """How arguments are written that are not said to go elsewhere; `none`: they go to the query."""
+    """The kind of body for arguments without a place of their own; `none`: they go into the query."""
     mapping: dict[str, ParameterPlace] = msgspec.field(name="x-mapping", default_factory=dict)
-    """Where single arguments go, by their names."""
-    answer: Answer = msgspec.field(name="x-response", default_factory=Answer)
+    """Places of single arguments, by their names."""
+    answer: AnswerSettings = msgspec.field(name="x-response", default_factory=AnswerSettings)
     idempotency_header: str = msgspec.field(name="x-idempotency-header", default="Idempotency-Key")
-    """Where the call's idempotency key is sent."""
+    """The header that carries the call's idempotency key."""
     probe: str = msgspec.field(name="x-probe", default="")
     """A harmless request for `ferrule doctor`: `GET /health`."""
     credentials: dict[str, Any] = {}

@@ -249,9 +249,9 @@ def _may_see_waiting(caller: Caller, opened: OpenCall) -> bool:
 async def list_upstreams(ask: Ask) -> AnyReply:
     """Lists every system behind tools with its health."""
     watch, app = _find_watch(ask), ask.edge.app
-    # The lock is a file, so it is read in a thread; `all()` groups the catalog's tools by system.
+    # The lock is a file, so it is read in a thread; `count_tools()` groups the catalog's tools by system.
     is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
-    tools, lock = await watch.systems.all(), await asyncio.to_thread(_summarize_lock, ask)
+    tools, lock = await watch.systems.count_tools(), await asyncio.to_thread(_summarize_lock, ask)
     now, minutes = app.services.wall(), watch.lately.systems()
     items = [
         _upstream(system, count, verdict_of(minutes.get(system.key, ()), now), lock[1])

@@ -21,11 +21,11 @@ from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.model.credentials import Credentials
 from ferrule.model.upstreams import DatabaseUpstreams
-from ferrule.runtime.executors.database.engine import Answer, Opening, Query
+from ferrule.runtime.executors.database.engine import ConnectionSpec, Query, QueryReport
 from ferrule.runtime.executors.database.failures import DatabaseFailed
-from ferrule.runtime.executors.database.postgresql import PostgresDatabase, Session
+from ferrule.runtime.executors.database.postgresql import PostgresDatabase, PostgresSession
 from ferrule.runtime.executors.database.statements import read_statement
-from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transport_services import TransportServices
 from tests.runtime.executors.database.proxy import proxied
 from tests.runtime.executors.database.scene import asking, executor_of, go, postgres, refused, tool, tool_of
 from tests.runtime.executors.database.scene import given as gives_back
@@ -79,19 +79,19 @@ def database(
     guard = Guard(allow, resolver)
     client = Client(guard)
     clouds = Clouds(client, {}, lambda name, value: None)
-    around = Surroundings(client=client, guard=guard, vault=NoVault(), clouds=clouds, env={}, root=Path("."))
+    around = TransportServices(client=client, guard=guard, vault=NoVault(), clouds=clouds, env={}, root=Path("."))
 
     async def password() -> str:
         return "first"
 
-    opening = Opening(members=members, surroundings=around, is_confined=is_confined, password=password, label="DB")
-    return PostgresDatabase(opening, size=2, seconds=5.0)
+    spec = ConnectionSpec(members=members, services=around, is_confined=is_confined, password=password, label="DB")
+    return PostgresDatabase(spec, size=2, seconds=5.0)
 
 
 async def one(found: PostgresDatabase) -> Any:
     query = Query(statement=read_statement("SELECT 1 AS one", "postgresql"), values={}, is_read_only=True)
     try:
-        return [batch async for batch in found.rows(query, Answer())]
+        return [batch async for batch in found.rows(query, QueryReport())]
     finally:
         await found.aclose()
 
@@ -123,7 +123,7 @@ def test_the_certificate_is_checked_against_the_name_and_the_judged_address_is_d
             else:
                 with pytest.raises(DatabaseFailed) as failed:
                     await one(database(members, resolver))
-                assert failed.value.told.meaning.code == "tls_failed"
+                assert failed.value.report.kind.code == "tls_failed"
             assert resolved == [NAME]
 
     go(story)
@@ -136,7 +136,7 @@ def test_an_authority_that_is_not_known_is_not_believed(tmp_path: Path) -> None:
             members = {**place.members, "host": NAME, "port": proxy.port, "sslmode": "verify-full"}
             with pytest.raises(DatabaseFailed) as failed:
                 await one(database(members, lambda host, port: ["127.0.0.1"]))
-            assert failed.value.told.meaning.code == "tls_failed"
+            assert failed.value.report.kind.code == "tls_failed"
 
     go(story)
 
@@ -167,7 +167,7 @@ def test_a_name_that_leads_inside_is_refused_unless_it_is_listed() -> None:
 
 @pytest.mark.parametrize("is_probe", [False, True])
 def test_a_server_that_says_nothing_costs_no_place_in_the_pool(monkeypatch: pytest.MonkeyPatch, is_probe: bool) -> None:
-    monkeypatch.setattr(Session, "is_stale", lambda session: True)  # so that it is asked before it is used
+    monkeypatch.setattr(PostgresSession, "is_stale", lambda session: True)  # so that it is asked before it is used
 
     async def story() -> None:
         async with postgres() as place, proxied(int(place.members["port"])) as proxy:

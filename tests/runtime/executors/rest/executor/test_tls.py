@@ -68,7 +68,7 @@ async def prepared(client: Client, **tool: Any) -> AsyncIterator[Any]:
     async with memory_app(definitions=files, environment={"KEY": "s3same"}) as app:
         found = app.surface().surface.entries["the-tool"].tool
         transports: Any = app.executor_of(found)
-        yield RestExecutor(replace(transports._surroundings(), client=client)).prepare(found)
+        yield RestExecutor(replace(transports._services(), client=client)).prepare(found)
 
 
 KEY = {"scheme": "api-key", "header": "X-Api-Key", "source": "env", "name": "KEY"}

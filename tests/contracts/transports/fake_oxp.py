@@ -16,7 +16,7 @@ from ferrule.model.credentials import SecretRef
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
 from ferrule.settings import NetworkSettings, SecretSettings, Settings
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.servers.oxp.written import definition
 
@@ -47,20 +47,20 @@ class _Remote:
 
     def _response(self, request: Any) -> dict[str, Any]:
         match request["tool_id"]:
-            case "Stand.fails@1.0.0":
+            case "Fake.fails@1.0.0":
                 return {"success": False, "error": {"message": "it says no", "developer_message": CANARY}}
-            case "Stand.empty@1.0.0":
+            case "Fake.empty@1.0.0":
                 return {"success": True}
-            case "Stand.big@1.0.0":
+            case "Fake.big@1.0.0":
                 return {"success": True, "value": {"text": "x" * 1_100_000 + "the end of it"}}
-            case "Stand.slow@1.0.0":
+            case "Fake.slow@1.0.0":
                 self.begun.set()
                 self.over.wait(30)
         return {"success": True, "value": {"text": request["input"].get("text")}}
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def running_upstream() -> AsyncIterator[FakeUpstream]:
     """One tool for each behaviour."""
     remote = _Remote()
     with far(remote) as there:
@@ -73,7 +73,7 @@ async def stand() -> AsyncIterator[Stand]:
         }
         names: tuple[Behaviour, ...] = ("echo", "slow", "fails", "big", "empty", "refused", "unset", "gone")
         try:
-            yield Stand(
+            yield FakeUpstream(
                 definitions={},
                 tools={name: _tool(name) for name in names},
                 settings=Settings(
@@ -96,7 +96,7 @@ async def stand() -> AsyncIterator[Stand]:
 
 
 def _definition(name: str) -> dict[str, Any]:
-    return definition(f"Stand.{name}@1.0.0", TEXT, {})
+    return definition(f"Fake.{name}@1.0.0", TEXT, {})
 
 
 def _tool(name: Behaviour) -> Tool:

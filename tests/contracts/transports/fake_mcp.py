@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.runtime.executors.mcp.servers import HttpServer, Notes, free_port
 
 _SAME: tuple[Behaviour, ...] = ("echo", "slow", "fails", "big", "steps", "empty", "flaky")
@@ -30,21 +30,23 @@ def _server() -> HttpServer:
 
 
 @asynccontextmanager
-async def newest() -> AsyncIterator[Stand]:
-    yield _stand("/mcp", "")
+async def newest() -> AsyncIterator[FakeUpstream]:
+    yield _fake_upstream("/mcp", "")
 
 
 @asynccontextmanager
-async def with_sessions() -> AsyncIterator[Stand]:
-    yield _stand("/mcp", "2025-11-25")
+async def with_sessions() -> AsyncIterator[FakeUpstream]:
+    yield _fake_upstream("/mcp", "2025-11-25")
 
 
 @asynccontextmanager
-async def over_events() -> AsyncIterator[Stand]:
-    yield _stand("/sse", "2024-11-05", without={"flaky": "its requests are acknowledged before they are worked on"})
+async def over_events() -> AsyncIterator[FakeUpstream]:
+    yield _fake_upstream(
+        "/sse", "2024-11-05", without={"flaky": "its requests are acknowledged before they are worked on"}
+    )
 
 
-def _stand(path: str, revision: str, without: dict[Behaviour, str] | None = None) -> Stand:
+def _fake_upstream(path: str, revision: str, without: dict[Behaviour, str] | None = None) -> FakeUpstream:
     server = _server()
     notes = server.notes
     begun, stopped = notes.count("begun"), notes.count("stopped")
@@ -69,7 +71,7 @@ def _stand(path: str, revision: str, without: dict[Behaviour, str] | None = None
     async def has_stopped() -> bool:
         return await notes.reaches("stopped", stopped + 1)
 
-    return Stand(
+    return FakeUpstream(
         definitions=definitions,
         settings=Settings(network=NetworkSettings(allow=("127.0.0.1",))),
         environment={"WRONG_TOKEN": CANARY},

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.infra.clouds.amazon import KEYS, REGION, Amazon, amazon
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.infra.clouds.microsoft import microsoft
@@ -88,7 +88,7 @@ class Worker:
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def running_upstream() -> AsyncIterator[FakeUpstream]:
     """One queue for each behaviour, and one for all replies."""
     with ExitStack() as stack:
         aws = stack.enter_context(amazon())
@@ -104,7 +104,7 @@ async def stand() -> AsyncIterator[Stand]:
         definitions["gone"] = aml("gone", _sqs("http://127.0.0.1:1", "echo"))
         definitions["refused"] = aml("refused", _service_bus(azure.url))
         wrong = {**azure.account(), "client_secret": CANARY}
-        yield Stand(
+        yield FakeUpstream(
             definitions=definitions,
             settings=Settings(network=NetworkSettings(allow=("127.0.0.1",))),
             environment={**KEYS, "AWS_REGION": REGION, "AZURE_AUTHORITY_HOST": azure.url, "WRONG": json.dumps(wrong)},

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.runtime.executors.database.proxy import Proxy, proxied
 from tests.runtime.executors.database.scene import Place
 
@@ -31,12 +31,12 @@ class Sql:
 
 
 @asynccontextmanager
-async def database_stand(place: Place, sql: Sql) -> AsyncIterator[Stand]:
-    """A stand with tools in one database, behind proxies that count connections and cut every other query for `flaky`."""
+async def fake_database(place: Place, sql: Sql) -> AsyncIterator[FakeUpstream]:
+    """Tools in one real database, behind proxies that count connections and cut every other query for `flaky`."""
     port = int(place.members["port"])
     counting = Counting(sql.is_execute)
     async with proxied(port, counting) as front, proxied(port, Cutting()) as flaky:
-        yield _stand(place, sql, front, flaky, lambda: counting.count)
+        yield _fake_upstream(place, sql, front, flaky, lambda: counting.count)
 
 
 class Counting:
@@ -64,7 +64,7 @@ class Cutting:
         return False
 
 
-def _stand(place: Place, sql: Sql, front: Proxy, flaky: Proxy, touched: Callable[[], int]) -> Stand:
+def _fake_upstream(place: Place, sql: Sql, front: Proxy, flaky: Proxy, touched: Callable[[], int]) -> FakeUpstream:
 
     def definition(name: Behaviour, statement: str, secret: str = "DB", output: str = ROW) -> str:
         transport = {
@@ -105,7 +105,7 @@ def _stand(place: Place, sql: Sql, front: Proxy, flaky: Proxy, touched: Callable
         found = await place.run(sql.slow)
         return int(found[0][0])
 
-    return Stand(
+    return FakeUpstream(
         definitions=definitions,
         settings=Settings(network=NetworkSettings(allow=("127.0.0.1",))),
         environment=environment,

@@ -1,4 +1,4 @@
-"""The stand of `rest-api`: a real HTTP server on loopback."""
+"""The fake upstream of `rest-api`: an HTTP server on loopback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.runtime.executors.rest.server import Seen, Wire, answer, json_answer, serving, settings
 
 _BEARER = "credentials: {scheme: bearer-token, source: env, name: %s}"
@@ -50,7 +50,7 @@ class _Behind:
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def running_upstream() -> AsyncIterator[FakeUpstream]:
     behind = _Behind()
     async with serving(behind) as server, serving(b"") as closed:
         gone = closed.url
@@ -73,7 +73,7 @@ async def stand() -> AsyncIterator[Stand]:
             await asyncio.wait_for(behind.hung_up.wait(), 10)
             return True
 
-        yield Stand(
+        yield FakeUpstream(
             definitions={
                 "echo": made("echo"),
                 "slow": made("slow"),

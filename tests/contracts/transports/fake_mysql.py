@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.contracts.transports.database_stand import Sql, database_stand
-from tests.contracts.transports.stand import CANARY, Stand
+from tests.contracts.transports.fake_database import Sql, fake_database
+from tests.contracts.transports.fake_upstream import CANARY, FakeUpstream
 from tests.runtime.executors.database.scene import mariadb
 
 _SQL = Sql(
@@ -24,11 +24,11 @@ _SQL = Sql(
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def running_upstream() -> AsyncIterator[FakeUpstream]:
     """A database of its own."""
     async with mariadb() as place:
         await place.run(
             f"CREATE FUNCTION say_no() RETURNS INT BEGIN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no: {CANARY}'; RETURN 1; END"
         )
-        async with database_stand(place, _SQL) as made:
+        async with fake_database(place, _SQL) as made:
             yield made

@@ -1,13 +1,13 @@
-"""A stand: one transport with a real system behind it, and definitions of tools that behave as their names say.
+"""A fake upstream: the system behind one transport, and definitions of tools that behave as their names say.
 
-To put a transport under the suite of `test_transports.py`, write `<part>_stand.py` with an async context manager that gives a
-`Stand`, and add one line to `stands.py`. Every tool is an AML `retrieval` whose id is the behaviour with underscores as
-they are (`echo`, `slow`, …), takes `{"text": string}` (optional), and does this:
+To put a transport under the suite of `test_transports.py`, write `fake_<part>.py` with an async context manager that yields a
+`FakeUpstream`, and add one line to `fake_upstreams.py`. Every tool is an AML `retrieval` whose id is the behaviour with
+underscores as they are (`echo`, `slow`, …), takes `{"text": string}` (optional), and does this:
 
-- `echo`: gives `{"text": <what it was given>}` (other members may stand beside it)
+- `echo`: returns `{"text": <its argument>}` (other members may be beside it)
 - `slow`: takes 30 seconds at the system behind; `stopped()` tells whether it was really stopped there
 - `fails`: the system behind says no, for good; its own words hold `CANARY`
-- `big`: gives more than 1 MB; the text `the end of it` stands at its end
+- `big`: returns more than 1 MB, which end with the text `the end of it`
 - `empty`: succeeds and gives nothing
 - `refused`: its credentials are there and the system behind does not accept them; they hold `CANARY`
 - `unset`: its credentials name an environment variable that is not set
@@ -34,7 +34,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 CANARY = "canary-7f3a9c51e2"
 
 
-class Stand(msgspec.Struct, kw_only=True):
+class FakeUpstream(msgspec.Struct, kw_only=True):
     """One transport, ready to be called."""
 
     definitions: dict[Behaviour, str]
@@ -55,7 +55,7 @@ class Stand(msgspec.Struct, kw_only=True):
     """False when the system behind goes on whatever anybody does (and the transport says so in its `Support`)."""
 
 
-MakeStand = Callable[[], AbstractAsyncContextManager[Stand]]
+MakeUpstream = Callable[[], AbstractAsyncContextManager[FakeUpstream]]
 
 
 def aml(tool_id: str, transport: str, *, kind: str = "retrieval", output: str = "", error_codes: str = "") -> str:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.contracts.transports.fake_upstream import CANARY, Behaviour, FakeUpstream, aml
 from tests.infra.clouds.far import Answer, Asked, Reply
 from tests.runtime.executors.lambda_.runtime import ARN, Lambda, local_lambda
 
@@ -23,7 +23,7 @@ RETRIES = "  retry_policy: {max_attempts: 3, backoff_ms: 10}\n"
 
 
 @asynccontextmanager
-async def stand() -> AsyncIterator[Stand]:
+async def running_upstream() -> AsyncIterator[FakeUpstream]:
     """One function for each behaviour."""
     with local_lambda(**FUNCTIONS, flaky=FUNCTIONS["echo"]) as made:
         made.far.answer = _flaky(made)
@@ -37,7 +37,7 @@ async def stand() -> AsyncIterator[Stand]:
         definitions["unset"] = aml("unset", _transport("echo", "{scheme: service-account, source: env, name: UNSET}"))
         definitions["gone"] = aml("gone", _gone())
         wrong = {"access_key_id": "AKIAUNKNOWN", "secret_access_key": CANARY}
-        yield Stand(
+        yield FakeUpstream(
             definitions=definitions,
             settings=Settings(network=NetworkSettings(allow=("127.0.0.1",))),
             environment={**made.environment, "WRONG": json.dumps(wrong)},
