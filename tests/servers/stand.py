@@ -17,7 +17,7 @@ import ferrule
 from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER, OWNER_FILE, Access
 from ferrule.app.app import App
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Answer, Request, Scope, Stream
+from ferrule.servers.asgi import HttpAnswer, HttpRequest, HttpStream, Scope
 from ferrule.servers.auth.gate import gate_of
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
@@ -128,10 +128,10 @@ class Stand(NamedTuple):
         """The owner's token."""
         return self.token(OWNER_FILE)
 
-    async def respond(self, request: Request) -> Answer | Stream | None:
+    async def respond(self, request: HttpRequest) -> HttpAnswer | HttpStream | None:
         """Give the answer to a request as the root gives it, however long that takes."""
         response = self.root.respond(request)
-        return response if isinstance(response, Answer) else await response
+        return response if isinstance(response, HttpAnswer) else await response
 
     def open(
         self, method: str, path: str, body: Any = b"", headers: Mapping[str, str] | Iterable[tuple[str, str]] = ()

@@ -13,7 +13,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.serving import JwtSettings, ServeSettings
-from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.asgi import HttpAnswer, HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.binding import find_bind_problem
 from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
@@ -145,8 +145,8 @@ async def test_no_path_writes_a_line_of_its_own_into_the_log(tmp_path: Path) -> 
                                                   here.headers("ada", {}).items())]  # fmt: skip
             with patch.object(here.stand.app.store, "rows_of", broken):
                 scope = {"method": "GET", "path": "/v1/calls/a\nERROR all is lost", "headers": headers}
-                answer = await here.stand.respond(Request(scope, nothing))
-            assert isinstance(answer, Answer)
+                answer = await here.stand.respond(HttpRequest(scope, nothing))
+            assert isinstance(answer, HttpAnswer)
             assert answer.status == 500
             assert b"oh" not in answer.body
     finally:

@@ -23,7 +23,7 @@ from ferrule.errors import AccessError, InboxError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import scope_run_id
 from tests.driven import driven
@@ -68,7 +68,7 @@ class Place(NamedTuple):
 
         headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {self.secrets[who]}".encode())]
         return await resolve(
-            self.stand.edge.gate.caller(Request({"method": "GET", "path": "/", "headers": headers}, nothing))
+            self.stand.edge.gate.caller(HttpRequest({"method": "GET", "path": "/", "headers": headers}, nothing))
         )
 
     async def surface(self, who: str, run_id: str = "") -> SurfaceHandle:

@@ -36,7 +36,7 @@ class TooLarge(Exception):
     """A body has more bytes than are taken."""
 
 
-class Request:
+class HttpRequest:
     """One HTTP request. The body is read once, and no further than a limit."""
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Request:
         self._receive = receive
         self._body: bytes | None = None
         self._dropped: asyncio.Event | None = None
-        self.watcher: Callable[[Request], None] | None = None
+        self.watcher: Callable[[HttpRequest], None] | None = None
         """Told when somebody waits for the client to go: then the request stays open, and its credential may end before it."""
         self.seen: dict[str, Any] | None = None
         """What follows from its head alone, by who worked it out; kept for other requests with the very same head. None where
@@ -129,7 +129,9 @@ class Request:
         self._dropped.set()
 
 
-def on_behalf(outer: Request, method: str, path: str, query: bytes, headers: Iterable[Header], body: bytes) -> Request:
+def on_behalf(
+    outer: HttpRequest, method: str, path: str, query: bytes, headers: Iterable[Header], body: bytes
+) -> HttpRequest:
     """A request that this process makes to itself, for one that came: its client is that one's, and goes with it."""
     parts = iter([{"type": "http.request", "body": body}])
 
@@ -140,10 +142,10 @@ def on_behalf(outer: Request, method: str, path: str, query: bytes, headers: Ite
         return {"type": "http.disconnect"}
 
     scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": list(headers)}
-    return Request(scope, receive)
+    return HttpRequest(scope, receive)
 
 
-class Answer:
+class HttpAnswer:
     """A whole answer."""
 
     __slots__ = ("body", "headers", "status")
@@ -160,7 +162,7 @@ class Answer:
         await send({"type": "http.response.body", "body": self.body})
 
 
-class Stream:
+class HttpStream:
     """An answer in parts, as they come. The source is closed however it ends; a client that goes away ends it."""
 
     __slots__ = ("headers", "source", "status")

@@ -14,7 +14,7 @@ from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import SurfaceError
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Header, Request
+from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.metadata import Metadata
 from ferrule.servers.auth.refusals import RefusalLog
@@ -34,18 +34,18 @@ class Gate(Protocol):
 
     metadata: Metadata
 
-    def admit(self, request: Request) -> tuple[Header, ...]:
+    def admit(self, request: HttpRequest) -> tuple[Header, ...]:
         """Checks Host and Origin, before anything else; returns headers that a browser needs in the answer. Raises
         Refused.
         """
 
-    def caller(self, request: Request) -> Caller | Awaitable[Caller]:
+    def caller(self, request: HttpRequest) -> Caller | Awaitable[Caller]:
         """Returns the caller of the request's credential; something to await when an issuer has to be asked.
 
         Raises Refused.
         """
 
-    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+    def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
         """Returns the value of `WWW-Authenticate` for a credential that lacks scopes."""
 
     def problem(self) -> str | None:

@@ -18,7 +18,18 @@ import msgspec
 
 from ferrule.infra.tasks import resolve
 from ferrule.runtime.policy.load import RefusingPolicy
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
+from ferrule.servers.asgi import (
+    JSON,
+    ClientGone,
+    Header,
+    HttpAnswer,
+    HttpRequest,
+    HttpStream,
+    Receive,
+    Scope,
+    Send,
+    TooLarge,
+)
 from ferrule.servers.auth.callers import Caller, Refused, has_scope, require_scopes
 from ferrule.servers.auth.hosts import answer_preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN
@@ -29,9 +40,9 @@ _READING = "GET, HEAD, OPTIONS"
 _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 _NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
 
-Response: TypeAlias = Answer | Stream | Awaitable[Answer | Stream]
+Response: TypeAlias = HttpAnswer | HttpStream | Awaitable[HttpAnswer | HttpStream]
 """An answer, or something to await for one."""
-OpenEndpoint: TypeAlias = Callable[[Request], Response]
+OpenEndpoint: TypeAlias = Callable[[HttpRequest], Response]
 """Answers requests of anybody: health, metadata. It authenticates nobody, or in a way of its own."""
 
 
@@ -42,13 +53,13 @@ class Endpoint(Protocol):
     def scope(self) -> str | None:
         """The scope that every request needs. None: the endpoint asks for what each operation needs."""
 
-    def respond(self, request: Request, caller: Caller) -> Response:
+    def respond(self, request: HttpRequest, caller: Caller) -> Response:
         """Answers a request; returns something to await where it has to wait. Raises Refused, TooLarge and ClientGone."""
 
-    def refuse_method(self, request: Request) -> Answer | None:
+    def refuse_method(self, request: HttpRequest) -> HttpAnswer | None:
         """Returns the answer to an HTTP method that is not served here, whoever asks; None for one that is."""
 
-    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+    def encode_refusal(self, refused: Refused, request_id: str) -> HttpAnswer:
         """Writes a refusal in the words of the endpoint's protocol. The root adds the headers that all refusals have."""
 
 
@@ -84,12 +95,12 @@ class Root:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close"})
             return
-        response = self.respond(Request(scope, receive, send))
-        answer = response if isinstance(response, Answer) else await response
+        response = self.respond(HttpRequest(scope, receive, send))
+        answer = response if isinstance(response, HttpAnswer) else await response
         if answer is not None:
             await answer.send(send)
 
-    def respond(self, request: Request) -> Answer | Awaitable[Answer | Stream | None]:
+    def respond(self, request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream | None]:
         """Answers one request, whatever goes wrong with it; returns something to await where it has to wait, which gives None
         when the client went away."""
         for_browsers: tuple[Header, ...] = ()
@@ -100,26 +111,29 @@ class Root:
             response = asked or self._route(request)
         except Exception as error:
             response = self._explain(request, error)
-        if isinstance(response, Answer):
+        if isinstance(response, HttpAnswer):
             if for_browsers:
                 response.headers.extend(for_browsers)
             return response
         return self._finish(request, response, for_browsers)
 
     async def _finish(
-        self, request: Request, response: Stream | Awaitable[Answer | Stream] | None, for_browsers: tuple[Header, ...]
-    ) -> Answer | Stream | None:
+        self,
+        request: HttpRequest,
+        response: HttpStream | Awaitable[HttpAnswer | HttpStream] | None,
+        for_browsers: tuple[Header, ...],
+    ) -> HttpAnswer | HttpStream | None:
         """Waits for the answer that `respond` could not give at once."""
-        answer: Answer | Stream | None
+        answer: HttpAnswer | HttpStream | None
         try:
-            answer = response if response is None or isinstance(response, Stream) else await response
+            answer = response if response is None or isinstance(response, HttpStream) else await response
         except Exception as error:
             answer = self._explain(request, error)
         if answer is not None:
             answer.headers.extend(for_browsers)
         return answer
 
-    def _route(self, request: Request) -> Response:
+    def _route(self, request: HttpRequest) -> Response:
         endpoint = self._find(request.path)
         if endpoint is None:
             raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
@@ -139,7 +153,7 @@ class Root:
             found = next((one for base, one in self._below if path.startswith(base)), None)
         return found or self._exact.get(path.rstrip("/"))
 
-    def _explain(self, request: Request, error: Exception) -> Answer | None:
+    def _explain(self, request: HttpRequest, error: Exception) -> HttpAnswer | None:
         """Writes what a client is told that is not let in, or not answered; None for one that went away."""
         if isinstance(error, ClientGone):
             return None
@@ -161,18 +175,18 @@ class Root:
         return answer
 
 
-def _ask(endpoint: Endpoint, request: Request, caller: Caller) -> Response:
+def _ask(endpoint: Endpoint, request: HttpRequest, caller: Caller) -> Response:
     scope = endpoint.scope
     if scope is not None and not has_scope(caller, scope):
         require_scopes(caller, scope)
     return endpoint.respond(request, caller)
 
 
-async def _ask_later(endpoint: Endpoint, request: Request, caller: Awaitable[Caller]) -> Answer | Stream:
+async def _ask_later(endpoint: Endpoint, request: HttpRequest, caller: Awaitable[Caller]) -> HttpAnswer | HttpStream:
     return await resolve(_ask(endpoint, request, await caller))
 
 
-def request_id_of(request: Request, edge: Edge) -> str:
+def request_id_of(request: HttpRequest, edge: Edge) -> str:
     """The id a request came with, if it can be used; else a new one."""
     given = request.all_headers(b"x-request-id")
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
@@ -180,14 +194,14 @@ def request_id_of(request: Request, edge: Edge) -> str:
     return edge.app.new_id("req")
 
 
-def problem(status: int, code: str, detail: str, **more: object) -> Answer:
+def problem(status: int, code: str, detail: str, **more: object) -> HttpAnswer:
     """Problem details (RFC 9457)."""
     body = {"type": f"https://ferrule.dev/problems/{code}", "title": code.replace("_", " "), "status": status,
             "code": code, "detail": detail, **more}  # fmt: skip
-    return Answer(status, msgspec.json.encode(body), [(b"content-type", b"application/problem+json")])
+    return HttpAnswer(status, msgspec.json.encode(body), [(b"content-type", b"application/problem+json")])
 
 
-def encode_refusal(refused: Refused, request_id: str) -> Answer:
+def encode_refusal(refused: Refused, request_id: str) -> HttpAnswer:
     """Writes a refusal as problem details."""
     answer = problem(refused.status, refused.code, refused.reason, request_id=request_id)
     answer.headers.append(_NO_SNIFFING)
@@ -208,9 +222,9 @@ def _headers_of(refused: Refused) -> list[Header]:
 def only_read(read: OpenEndpoint) -> OpenEndpoint:
     """An endpoint for anybody that takes no method but those that read."""
 
-    def respond(request: Request) -> Response:
+    def respond(request: HttpRequest) -> Response:
         if request.method == "OPTIONS":
-            return Answer(204, b"", [(b"allow", _READING.encode())])
+            return HttpAnswer(204, b"", [(b"allow", _READING.encode())])
         if request.method not in ("GET", "HEAD"):
             reason = f"{request.method[:20]} cannot be done here; this path takes GET"
             raise Refused(405, reason, code="method_not_allowed", allow=_READING)
@@ -219,9 +233,9 @@ def only_read(read: OpenEndpoint) -> OpenEndpoint:
     return respond
 
 
-def health(request: Request) -> Answer:
+def health(request: HttpRequest) -> HttpAnswer:
     """`GET /health`: the process lives."""
-    return Answer(200, b'{"status":"ok"}', [JSON])
+    return HttpAnswer(200, b'{"status":"ok"}', [JSON])
 
 
 _SECONDS = 2.0
@@ -230,10 +244,10 @@ _SECONDS = 2.0
 def readiness(edge: Edge) -> OpenEndpoint:
     """Ready means: the keys and the ledger can be read, the policy can be used, and the process is not about to stop."""
 
-    async def ready(request: Request) -> Answer:
+    async def ready(request: HttpRequest) -> HttpAnswer:
         problem = await _find_problem(edge)
         body = {"status": "ready"} if problem is None else {"status": "not ready", "reason": problem}
-        return Answer(200 if problem is None else 503, msgspec.json.encode(body), [JSON])
+        return HttpAnswer(200 if problem is None else 503, msgspec.json.encode(body), [JSON])
 
     return ready
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.api.requests import choose_media_type, preference_of
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from tests.driven import driven
 from tests.servers.api.api import api
 
@@ -119,7 +119,7 @@ def test_events_are_chosen_only_where_they_are_named() -> None:
 
     def liked(said: str) -> str | None:
         scope: Any = {"method": "GET", "path": "/", "headers": [(b"accept", said.encode())]}
-        return choose_media_type(Request(scope, None), offered)  # type: ignore[arg-type]
+        return choose_media_type(HttpRequest(scope, None), offered)  # type: ignore[arg-type]
 
     assert liked("*/*") == JSON
     assert liked("text/event-stream") == offered[1]
@@ -133,7 +133,7 @@ def test_events_are_chosen_only_where_they_are_named() -> None:
 def test_preferences_nobody_knows_are_ignored() -> None:
     def said(*texts: str) -> tuple[bool, float | None]:
         scope: Any = {"method": "GET", "path": "/", "headers": [(b"prefer", text.encode()) for text in texts]}
-        found = preference_of(Request(scope, None))  # type: ignore[arg-type]
+        found = preference_of(HttpRequest(scope, None))  # type: ignore[arg-type]
         return found.is_async, found.wait
 
     assert said("respond-async") == (True, None)

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import ClientGone, Request, TooLarge
+from ferrule.servers.asgi import ClientGone, HttpRequest, TooLarge
 from tests.driven import driven
 
 
-def request(parts: Iterable[MutableMapping[str, Any]], length: int | None = None) -> Request:
+def request(parts: Iterable[MutableMapping[str, Any]], length: int | None = None) -> HttpRequest:
     coming = iter(parts)
 
     async def receive() -> MutableMapping[str, Any]:
         return next(coming)
 
     headers = [] if length is None else [(b"content-length", str(length).encode())]
-    return Request({"method": "POST", "path": "/", "headers": headers}, receive)
+    return HttpRequest({"method": "POST", "path": "/", "headers": headers}, receive)
 
 
 def part(body: bytes, *, is_last: bool = False) -> dict[str, Any]:

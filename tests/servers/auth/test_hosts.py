@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Header, Request
+from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.auth.hosts import Door, find_host_problem, find_origin_problem
 from tests.driven import driven
@@ -20,9 +20,9 @@ async def never() -> dict[str, object]:
     raise AssertionError("the door reads no body")
 
 
-def request(*headers: tuple[str, str], method: str = "POST") -> Request:
+def request(*headers: tuple[str, str], method: str = "POST") -> HttpRequest:
     pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
-    return Request({"method": method, "path": "/mcp", "headers": pairs}, never)
+    return HttpRequest({"method": method, "path": "/mcp", "headers": pairs}, never)
 
 
 def admitted(settings: ServeSettings, *headers: tuple[str, str]) -> tuple[Header, ...] | int:

@@ -19,7 +19,7 @@ from ferrule.access.keys import Access
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth import jwks
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
@@ -34,9 +34,9 @@ async def never() -> dict[str, object]:
     raise AssertionError("who calls is known before the body is read")
 
 
-def bearing(token: str, *more: tuple[bytes, bytes]) -> Request:
+def bearing(token: str, *more: tuple[bytes, bytes]) -> HttpRequest:
     headers = [(b"host", b"tools.example.com"), (b"authorization", b"Bearer " + token.encode()), *more]
-    return Request({"method": "POST", "path": "/mcp", "headers": headers}, never)
+    return HttpRequest({"method": "POST", "path": "/mcp", "headers": headers}, never)
 
 
 @asynccontextmanager

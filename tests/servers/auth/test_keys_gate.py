@@ -15,7 +15,7 @@ from ferrule.access.tokens import Limits
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.serving import GrantSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
@@ -25,9 +25,9 @@ async def never() -> dict[str, object]:
     raise AssertionError("who calls is known before the body is read")
 
 
-def bearing(secret: str) -> Request:
+def bearing(secret: str) -> HttpRequest:
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {secret}".encode())]
-    return Request({"method": "POST", "path": "/mcp", "headers": headers}, never)
+    return HttpRequest({"method": "POST", "path": "/mcp", "headers": headers}, never)
 
 
 async def refused(gate: GuardedGate, secret: str) -> int:

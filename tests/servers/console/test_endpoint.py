@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from ferrule.errors import LedgerUnavailable
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console import endpoint as module
 from ferrule.servers.console.pages import PAGES
 from ferrule.servers.console.rendering import _files
@@ -119,27 +119,27 @@ async def test_head_is_answered_as_get(tmp_path: Path) -> None:
 # Forms. A page of its own stands for all of them.
 
 
-async def _done(view: ConsoleView) -> Answer:
+async def _done(view: ConsoleView) -> HttpAnswer:
     return view.redirect(view.field("to", "/console/"))
 
 
-async def _told(view: ConsoleView) -> Answer:
-    return Answer(200, repr(sorted(view.form.items())).encode())
+async def _told(view: ConsoleView) -> HttpAnswer:
+    return HttpAnswer(200, repr(sorted(view.form.items())).encode())
 
 
-async def _split(view: ConsoleView) -> Answer:
-    return Answer(200, b"", [(b"hx-push-url", view.field("to").encode())])
+async def _split(view: ConsoleView) -> HttpAnswer:
+    return HttpAnswer(200, b"", [(b"hx-push-url", view.field("to").encode())])
 
 
-async def _given(view: ConsoleView) -> Answer:
-    return Answer(200, b"alert(1)", [(b"content-type", view.field("to").encode())])
+async def _given(view: ConsoleView) -> HttpAnswer:
+    return HttpAnswer(200, b"alert(1)", [(b"content-type", view.field("to").encode())])
 
 
-async def _broken(view: ConsoleView) -> Answer:
+async def _broken(view: ConsoleView) -> HttpAnswer:
     raise RuntimeError("the secret is swordfish")
 
 
-async def _lost(view: ConsoleView) -> Answer:
+async def _lost(view: ConsoleView) -> HttpAnswer:
     raise LedgerUnavailable("the ledger cannot be read")
 
 

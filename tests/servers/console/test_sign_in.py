@@ -17,7 +17,7 @@ from ferrule.access.keys import AGENT_FILE, CODE_SECONDS, KEYS_FOLDER, OWNER_FIL
 from ferrule.access.tokens import Limits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.console.sign_in import LIFE_SECONDS, Cookies
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, Person, signed_in, text_of
@@ -87,7 +87,7 @@ def test_a_cookie_is_kept_from_scripts_and_from_other_sites() -> None:
 def test_cookies_of_other_programs_on_this_host_keep_nobody_out(others: str) -> None:
     cookies = Cookies(b"s", "/shop", is_secure=False)
     made = cookies.make_sign_in("frl_ada")[1].decode().partition(";")[0]
-    request = Request({"method": "GET", "path": "/", "headers": [(b"cookie", others.format(made).encode())]}, None)  # type: ignore[arg-type]  # never read
+    request = HttpRequest({"method": "GET", "path": "/", "headers": [(b"cookie", others.format(made).encode())]}, None)  # type: ignore[arg-type]  # never read
     assert cookies.credential(cookies.cookie_in(request)) == "frl_ada"
 
 

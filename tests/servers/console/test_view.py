@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.approval import ADMIN, CALL, Identity
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.console.view import ConsoleView, quote_for_header, why_closed
 from tests.driven import driven
@@ -27,7 +27,7 @@ def view(
     scope = {"method": "GET", "path": "/console/", "query_string": query, "headers": pairs}
     caller = Caller(Identity("ann", "here", frozenset(scopes or (CALL,)), tenant=tenant))
     nothing: Any = None
-    return ConsoleView(Request(scope, receive), caller, nothing, nothing, {}, "proof", {})
+    return ConsoleView(HttpRequest(scope, receive), caller, nothing, nothing, {}, "proof", {})
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 
-OK = Answer(200, b"hello", [(b"content-type", b"text/plain")])
+OK = HttpAnswer(200, b"hello", [(b"content-type", b"text/plain")])
 
 
 def test_an_answer_has_its_status_its_headers_its_length_and_its_body() -> None:
@@ -25,7 +25,7 @@ def test_a_head_tells_the_length_of_the_body_that_it_leaves_out() -> None:
 
 @pytest.mark.parametrize("status", [204, 304])
 def test_an_answer_that_never_has_a_body_has_no_length(status: int) -> None:
-    assert b"content-length" not in whole_text(Answer(status, b"", []), is_bodiless=False, is_kept=True)
+    assert b"content-length" not in whole_text(HttpAnswer(status, b"", []), is_bodiless=False, is_kept=True)
 
 
 def test_the_last_answer_of_a_connection_says_so() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ferrule.model.approval import ADMIN
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import JSON, ClientGone, Header, HttpAnswer, HttpRequest, HttpStream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.root import Response, Root
 from tests.driven import driven
@@ -27,26 +27,26 @@ class FakeEndpoint:
     scope: str | None = None
 
     def __init__(self) -> None:
-        self.answer: Callable[[], Response] = lambda: Answer(200, b"fine")
+        self.answer: Callable[[], Response] = lambda: HttpAnswer(200, b"fine")
         self.callers: list[Caller] = []
 
-    def respond(self, request: Request, caller: Caller) -> Response:
+    def respond(self, request: HttpRequest, caller: Caller) -> Response:
         self.callers.append(caller)
         return self.answer()
 
-    def refuse_method(self, request: Request) -> Answer | None:
-        return Answer(405, b"", [(b"allow", b"POST")]) if request.method == "DELETE" else None
+    def refuse_method(self, request: HttpRequest) -> HttpAnswer | None:
+        return HttpAnswer(405, b"", [(b"allow", b"POST")]) if request.method == "DELETE" else None
 
-    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
-        return Answer(refused.status, f"fake: {refused.code}".encode(), [JSON])
+    def encode_refusal(self, refused: Refused, request_id: str) -> HttpAnswer:
+        return HttpAnswer(refused.status, f"fake: {refused.code}".encode(), [JSON])
 
 
-def ask(method: str = "POST", *headers: Header, path: str = "/fake") -> Request:
+def ask(method: str = "POST", *headers: Header, path: str = "/fake") -> HttpRequest:
     async def receive() -> MutableMapping[str, Any]:
         return {"type": "http.request", "body": b""}
 
     scope = {"method": method, "path": path, "headers": [(b"host", b"localhost"), *headers]}
-    return Request(scope, receive)
+    return HttpRequest(scope, receive)
 
 
 @asynccontextmanager
@@ -56,9 +56,9 @@ async def behind(folder: Path, settings: ServeSettings | None = None) -> AsyncIt
         yield Root(stand.edge, {"/fake": endpoint}, {}), endpoint
 
 
-async def settle(response: Answer | Awaitable[Answer | Stream | None]) -> Answer | None:
-    answer = response if isinstance(response, Answer) else await response
-    assert not isinstance(answer, Stream)
+async def settle(response: HttpAnswer | Awaitable[HttpAnswer | HttpStream | None]) -> HttpAnswer | None:
+    answer = response if isinstance(response, HttpAnswer) else await response
+    assert not isinstance(answer, HttpStream)
     return answer
 
 
@@ -68,7 +68,7 @@ def raising(error: Exception, *, is_later: bool) -> Callable[[], Response]:
     def now() -> Response:
         raise error
 
-    async def later() -> Answer:
+    async def later() -> HttpAnswer:
         raise error
 
     return later if is_later else now
@@ -78,7 +78,7 @@ def raising(error: Exception, *, is_later: bool) -> Callable[[], Response]:
 async def test_a_request_that_nothing_waits_for_is_answered_without_awaiting(tmp_path: Path) -> None:
     async with behind(tmp_path) as (root, endpoint):
         answer = root.respond(ask())
-        assert isinstance(answer, Answer) and answer.body == b"fine"
+        assert isinstance(answer, HttpAnswer) and answer.body == b"fine"
         assert len(endpoint.callers) == 1
 
 
@@ -141,7 +141,7 @@ async def test_a_request_for_another_host_is_refused_in_the_words_of_its_endpoin
         request = ask()
         request.headers = [(b"host", b"evil.example")]
         answer = root.respond(request)
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpAnswer)
         assert (answer.status, answer.body) == (421, b"fake: wrong_host")
         assert not endpoint.callers
 
@@ -152,8 +152,8 @@ async def test_a_request_for_another_host_is_refused_in_the_words_of_its_endpoin
 async def test_a_page_of_an_allowed_origin_may_read_every_answer(
     tmp_path: Path, is_later: bool, is_refused: bool
 ) -> None:
-    async def fine() -> Answer:
-        return Answer(200, b"fine")
+    async def fine() -> HttpAnswer:
+        return HttpAnswer(200, b"fine")
 
     async with behind(tmp_path, ServeSettings(auth=False, origins=(PAGE,))) as (root, endpoint):
         if is_refused:
@@ -167,14 +167,14 @@ async def test_a_page_of_an_allowed_origin_may_read_every_answer(
 
 @driven
 async def test_the_gate_admits_a_request_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fine() -> Answer:
-        return Answer(200, b"fine")
+    async def fine() -> HttpAnswer:
+        return HttpAnswer(200, b"fine")
 
     async with serving(tmp_path) as stand:
-        endpoint, admitted = FakeEndpoint(), list[Request]()
+        endpoint, admitted = FakeEndpoint(), list[HttpRequest]()
         admit = stand.edge.gate.admit
 
-        def count(request: Request) -> tuple[Header, ...]:
+        def count(request: HttpRequest) -> tuple[Header, ...]:
             admitted.append(request)
             return admit(request)
 

@@ -15,7 +15,7 @@ from ferrule.servers.api.background import Background
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.api.requests import Preference, choose_media_type, decode_body, pairs_of, preference_of, query_of
 from ferrule.servers.api.route import EVENT_TYPE, RequestField, Route
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 
@@ -64,7 +64,7 @@ class Ask:
 
     def __init__(
         self,
-        request: Request,
+        request: HttpRequest,
         caller: Caller,
         edge: Edge,
         background: Background,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused
 
 _log = logging.getLogger("ferrule.serve")
@@ -42,7 +42,7 @@ class Background:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.debug("work behind a request ended with %r", error)
 
-    def stream(self, caller: Caller, request: Request, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    def stream(self, caller: Caller, request: HttpRequest, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Returns a stream for a client: its parts as they arrive, keep-alive comments between them, ended when the
         client is gone. Raises Refused when its principal has too many open.
         """
@@ -57,7 +57,7 @@ class Background:
         return key
 
     async def _keep_alive(
-        self, key: tuple[str, str], request: Request, source: AsyncIterator[bytes]
+        self, key: tuple[str, str], request: HttpRequest, source: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
         self._streams[key] += 1
         part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(source))

@@ -18,7 +18,7 @@ from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, encode_rep
 from ferrule.servers.api.requests import choose_media_type
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
-from ferrule.servers.asgi import Answer, Header, Request, Stream
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, Refused, has_scope
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint, Response, encode_refusal, request_id_of
@@ -49,8 +49,8 @@ class HttpEndpoint:
         pages = {"/openapi.json": openapi_document, "/docs": reference_page}
         return {**{f"{PREFIX}{path}": self._open_page(page) for path, page in pages.items()}, **routes}
 
-    def _open_page(self, page: Callable[[Request], Answer]) -> OpenEndpoint:
-        def respond(request: Request) -> Answer:
+    def _open_page(self, page: Callable[[HttpRequest], HttpAnswer]) -> OpenEndpoint:
+        def respond(request: HttpRequest) -> HttpAnswer:
             request_id = request_id_of(request, self._edge)
             try:
                 answer = page(request)
@@ -61,17 +61,17 @@ class HttpEndpoint:
 
         return respond
 
-    def respond_to_anybody(self, request: Request) -> Response:
+    def respond_to_anybody(self, request: HttpRequest) -> Response:
         """Answers a request without a credential."""
         return self.respond(request, _ANYBODY)
 
-    def respond(self, request: Request, caller: Caller) -> Response:
+    def respond(self, request: HttpRequest, caller: Caller) -> Response:
         """Answers a request of an authenticated caller; returns something to await where it has to wait."""
         request_id, route = request_id_of(request, self._edge), None
-        answer: Answer | Stream
+        answer: HttpAnswer | HttpStream
         try:
             ask = self._check(request, caller, request_id)
-            if isinstance(ask, Answer):
+            if isinstance(ask, HttpAnswer):
                 answer = ask
             else:
                 route, replied = ask.route, self._serve(ask)
@@ -83,8 +83,8 @@ class HttpEndpoint:
         _add_headers(answer, request_id)
         return answer
 
-    async def _finish(self, ask: Ask, replied: Awaitable[AnyReply]) -> Answer | Stream:
-        answer: Answer | Stream
+    async def _finish(self, ask: Ask, replied: Awaitable[AnyReply]) -> HttpAnswer | HttpStream:
+        answer: HttpAnswer | HttpStream
         try:
             answer = _encode(await replied, ask.request, ask.route)
         except (Problem, FerruleError) as error:
@@ -92,29 +92,29 @@ class HttpEndpoint:
         _add_headers(answer, ask.request_id)
         return answer
 
-    def refuse_method(self, request: Request) -> None:
+    def refuse_method(self, request: HttpRequest) -> None:
         """Returns None: the route of each path decides which methods it takes."""
 
-    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+    def encode_refusal(self, refused: Refused, request_id: str) -> HttpAnswer:
         """Returns a refusal as problem details."""
         return encode_refusal(refused, request_id)
 
-    def _encode_error(self, error: Problem | FerruleError, request: Request, request_id: str) -> Answer:
+    def _encode_error(self, error: Problem | FerruleError, request: HttpRequest, request_id: str) -> HttpAnswer:
         problem = error if isinstance(error, Problem) else problem_of(error)
         if isinstance(error, FerruleError) and (problem is None or problem.status >= 500):
             _log.error("%s %r could not be answered (request %s): %s", request.method, request.path, request_id, error)
         return (problem or _BROKEN).answer(request_id)
 
-    def reply(self, request: Request, caller: Caller) -> AnyReply | Awaitable[AnyReply]:
+    def reply(self, request: HttpRequest, caller: Caller) -> AnyReply | Awaitable[AnyReply]:
         """Answers a request with a value instead of bytes, for the console; returns something to await where it has to
         wait.
 
         Raises Problem, Refused and FerruleError.
         """
         ask = self._check(request, caller, request_id_of(request, self._edge))
-        return ask if isinstance(ask, Answer) else self._serve(ask)
+        return ask if isinstance(ask, HttpAnswer) else self._serve(ask)
 
-    def _check(self, request: Request, caller: Caller, request_id: str) -> Ask | Answer:
+    def _check(self, request: HttpRequest, caller: Caller, request_id: str) -> Ask | HttpAnswer:
         """Returns the request with its route after checking its head; the answer itself for OPTIONS, which needs no
         route.
         """
@@ -123,7 +123,7 @@ class HttpEndpoint:
             raise not_found("there is nothing at this path; /v1/docs tells what there is")
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
-            return Answer(204, b"", [(b"allow", _list_methods(match.routes))])
+            return HttpAnswer(204, b"", [(b"allow", _list_methods(match.routes))])
         route = match.routes.get(method)
         if route is None:
             raise _refuse_method(request, match.routes)
@@ -148,15 +148,15 @@ class HttpEndpoint:
         return ask.route.serve(ask)
 
 
-_REPLIED = (JsonReply, Answer, Stream)
+_REPLIED = (JsonReply, HttpAnswer, HttpStream)
 _BROKEN = Problem(500, "internal_error", "the server failed; its log tells why")
 
 
-def _encode(replied: AnyReply, request: Request, route: Route) -> Answer | Stream:
+def _encode(replied: AnyReply, request: HttpRequest, route: Route) -> HttpAnswer | HttpStream:
     return encode_reply(replied, request, is_tagged=route.is_tagged) if isinstance(replied, JsonReply) else replied
 
 
-def _add_headers(answer: Answer | Stream, request_id: str) -> None:
+def _add_headers(answer: HttpAnswer | HttpStream, request_id: str) -> None:
     """Adds the headers that every answer of the API has."""
     # nosniff: a browser must not run a tool's output as a script or a page.
     answer.headers += ((b"x-request-id", request_id.encode()), _NO_SNIFFING)
@@ -167,7 +167,7 @@ def _list_methods(routes: Mapping[str, Route]) -> bytes:
     return ", ".join(methods).encode()
 
 
-def _refuse_method(request: Request, routes: Mapping[str, Route]) -> Problem:
+def _refuse_method(request: HttpRequest, routes: Mapping[str, Route]) -> Problem:
     detail = f"{request.method[:20]} cannot be done here; this path takes {' and '.join(routes)}"
     return Problem(405, "method_not_allowed", detail, headers=[(b"allow", _list_methods(routes))])
 

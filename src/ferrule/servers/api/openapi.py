@@ -26,7 +26,7 @@ from ferrule.servers.api.requests import choose_media_type, pairs_of, query_of
 from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, RequestField, Route
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.api.shapes import ToolResult
-from ferrule.servers.asgi import JSON, Answer, Request
+from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest
 
 _REF = "#/components/schemas/{name}"
 _WORDS = {
@@ -266,12 +266,12 @@ _HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def openapi_document(request: Request) -> Answer:
+def openapi_document(request: HttpRequest) -> HttpAnswer:
     """Answers `GET /v1/openapi.json`. Raises Problem."""
     return _page(request, encode_openapi(), JSON_TYPE, [JSON])
 
 
-def reference_page(request: Request) -> Answer:
+def reference_page(request: HttpRequest) -> HttpAnswer:
     """Answers `GET /v1/docs`. Raises Problem."""
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
@@ -281,9 +281,9 @@ def reference_page(request: Request) -> Answer:
     return _page(request, render_page(), "text/html", headers)
 
 
-def _page(request: Request, body: bytes, kind: str, headers: list[tuple[bytes, bytes]]) -> Answer:
+def _page(request: HttpRequest, body: bytes, kind: str, headers: list[tuple[bytes, bytes]]) -> HttpAnswer:
     if request.method == "OPTIONS":
-        return Answer(204, b"", [(b"allow", b"GET, HEAD, OPTIONS")])
+        return HttpAnswer(204, b"", [(b"allow", b"GET, HEAD, OPTIONS")])
     if request.method not in ("GET", "HEAD"):
         detail = f"{request.method[:20]} cannot be done here; this path takes GET"
         raise Problem(405, "method_not_allowed", detail, headers=[(b"allow", b"GET, HEAD, OPTIONS")])
@@ -293,8 +293,8 @@ def _page(request: Request, body: bytes, kind: str, headers: list[tuple[bytes, b
     tag = etag_of(body)
     tagged = [*headers, (b"etag", tag), (b"cache-control", b"no-cache")]
     if has_tag(request, tag):
-        return Answer(304, b"", tagged)
-    return Answer(200, body, tagged)
+        return HttpAnswer(304, b"", tagged)
+    return HttpAnswer(200, body, tagged)
 
 
 @cache

@@ -23,7 +23,7 @@ from ferrule.errors import (
     UnfitAnswer,
 )
 from ferrule.model.failure import ErrorClass
-from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
+from ferrule.servers.asgi import JSON, Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.root import problem
 
 _encode = msgspec.json.Encoder().encode
@@ -41,18 +41,18 @@ class JsonReply(msgspec.Struct, frozen=True):
     """False for a value that will change soon: it gets no ETag."""
 
 
-AnyReply: TypeAlias = JsonReply | Answer | Stream
+AnyReply: TypeAlias = JsonReply | HttpAnswer | HttpStream
 
 
-def encode_reply(reply: JsonReply, request: Request, *, is_tagged: bool) -> Answer:
+def encode_reply(reply: JsonReply, request: HttpRequest, *, is_tagged: bool) -> HttpAnswer:
     """Encodes a reply; 304 for a client that already has these bytes."""
     body = _encode(reply.value)
     if not (is_tagged and reply.is_final and reply.status == 200):
-        return Answer(reply.status, body, (JSON, NO_STORE, *reply.headers))
+        return HttpAnswer(reply.status, body, (JSON, NO_STORE, *reply.headers))
     tag = etag_of(body)
     if has_tag(request, tag):
-        return Answer(304, b"", ((b"etag", tag), CHECKED))
-    return Answer(200, body, (JSON, CHECKED, (b"etag", tag), *reply.headers))
+        return HttpAnswer(304, b"", ((b"etag", tag), CHECKED))
+    return HttpAnswer(200, body, (JSON, CHECKED, (b"etag", tag), *reply.headers))
 
 
 def etag_of(body: bytes) -> bytes:
@@ -60,7 +60,7 @@ def etag_of(body: bytes) -> bytes:
     return b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
 
 
-def has_tag(request: Request, tag: bytes) -> bool:
+def has_tag(request: HttpRequest, tag: bytes) -> bool:
     """Returns True when `If-None-Match` names this ETag (weak comparison)."""
     for header in request.all_headers(b"if-none-match"):
         for one in header.split(b","):
@@ -139,7 +139,7 @@ class Problem(Exception):
         self.headers = tuple(headers)
         self.more = more
 
-    def answer(self, request_id: str) -> Answer:
+    def answer(self, request_id: str) -> HttpAnswer:
         """Returns the answer to send."""
         answer = problem(self.status, self.code, self.detail, request_id=request_id, **self.more)
         answer.headers += self.headers

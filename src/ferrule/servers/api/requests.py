@@ -18,7 +18,7 @@ from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.replies import Member, Problem
-from ferrule.servers.asgi import Request, no_garbage
+from ferrule.servers.asgi import HttpRequest, no_garbage
 
 _KIND_WORDS = {
     "object": "an object",
@@ -141,7 +141,7 @@ def _unwrap_hint(hint: Any) -> type:
     return str
 
 
-def decode_body(request: Request, body: bytes, shape: type[Shape], *, depth: int, is_optional: bool) -> Shape:
+def decode_body(request: HttpRequest, body: bytes, shape: type[Shape], *, depth: int, is_optional: bool) -> Shape:
     """Decodes the body of a request into a record. Raises Problem."""
     if not body and is_optional:
         return shape()
@@ -163,7 +163,7 @@ def decode_body(request: Request, body: bytes, shape: type[Shape], *, depth: int
         raise _too_deep(depth) from None
 
 
-def _demand_json(request: Request, *, has_body: bool) -> None:
+def _demand_json(request: HttpRequest, *, has_body: bool) -> None:
     types = request.all_headers(b"content-type")
     essence, _, parameters = (types[0].decode("latin-1") if len(types) == 1 else "").partition(";")
     charset = re.fullmatch(r'\s*charset="?([\w-]+)"?\s*', parameters, re.IGNORECASE)
@@ -200,7 +200,7 @@ def _too_deep(depth: int) -> Problem:
     return Problem(400, "too_deep", f"the body is nested more than {depth} levels deep")
 
 
-def choose_media_type(request: Request, offered: tuple[str, ...]) -> str | None:
+def choose_media_type(request: HttpRequest, offered: tuple[str, ...]) -> str | None:
     """Returns the media type that the client prefers (`Accept`); None when it accepts none of them.
 
     Of equal ones the first wins, unless another is named and not just matched by a wildcard.
@@ -247,7 +247,7 @@ NO_PREFERENCE = Preference()
 """The preference of a client that stated none."""
 
 
-def preference_of(request: Request) -> Preference:
+def preference_of(request: HttpRequest) -> Preference:
     """Returns the preferences of a request; of a repeated one the first counts."""
     headers = request.all_headers(b"prefer")
     if not headers:

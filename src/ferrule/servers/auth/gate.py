@@ -24,7 +24,7 @@ from ferrule.errors import AccessError
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings, ServeSettings
 from ferrule.model.surface import DEFAULT_TENANT
-from ferrule.servers.asgi import Header, Request
+from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.hosts import Door
 from ferrule.servers.auth.jwks import KEPT_SECONDS, Clients, client_for
@@ -53,10 +53,10 @@ class Watch:
         self._grace_seconds = grace_seconds
         self._state = keys.state
         self._seen: tuple[int, ...] | None = None
-        self._opened: WeakKeyDictionary[Request, _Opened] = WeakKeyDictionary()
+        self._opened: WeakKeyDictionary[HttpRequest, _Opened] = WeakKeyDictionary()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, request: Request, caller: Caller, ends: float, secret: str) -> None:
+    def add(self, request: HttpRequest, caller: Caller, ends: float, secret: str) -> None:
         """Look after a request that stays open."""
         self._opened[request] = _Opened(caller, ends, secret)
         if self._timer is None:
@@ -136,7 +136,7 @@ class GuardedGate:
 
         self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
 
-    def caller(self, request: Request) -> Caller | Awaitable[Caller]:
+    def caller(self, request: HttpRequest) -> Caller | Awaitable[Caller]:
         """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
 
         Raises Refused."""
@@ -153,23 +153,23 @@ class GuardedGate:
         return self._remember_later(digest, recognized, request, now)
 
     async def _remember_later(
-        self, digest: bytes, recognized: Awaitable[_Known], request: Request, now: float
+        self, digest: bytes, recognized: Awaitable[_Known], request: HttpRequest, now: float
     ) -> Caller:
         return self._remember(digest, await recognized, request, now)
 
-    def _remember(self, digest: bytes, known: _Known, request: Request, now: float) -> Caller:
+    def _remember(self, digest: bytes, known: _Known, request: HttpRequest, now: float) -> Caller:
         self._known[digest] = known
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
         return self._let_in(known, request, now)
 
-    def _let_in(self, known: _Known, request: Request, now: float) -> Caller:
+    def _let_in(self, known: _Known, request: HttpRequest, now: float) -> Caller:
         if now >= known.note_at:
             known.note_at = self._keys.used(known.token_id)
         request.watcher = self._watch_it
         return known.caller
 
-    def _read_credential(self, request: Request) -> tuple[bytes, bytes]:
+    def _read_credential(self, request: HttpRequest) -> tuple[bytes, bytes]:
         """Returns the credential of a request and its digest. Raises Refused."""
         seen = request.seen
         if seen is not None and "credential" in seen:
@@ -188,7 +188,7 @@ class GuardedGate:
             seen["credential"] = pair
         return pair
 
-    def _watched(self, request: Request) -> None:
+    def _watched(self, request: HttpRequest) -> None:
         """A request stays open: it ends with its credential."""
         given = next((value for name, value in request.headers if name == b"authorization"), b"")
         known = self._known.get(blake2s(given).digest())
@@ -209,7 +209,7 @@ class GuardedGate:
             self._state = state
         self._looked_at = now
 
-    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+    def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
         """What a caller is told whose credential is good, but not for this."""
         return self.metadata.challenge(request, "insufficient_scope", scopes)
 
@@ -229,7 +229,7 @@ class GuardedGate:
         if self._issuers is not None:
             await self._issuers.aclose()
 
-    def _recognize(self, credential: bytes, request: Request) -> _Known | Awaitable[_Known]:
+    def _recognize(self, credential: bytes, request: HttpRequest) -> _Known | Awaitable[_Known]:
         scheme, _, secret = credential.decode("latin-1").strip().partition(" ")
         secret = secret.strip()
         if scheme.lower() != "bearer":
@@ -244,7 +244,7 @@ class GuardedGate:
             raise self._invalid(request, f"an access token: {why}") from None
         return self._hold(verified) if isinstance(verified, Verified) else self._hold_later(verified, request)
 
-    async def _hold_later(self, verified: Awaitable[Verified], request: Request) -> _Known:
+    async def _hold_later(self, verified: Awaitable[Verified], request: HttpRequest) -> _Known:
         try:
             return self._hold(await verified)
         except TokenRejected as why:
@@ -254,7 +254,7 @@ class GuardedGate:
         again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
         return _Known(verified.caller, verified.ends, again_at, _NEVER)
 
-    def _key(self, secret: str, request: Request) -> _Known:
+    def _key(self, secret: str, request: HttpRequest) -> _Known:
         try:
             held = self._keys.held(secret)
         except NotValid:
@@ -263,11 +263,11 @@ class GuardedGate:
             raise self._unreadable(error) from None
         return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
 
-    def _unauthenticated(self, request: Request) -> Refused:
+    def _unauthenticated(self, request: HttpRequest) -> Refused:
         challenge = self.metadata.challenge(request)
         return Refused(401, "a credential is needed: Authorization: Bearer …", challenge=challenge)
 
-    def _invalid(self, request: Request, detail: str) -> Refused:
+    def _invalid(self, request: HttpRequest, detail: str) -> Refused:
         challenge = self.metadata.challenge(request, "invalid_token")
         return Refused(
             401, "the credential is not valid here", challenge=challenge, code="invalid_token", detail=detail
@@ -277,7 +277,7 @@ class GuardedGate:
         detail = f"everybody, since the keys cannot be read: {error}"
         return Refused(503, "credentials cannot be checked at the moment", detail=detail)
 
-    def _malformed(self, request: Request) -> Refused:
+    def _malformed(self, request: HttpRequest) -> Refused:
         challenge = self.metadata.challenge(request, "invalid_request")
         return Refused(400, "the Authorization header cannot be read", challenge=challenge)
 
@@ -287,15 +287,15 @@ class OpenGate:
 
     def __init__(self, settings: ServeSettings) -> None:
         self._door = Door(settings)
-        self.admit: Callable[[Request], tuple[Header, ...]] = self._door.admit
+        self.admit: Callable[[HttpRequest], tuple[Header, ...]] = self._door.admit
         self.metadata = Metadata(settings, self._door)
         self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
 
-    def caller(self, request: Request) -> Caller:
+    def caller(self, request: HttpRequest) -> Caller:
         """Returns the local agent."""
         return self._caller
 
-    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+    def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
         """Nothing would help."""
         return 'Bearer realm="ferrule"'
 

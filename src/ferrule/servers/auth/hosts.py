@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ferrule.infra.network.urls import BadUrl, Target, parse_host, parse_url
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Answer, Header, Request
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest
 from ferrule.servers.auth.callers import Refused
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -66,7 +66,7 @@ class Door:
         self._known_hosts: set[bytes] = set()
         self._known_origins: dict[tuple[bytes, bytes], tuple[Header, ...]] = {}
 
-    def admit(self, request: Request) -> tuple[Header, ...]:
+    def admit(self, request: HttpRequest) -> tuple[Header, ...]:
         """Checks Host and Origin; returns the headers that a browser needs in the answer. Raises Refused."""
         seen = request.seen
         if seen is not None and "admitted" in seen:
@@ -97,7 +97,7 @@ class Door:
             seen["admitted"] = True
         return _NONE
 
-    def name_in(self, request: Request) -> str:
+    def name_in(self, request: HttpRequest) -> str:
         """Returns the host name that a request is addressed to; empty when it is invalid."""
         target = _parse_url(f"http://{request.header(b'host') or ''}")
         return "" if target is None else target.host
@@ -148,7 +148,7 @@ class Door:
         return here is not None and page[:3] == here[:3]
 
 
-def answer_preflight(request: Request) -> Answer | None:
+def answer_preflight(request: HttpRequest) -> HttpAnswer | None:
     """Answers a CORS preflight request; returns None for any other request."""
     if request.header(b"access-control-request-method") is None:
         return None
@@ -161,7 +161,7 @@ def answer_preflight(request: Request) -> Answer | None:
     ]
     if request.header(b"access-control-request-private-network") == "true":
         headers.append((b"access-control-allow-private-network", b"true"))
-    return Answer(204, b"", headers)
+    return HttpAnswer(204, b"", headers)
 
 
 def _is_taken(name: str) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.approval import CALL, SCOPES
 from ferrule.model.serving import JwtSettings, ServeSettings
-from ferrule.servers.asgi import JSON, Answer, Request
+from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.auth.hosts import Door
 
@@ -54,7 +54,7 @@ class Metadata:
         self._door = door
         self._fixed = _public(settings)
 
-    def resource(self, request: Request) -> ProtectedResource:
+    def resource(self, request: HttpRequest) -> ProtectedResource:
         """Returns this server's address. Without `public_url` it is the local name of the request and the real port."""
         if self._fixed is not None:
             return self._fixed
@@ -63,7 +63,7 @@ class Metadata:
         port = bound[1] if bound else 80
         return ProtectedResource(f"http://{host}:{port}", self._path)
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: HttpRequest) -> HttpAnswer:
         """Answers `GET /.well-known/oauth-protected-resource…` with the issuers whose tokens are valid here; needs no
         credential.
         """
@@ -83,9 +83,9 @@ class Metadata:
             "resource_name": "Ferrule",
         }
         data = b"" if request.method == "HEAD" else msgspec.json.encode(body)
-        return Answer(200, data, [JSON, _CACHED])
+        return HttpAnswer(200, data, [JSON, _CACHED])
 
-    def challenge(self, request: Request, error: str = "", scopes: Iterable[str] = (CALL,), why: str = "") -> str:
+    def challenge(self, request: HttpRequest, error: str = "", scopes: Iterable[str] = (CALL,), why: str = "") -> str:
         """Returns the value of `WWW-Authenticate` (MCP-270, MCP-275)."""
         fields = {"error": error, "error_description": why}
         if self._issuers:

@@ -14,14 +14,14 @@ import msgspec
 
 from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
-from ferrule.servers.asgi import Answer, Header, Request, Stream, on_behalf
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream, on_behalf
 from ferrule.servers.auth.callers import Caller
 
 
 class Api:
     """The HTTP API as one signed-in person may use it."""
 
-    def __init__(self, endpoint: HttpEndpoint, request: Request, caller: Caller) -> None:
+    def __init__(self, endpoint: HttpEndpoint, request: HttpRequest, caller: Caller) -> None:
         self._endpoint = endpoint
         self._request = request
         self._caller = caller
@@ -49,9 +49,9 @@ class Api:
         if last:
             headers.append((b"last-event-id", last.encode("latin-1", "replace")))
         replied = await self._reply(self._build_request("GET", path, {}, b"", headers))
-        return replied.source if isinstance(replied, Stream) else None
+        return replied.source if isinstance(replied, HttpStream) else None
 
-    async def answer(self, path: str, **query: Any) -> Answer | Stream:
+    async def answer(self, path: str, **query: Any) -> HttpAnswer | HttpStream:
         """Returns an answer as it is sent: bytes of a payload, lines of an export. Raises as `get` does."""
         replied = await self._reply(self._build_request("GET", path, query, b"", ()))
         assert not isinstance(replied, JsonReply)
@@ -63,17 +63,17 @@ class Api:
         replied = await self._reply(self._build_request(method, path, query, body, headers))
         if isinstance(replied, JsonReply):
             return msgspec.to_builtins(replied.value, str_keys=True, enc_hook=_decode_raw)
-        if isinstance(replied, Stream):
+        if isinstance(replied, HttpStream):
             raise Problem(406, "not_acceptable", "this is a stream")
         return msgspec.json.decode(replied.body) if replied.body else None
 
-    async def _reply(self, request: Request) -> AnyReply:
+    async def _reply(self, request: HttpRequest) -> AnyReply:
         replied = self._endpoint.reply(request, self._caller)
-        return replied if isinstance(replied, JsonReply | Answer | Stream) else await replied
+        return replied if isinstance(replied, JsonReply | HttpAnswer | HttpStream) else await replied
 
     def _build_request(
         self, method: str, path: str, query: dict[str, Any], body: bytes, headers: tuple[Header, ...] | list[Header]
-    ) -> Request:
+    ) -> HttpRequest:
         pairs = [(name, _format_value(value)) for name, value in query.items() if value is not None and value != ""]
         added = [*headers, *((b"content-type", b"application/json") for _ in range(bool(body)))]
         kept = [pair for pair in self._request.headers if pair[0] in (b"host", b"authorization", b"ferrule-run")]

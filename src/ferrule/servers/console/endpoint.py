@@ -16,7 +16,7 @@ from ferrule.infra.tasks import resolve
 from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.api.route import Router
-from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import EVENTS, NO_CACHE, ClientGone, Header, HttpAnswer, HttpRequest, HttpStream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS
@@ -51,11 +51,11 @@ class ConsoleEndpoint:
         self._live = LiveUpdates(edge)
         self._shared: dict[str, Any] = {}
 
-    async def __call__(self, request: Request) -> Answer | Stream:
+    async def __call__(self, request: HttpRequest) -> HttpAnswer | HttpStream:
         """Answers one request, with or without a credential."""
         path = request.path.removeprefix(BASE)
         if path.startswith("/static/"):
-            answer: Answer | Stream = static_file(request, path.removeprefix("/static/")) or Answer(404)
+            answer: HttpAnswer | HttpStream = static_file(request, path.removeprefix("/static/")) or HttpAnswer(404)
         else:
             answer = await self._respond(request, path)
             answer.headers = [_disarm(header) for header in answer.headers]
@@ -65,7 +65,7 @@ class ConsoleEndpoint:
         answer.headers += GUARDS
         return answer
 
-    async def _respond(self, request: Request, path: str) -> Answer | Stream:
+    async def _respond(self, request: HttpRequest, path: str) -> HttpAnswer | HttpStream:
         try:
             self._require_same_origin(request)
             match path:
@@ -94,7 +94,7 @@ class ConsoleEndpoint:
             _log.exception("%s %r could not be answered", request.method, request.path)
             return _show_error(request, 500, _BROKEN)
 
-    def _require_same_origin(self, request: Request) -> None:
+    def _require_same_origin(self, request: HttpRequest) -> None:
         """Raises Refused for requests from other sites. They may link to the console and no more, even those that
         `origins` lets call the API.
         """
@@ -104,11 +104,11 @@ class ConsoleEndpoint:
         if is_foreign:
             raise Refused(403, "Pages of other sites may not use the console.")
 
-    async def _answer_page(self, request: Request, path: str) -> Answer | Stream:
+    async def _answer_page(self, request: HttpRequest, path: str) -> HttpAnswer | HttpStream:
         cookie = self._cookies.cookie_in(request)
         caller = await self._find_caller(request, cookie)
         if path == "/live" and request.method == "GET":
-            return Stream(200, await self._live.listen(caller, request), [EVENTS, NO_CACHE])
+            return HttpStream(200, await self._live.listen(caller, request), [EVENTS, NO_CACHE])
         match = self._router.find(path)
         if match is None:
             raise Problem(404, "not_found", "There is no such page.")
@@ -125,7 +125,7 @@ class ConsoleEndpoint:
             await self._read_form(view, cookie)
         return await page.serve(view)
 
-    async def _find_caller(self, request: Request, cookie: str) -> Caller:
+    async def _find_caller(self, request: HttpRequest, cookie: str) -> Caller:
         """Returns the signed-in caller, after moving the cookie's credential to `Authorization`. Raises Refused."""
         credential = self._cookies.credential(cookie) if cookie else None
         if credential is not None:
@@ -148,7 +148,7 @@ class ConsoleEndpoint:
 
     # Signing in and out
 
-    async def _sign_in(self, request: Request) -> Answer:
+    async def _sign_in(self, request: HttpRequest) -> HttpAnswer:
         fields = _parse_pairs(request.query)
         if request.method == "POST":
             _require_form(request)
@@ -163,11 +163,11 @@ class ConsoleEndpoint:
             wrong = "This link was already used or has expired." if code else "This token is not valid here."
             return self._show_login(there, wrong, status=401)
         target = there if _is_page(there) else f"{BASE}/"
-        return Answer(
+        return HttpAnswer(
             303, b"", [(b"location", quote_for_header(target)), self._cookies.make_sign_in(credential), NO_STORE]
         )
 
-    async def _is_accepted(self, request: Request, credential: str) -> bool:
+    async def _is_accepted(self, request: HttpRequest, credential: str) -> bool:
         """Returns True for a credential that the gate accepts. Raises Refused when the gate cannot decide now."""
         try:
             request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
@@ -181,32 +181,32 @@ class ConsoleEndpoint:
             return False
         return True
 
-    def _show_login(self, there: str, wrong: str = "", *, code: str = "", status: int = 200) -> Answer:
+    def _show_login(self, there: str, wrong: str = "", *, code: str = "", status: int = 200) -> HttpAnswer:
         values = {
             "next": there if _is_page(there) else "",
             "wrong": wrong,
             "code": code,
             "workspace": self._edge.app.name,
         }
-        return Answer(status, render("login.html", values), [HTML, NO_STORE])
+        return HttpAnswer(status, render("login.html", values), [HTML, NO_STORE])
 
-    async def _sign_out(self, request: Request) -> Answer:
+    async def _sign_out(self, request: HttpRequest) -> HttpAnswer:
         if request.method != "POST":
             raise Problem(405, "method_not_allowed", "Use the button to sign out.")
-        return Answer(303, b"", [(b"location", f"{BASE}/login".encode()), self._cookies.make_sign_out(), NO_STORE])
+        return HttpAnswer(303, b"", [(b"location", f"{BASE}/login".encode()), self._cookies.make_sign_out(), NO_STORE])
 
 
 _BROKEN = "The server failed; its log has the reason."
 
 
-def _require_form(request: Request) -> None:
+def _require_form(request: HttpRequest) -> None:
     """Raises Problem for a body that none of our forms sends."""
     kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise Problem(415, "unsupported_media_type", f"Send the form as {_FORM}.")
 
 
-def _is_opened_by_person(request: Request) -> bool:
+def _is_opened_by_person(request: HttpRequest) -> bool:
     """Returns True when a person opened a sign-in link themselves.
 
     A link on another site's page takes the press of a button, so that nobody is signed in as another person without
@@ -238,22 +238,22 @@ def _is_one_line(header: Header) -> bool:
     return not any(byte in header[0] + header[1] for byte in b"\r\n\0")
 
 
-def _redirect_to_login(request: Request) -> Answer:
+def _redirect_to_login(request: HttpRequest) -> HttpAnswer:
     query = f"?{request.query.decode('latin-1')}" if request.query else ""
     address = b"%s/login?next=%s" % (BASE.encode(), quote_for_header(f"{request.path}{query}", safe="/"))
     if request.header(b"hx-request") == "true":
-        return Answer(401, b"", [(b"hx-redirect", b"%s/login" % BASE.encode()), NO_STORE])
+        return HttpAnswer(401, b"", [(b"hx-redirect", b"%s/login" % BASE.encode()), NO_STORE])
     if request.method not in ("GET", "HEAD") or request.path == f"{BASE}/live":
-        return Answer(401, b"", [NO_STORE])
-    return Answer(303, b"", [(b"location", address), NO_STORE])
+        return HttpAnswer(401, b"", [NO_STORE])
+    return HttpAnswer(303, b"", [(b"location", address), NO_STORE])
 
 
-def _show_error(request: Request, status: int, detail: str, retry_after: float | None = None) -> Answer:
+def _show_error(request: HttpRequest, status: int, detail: str, retry_after: float | None = None) -> HttpAnswer:
     """Returns an error page, or the error as a part of a page for htmx."""
     is_part = request.header(b"hx-request") == "true"
     text = detail[:1].upper() + detail[1:] + ("" if detail.endswith((".", "?", "!")) else ".")
     values = {"status": status, "detail": text}
-    answer = Answer(status, render("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
+    answer = HttpAnswer(status, render("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
     if retry_after is not None:
         answer.headers.append((b"retry-after", str(max(1, ceil(retry_after))).encode()))
     return answer

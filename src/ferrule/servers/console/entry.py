@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from ferrule.servers.api.endpoint import HttpEndpoint
-from ferrule.servers.asgi import Answer, Header, Request
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint, Response
 
@@ -37,7 +37,7 @@ class ConsoleEntry:
         """Returns the console's paths; it authenticates by its own cookie."""
         return {"/": _to_console, BASE: _to_console, f"{BASE}/": self}
 
-    def __call__(self, request: Request) -> Response:
+    def __call__(self, request: HttpRequest) -> Response:
         """Answers one request."""
         if self._endpoint is None:
             made: OpenEndpoint = import_module("ferrule.servers.console.endpoint").ConsoleEndpoint(
@@ -47,5 +47,5 @@ class ConsoleEntry:
         return self._endpoint(request)
 
 
-def _to_console(request: Request) -> Answer:
-    return Answer(303, b"", [(b"location", f"{BASE}/".encode()), *GUARDS])
+def _to_console(request: HttpRequest) -> HttpAnswer:
+    return HttpAnswer(303, b"", [(b"location", f"{BASE}/".encode()), *GUARDS])

@@ -12,7 +12,7 @@ from typing import Any
 
 from ferrule.model.approval import ADMIN, APPROVE
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.calls.call_words import display_name
 from ferrule.servers.console.rendering import count, normalize_json, took
@@ -27,7 +27,7 @@ _BEHIND = 60_000_000
 _NONE = "–"
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/`"""
     activity, waiting, workspace, clients, recent, upstreams, policy = await asyncio.gather(
         view.api.get("/activity"),
@@ -54,28 +54,28 @@ async def show(view: ConsoleView) -> Answer:
     )
 
 
-async def show_now(view: ConsoleView) -> Answer:
+async def show_now(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/now`: the first sentence, the numbers, and the data of the charts."""
     activity, waiting = await asyncio.gather(view.api.get("/activity"), _load_waiting(view))
     return view.fragment("home_now.html", now=_describe_now(activity, waiting))
 
 
-async def show_waiting(view: ConsoleView) -> Answer:
+async def show_waiting(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/waiting`: the calls that expire first."""
     return view.fragment("home_waiting.html", waiting=await _load_waiting(view))
 
 
-async def show_upstreams(view: ConsoleView) -> Answer:
+async def show_upstreams(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/upstreams`: the health of the systems behind tools."""
     return view.fragment("home_upstreams.html", upstreams=_describe_upstreams(await view.api.get("/upstreams")))
 
 
-async def show_check(view: ConsoleView) -> Answer:
+async def show_check(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/check`: the findings in the definitions. The first check of many of them takes a while."""
     return view.fragment("home_check.html", check=await _load_check(view))
 
 
-async def show_recent(view: ConsoleView) -> Answer:
+async def show_recent(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/home/recent?top=`: the listed calls in their current state, and how many are newer. `top` is
     the row that the first of them began with; without it, the newest calls.
     """

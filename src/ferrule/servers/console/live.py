@@ -15,7 +15,7 @@ from ferrule.errors import FerruleError
 from ferrule.infra.tasks import resolve
 from ferrule.model.journal import StoredEntry
 from ferrule.servers.api.background import Background
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 
@@ -54,7 +54,7 @@ class LiveUpdates:
         """The last row that was read; None while the ledger cannot be read."""
         edge.ending.append(self.aclose)
 
-    async def listen(self, caller: Caller, request: Request) -> AsyncIterator[bytes]:
+    async def listen(self, caller: Caller, request: HttpRequest) -> AsyncIterator[bytes]:
         """Returns server-sent events until the client leaves or its credential ends: `event: calls`, `inbox`,
         `catalog`, …, and `beat` while nothing happens. Raises Refused when its principal holds too many open, and
         TooLarge.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.approval import CALL
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console import home
 from ferrule.servers.console.calls import batches, invocations
 from ferrule.servers.console.catalog import agents, catalog, trial_calls
@@ -21,12 +21,12 @@ from ferrule.servers.console.view import ConsolePage, ConsoleView
 _MOST_FOUND = 8
 
 
-async def show_waiting_count(view: ConsoleView) -> Answer:
+async def show_waiting_count(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/waiting`: the number of calls that wait for the reader."""
     return view.fragment("waiting_count.html", waiting_count=await view.count_waiting())
 
 
-async def show_jump(view: ConsoleView) -> Answer:
+async def show_jump(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/jump?q=`: matching tools, and the invocation that an id names."""
     text = view.query.get("q", "").strip()[:500]
     found: list[tuple[str, str, str]] = []

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ferrule.servers.asgi import Answer, Header, Request
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest
 from ferrule.servers.console.markdown import render_markdown
 
 FOLDER = Path(__file__).parent / "static"
@@ -50,12 +50,12 @@ def address_of(name: str) -> str:
     return f"/console/static/{name}?v={_files()[name][2]}"
 
 
-def static_file(request: Request, name: str) -> Answer | None:
+def static_file(request: HttpRequest, name: str) -> HttpAnswer | None:
     """Returns a static file; None for an unknown name."""
     found = _files().get(name)
     if found is None or request.method not in ("GET", "HEAD"):
         return None
-    return Answer(200, found[0], [(b"content-type", found[1]), _FOR_EVER])
+    return HttpAnswer(200, found[0], [(b"content-type", found[1]), _FOR_EVER])
 
 
 _FOLDER = Path(__file__).parent / "templates"

@@ -18,7 +18,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from ferrule.servers.asgi import Header, Request
+from ferrule.servers.asgi import Header, HttpRequest
 
 LIFE_SECONDS = 12 * 3600
 _USE = b"ferrule console sign-in 1"
@@ -74,7 +74,7 @@ class Cookies:
             return None
         return content.secret if content.ends_at > self._clock() else None
 
-    def cookie_in(self, request: Request) -> str:
+    def cookie_in(self, request: HttpRequest) -> str:
         """Returns the cookie of a request; empty without one.
 
         Cookies do not know ports: other programs on this host send theirs too, and those must not lock anybody out.

@@ -15,7 +15,7 @@ import msgspec
 
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
+from ferrule.servers.asgi import JSON, Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, has_scope
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer
@@ -32,7 +32,7 @@ class ConsoleView:
 
     def __init__(
         self,
-        request: Request,
+        request: HttpRequest,
         caller: Caller,
         api: Api,
         edge: Edge,
@@ -79,24 +79,26 @@ class ConsoleView:
         for name, value in pairs:
             self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))
 
-    async def page(self, template: str, *, status: int = 200, **values: Any) -> Answer:
+    async def page(self, template: str, *, status: int = 200, **values: Any) -> HttpAnswer:
         """Returns a full page from a template that extends `base.html`. `values` are JSON values: they are the page's
         twin.
         """
         if self.wants_json:
-            return Answer(status, msgspec.json.encode(values), [JSON, NO_STORE])
-        return Answer(status, render(template, {**values, **await self._frame_values()}), [HTML, NO_STORE])
+            return HttpAnswer(status, msgspec.json.encode(values), [JSON, NO_STORE])
+        return HttpAnswer(status, render(template, {**values, **await self._frame_values()}), [HTML, NO_STORE])
 
-    def fragment(self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any) -> Answer:
+    def fragment(
+        self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any
+    ) -> HttpAnswer:
         """Returns a part of a page."""
         common = {"proof": self.proof, "who": self.caller.identity.principal, **self._list_permissions()}
-        return Answer(status, render(template, {**common, **values}), [HTML, NO_STORE, *headers])
+        return HttpAnswer(status, render(template, {**common, **values}), [HTML, NO_STORE, *headers])
 
-    def redirect(self, address: str) -> Answer:
+    def redirect(self, address: str) -> HttpAnswer:
         """Redirects to another address of the console after a change."""
         if self.is_fragment:
-            return Answer(204, b"", [(b"hx-redirect", quote_for_header(address)), NO_STORE])
-        return Answer(303, b"", [(b"location", quote_for_header(address)), NO_STORE])
+            return HttpAnswer(204, b"", [(b"hx-redirect", quote_for_header(address)), NO_STORE])
+        return HttpAnswer(303, b"", [(b"location", quote_for_header(address)), NO_STORE])
 
     async def count_waiting(self) -> int | None:
         """Returns how many calls wait for the reader; None for people without an inbox."""
@@ -134,7 +136,7 @@ def _with_format(query: bytes) -> str:
     return "&".join([*kept, "format=json"])
 
 
-Serve = Callable[[ConsoleView], Awaitable[Answer | Stream]]
+Serve = Callable[[ConsoleView], Awaitable[HttpAnswer | HttpStream]]
 
 
 class ConsolePage(NamedTuple):
@@ -163,7 +165,7 @@ def for_whole_workspace(title: str, about: str) -> Callable[[Serve], Serve]:
 
     def around(serve: Serve) -> Serve:
         @wraps(serve)
-        async def guarded(view: ConsoleView) -> Answer | Stream:
+        async def guarded(view: ConsoleView) -> HttpAnswer | HttpStream:
             reason = why_closed(view)
             if not reason:
                 return await serve(view)

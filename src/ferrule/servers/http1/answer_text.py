@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ferrule.infra.clock import Clock, id_maker
-from ferrule.servers.asgi import Answer, Header
+from ferrule.servers.asgi import Header, HttpAnswer
 from ferrule.servers.root import problem
 
 _STATUS = {
@@ -35,7 +35,7 @@ def head_text(status: int, headers: Iterable[Header]) -> bytearray:
     return head
 
 
-def whole_text(answer: Answer, *, is_bodiless: bool, is_kept: bool) -> bytearray:
+def whole_text(answer: HttpAnswer, *, is_bodiless: bool, is_kept: bool) -> bytearray:
     """A whole answer. `is_bodiless`: without its body, as HEAD wants it."""
     head = head_text(answer.status, answer.headers)
     if answer.status != 204 and answer.status != 304:

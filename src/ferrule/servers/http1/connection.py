@@ -10,14 +10,14 @@ from contextvars import Context, copy_context
 from typing import Any, Protocol, TypeAlias
 
 from ferrule.infra.tasks import EagerTasks
-from ferrule.servers.asgi import Answer, Header, Request, Stream
+from ferrule.servers.asgi import Header, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.reader import Reader, Unreadable
 from ferrule.servers.http1.request import Http1Request
 
-Response: TypeAlias = Answer | Awaitable[Answer | Stream | None]
+Response: TypeAlias = HttpAnswer | Awaitable[HttpAnswer | HttpStream | None]
 """An answer, or something to await for one, which gives None when the client went away."""
-Respond: TypeAlias = Callable[[Request], Response]
+Respond: TypeAlias = Callable[[HttpRequest], Response]
 """Answers a request."""
 
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
@@ -221,7 +221,7 @@ class Connection(asyncio.BufferedProtocol):
             request = self._current = self._waiting.popleft()
             context = copy_context()
             response = tasks.begin(context, respond, request)
-            if isinstance(response, Answer) and self._goes_on_after(request):
+            if isinstance(response, HttpAnswer) and self._goes_on_after(request):
                 self._keep(request, response)
             else:
                 self._start(request, response, context)
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         """True when the connection goes on after the answer to a request."""
         return request.is_kept and request.is_complete and not self._server.is_closing
 
-    def _keep(self, request: Http1Request, answer: Answer) -> None:
+    def _keep(self, request: Http1Request, answer: HttpAnswer) -> None:
         """Take an answer after which the connection goes on: it is written with the others of a turn."""
         self._current, self._owes_answer = None, False
         self._answers += whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=True)
@@ -275,9 +275,9 @@ class Connection(asyncio.BufferedProtocol):
     async def _deliver(self, request: Http1Request, response: Response) -> None:
         """Waits for the answer to a request, and writes it."""
         try:
-            answer = response if isinstance(response, Answer) else await response
+            answer = response if isinstance(response, HttpAnswer) else await response
             if answer is None or self._transport.is_closing():
-                if isinstance(answer, Stream):
+                if isinstance(answer, HttpStream):
                     await _closed(answer)
                 elif self._failure and not self._transport.is_closing():  # its body is what could not be read
                     self._transport.abort() if request.has_begun else self._give_up(self._failure)
@@ -285,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
             is_kept = self._goes_on_after(request)
             if request.has_begun:
                 await answer.send(request.send)  # it ends what was begun
-            elif isinstance(answer, Stream):
+            elif isinstance(answer, HttpStream):
                 await self._write_parts(request, answer)
             elif is_kept:
                 self._keep(request, answer)
@@ -320,7 +320,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._drained is not None:
             await self._drained
 
-    async def _write_parts(self, request: Http1Request, answer: Stream) -> None:
+    async def _write_parts(self, request: Http1Request, answer: HttpStream) -> None:
         """Write a stream. Its source is closed however it ends; a client that goes away ends it."""
         self.begin(request, answer.status, answer.headers)
         pumping = asyncio.ensure_future(self._pumped(request, answer))
@@ -336,7 +336,7 @@ class Connection(asyncio.BufferedProtocol):
             _log.error("a stream failed", exc_info=results[0])
             self.drop()  # so that nobody takes what came for the whole
 
-    async def _pumped(self, request: Http1Request, answer: Stream) -> None:
+    async def _pumped(self, request: Http1Request, answer: HttpStream) -> None:
         if request.method != "HEAD":
             async for part in answer.source:
                 if part:
@@ -446,7 +446,7 @@ class Connection(asyncio.BufferedProtocol):
         self.drop()
 
 
-async def _closed(answer: Stream) -> None:
+async def _closed(answer: HttpStream) -> None:
     close = getattr(answer.source, "aclose", None)
     if close is not None:
         await close()

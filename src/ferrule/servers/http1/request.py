@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable, MutableMapping
 from typing import Any, Protocol
 
-from ferrule.servers.asgi import LONGEST_LENGTH, ClientGone, Header, Request, TooLarge
+from ferrule.servers.asgi import LONGEST_LENGTH, ClientGone, Header, HttpRequest, TooLarge
 
 _FEW_CHUNKS = 64
 
@@ -35,7 +35,7 @@ class RequestConnection(Protocol):
         """End the connection at once."""
 
 
-class Http1Request(Request):
+class Http1Request(HttpRequest):
     """One request of a connection."""
 
     __slots__ = (

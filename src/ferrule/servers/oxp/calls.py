@@ -27,7 +27,7 @@ from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView
 from ferrule.schema.validation.validators import compile_schema
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes
@@ -160,7 +160,7 @@ class OxpCalls:
 
     async def answer(
         self, caller: Caller, request: OxpCallRequest, check_url: Callable[[str], str], *, is_bare: bool = False
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Answers one call. Raises BadRequest, and Refused (429)."""
         leave = await resolve(self._edge.turnstile.enter(caller))
         try:
@@ -251,7 +251,7 @@ class OxpCalls:
 
     async def _encode_outcome(
         self, item: ToolVersion, request: OxpCallRequest, call_id: str, outcome: Result | Pending, *, is_bare: bool
-    ) -> Answer:
+    ) -> HttpAnswer:
         tool = item.entry.tool
         if isinstance(outcome, Pending):
             return self._wrap(outcomes.encode_recorded_pending(call_id, outcome), is_bare)
@@ -269,6 +269,6 @@ class OxpCalls:
             return outcomes.invalid_input(outcome.error.message, explain_parameters(tool, bytes(request.input)))
         return self._wrap(outcomes.encode_failure(call_id, tool, outcome), is_bare)
 
-    def _wrap(self, response: dict[str, Any], is_bare: bool) -> Answer:
+    def _wrap(self, response: dict[str, Any], is_bare: bool) -> HttpAnswer:
         """Returns the answer in its envelope; clients of a later draft also find its members at the top (OXP-49)."""
         return make_answer(200, {"result": response, **(response if is_bare else {})})

@@ -20,7 +20,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, has_scope
 from ferrule.servers.auth.jwt_gate import TokenRejected
 from ferrule.servers.auth.refusals import reason_of
@@ -53,7 +53,7 @@ class OxpAuthenticator:
         self._takes_keys = "api-key" in settings.auth
         self._takes_tokens = "bearer" in settings.auth or bool(self._secret)
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: HttpRequest) -> Caller:
         """Returns the caller of a request. Raises Refused (401)."""
         if self._is_open:  # headers are ignored, even invalid ones (OXP-43)
             return ANYBODY
@@ -62,7 +62,7 @@ class OxpAuthenticator:
         except TokenRejected as why:
             raise self._refuse(str(why), is_shown=self._has_credential(request)) from None
 
-    def _has_credential(self, request: Request) -> bool:
+    def _has_credential(self, request: HttpRequest) -> bool:
         """Returns True when a request has a header that could hold a credential."""
         if self._takes_keys and request.header(API_KEY) is not None:
             return True
@@ -82,7 +82,7 @@ class OxpAuthenticator:
         challenges += ['OXP-API-Key realm="oxp"'] if self._takes_keys else []
         return refuse_credential(reason, ", ".join(challenges), detail=why)
 
-    async def _authenticate(self, request: Request) -> Caller:
+    async def _authenticate(self, request: HttpRequest) -> Caller:
         """Returns the caller of a credential. Raises TokenRejected, and Refused for anything that is not about the
         credential.
         """
@@ -106,7 +106,7 @@ class OxpAuthenticator:
                 wrong.append(str(why))
         raise TokenRejected("; ".join(wrong))
 
-    async def _with_token(self, request: Request) -> Caller:
+    async def _with_token(self, request: HttpRequest) -> Caller:
         """Returns the caller of a token that the other servers accept, too. Raises TokenRejected and Refused."""
         try:
             caller = await resolve(self._edge.gate.caller(request))
@@ -194,7 +194,7 @@ def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str
     return secret
 
 
-def _move_key_to_bearer(request: Request, key: str) -> Request:
+def _move_key_to_bearer(request: HttpRequest, key: str) -> HttpRequest:
     """Returns the request with its API key as a bearer token, as the gate expects it."""
     others = [header for header in request.headers if header[0] != b"authorization"]
     shown = (b"authorization", b"Bearer " + key.encode("latin-1"))
@@ -205,7 +205,7 @@ def _move_key_to_bearer(request: Request, key: str) -> Request:
         "query_string": request.query,
         "headers": [*others, shown],
     }
-    return Request(scope, _nothing)
+    return HttpRequest(scope, _nothing)
 
 
 async def _nothing() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from ferrule.infra.tasks import resolve
 from ferrule.model.serving import OxpSettings
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
+from ferrule.servers.asgi import JSON, ClientGone, HttpAnswer, HttpRequest, TooLarge
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp.calls import OxpCalls
@@ -26,7 +26,7 @@ _STATES = "/authorizations/"
 _LONGEST_STATE = 256
 _log = logging.getLogger("ferrule.oxp")
 
-_Handle = Callable[[Request], Awaitable[Answer]]
+_Handle = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 
 
 class OxpEndpoint:
@@ -56,7 +56,7 @@ class OxpEndpoint:
             return {f"{self._base}/": self, self._base: self}
         return {path: self for path in (*self._table, _STATES) if path != "/health"}
 
-    async def __call__(self, request: Request) -> Answer:
+    async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answers one request."""
         path = request.path[len(self._base) :]
         found = self._table.get(path)
@@ -82,21 +82,21 @@ class OxpEndpoint:
             _log.exception("%s %r could not be answered", request.method, path)
             return make_answer(500, {"message": "the server failed; its log tells why"})
 
-    async def _answer_health(self, request: Request) -> Answer:
+    async def _answer_health(self, request: HttpRequest) -> HttpAnswer:
         """Answers without authentication (OXP-19)."""
         is_ready = not self._edge.app.services.live.is_closing
         return make_answer(200, {"status": "ok"}) if is_ready else make_answer(503, {"status": "stopping"})
 
-    async def _list_tools(self, request: Request) -> Answer:
+    async def _list_tools(self, request: HttpRequest) -> HttpAnswer:
         caller = await self._door.caller(request)
         body = await resolve(request.read(self._edge.settings.limits.body_bytes))
         if body.strip():
             require_json(request.header(b"content-type"), is_optional=True)
         read_list(body, request.header(VERSION))
         shelf = await self._calling.load_tools(caller)
-        return Answer(200, shelf.encode_listing(is_compat=self._settings.compat), [JSON])
+        return HttpAnswer(200, shelf.encode_listing(is_compat=self._settings.compat), [JSON])
 
-    async def _call_tool(self, request: Request) -> Answer:
+    async def _call_tool(self, request: HttpRequest) -> HttpAnswer:
         caller = await self._door.caller(request)
         require_json(request.header(b"content-type"))
         body = await resolve(request.read(self._edge.settings.limits.body_bytes))
@@ -106,7 +106,7 @@ class OxpEndpoint:
         where = self._find_address(request)
         return await self._calling.answer(caller, call, lambda state: f"{where}{_STATES}{state}", is_bare=is_bare)
 
-    async def _answer_authorization(self, request: Request) -> Answer:
+    async def _answer_authorization(self, request: HttpRequest) -> HttpAnswer:
         """Answers with the status of an authorization (OXP-41). Knowing its state is the credential; the answer holds
         nothing else.
         """
@@ -115,7 +115,7 @@ class OxpEndpoint:
             return make_answer(404, {"message": "there is nothing at this path"})
         return make_answer(200, {"status": self._edge.app.authorizations.status(state)})
 
-    def _find_address(self, request: Request) -> str:
+    def _find_address(self, request: HttpRequest) -> str:
         """Returns the address that clients reach this server at."""
         public = self._edge.settings.public_url.rstrip("/")
         host = request.header(b"host") or "localhost"
@@ -128,7 +128,7 @@ def base_of(settings: OxpSettings) -> str:
     return f"/{settings.path.strip('/')}".rstrip("/")
 
 
-def _encode_refusal(refused: Refused) -> Answer:
+def _encode_refusal(refused: Refused) -> HttpAnswer:
     made = make_answer(refused.status, {"message": refused.reason})
     if refused.challenge:
         made.headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))

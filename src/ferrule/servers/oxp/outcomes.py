@@ -17,7 +17,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes
 from ferrule.runtime.pipeline.admission import KEY_CONFLICT
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.oxp.wire import OxpBadRequest, make_answer
 
 PENDING_RETRY_MS = 5_000
@@ -124,12 +124,12 @@ def encode_recorded_pending(call_id: str, waiting: Pending) -> dict[str, Any]:
     return encode_pending(call_id, waiting.message, waiting.invocation_id, is_running=is_running)
 
 
-def bad_request(refusal: OxpBadRequest) -> Answer:
+def bad_request(refusal: OxpBadRequest) -> HttpAnswer:
     """Returns a `ServerErrorResponse` (OXP-35)."""
     return make_answer(400, {"message": refusal.message, **refusal.more})
 
 
-def invalid_input(message: str, parameters: dict[str, str]) -> Answer:
+def invalid_input(message: str, parameters: dict[str, str]) -> HttpAnswer:
     """Returns a `ValidationErrorResponse` (OXP-35)."""
     more = {"parameter_errors": parameters} if parameters else {}
     return make_answer(422, {"message": message, **more})

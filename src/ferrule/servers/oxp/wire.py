@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ferrule.runtime.pipeline.arguments.hostile_json import is_deep, is_tame, repeated_name
-from ferrule.servers.asgi import JSON, Answer, Header
+from ferrule.servers.asgi import JSON, Header, HttpAnswer
 
 SCHEMA = "urn:oxp:1.0"
 """The protocol version of this server; every answer has it (OXP-48)."""
@@ -128,9 +128,9 @@ def require_version(schema: Any, header: str | None) -> None:
         raise OxpBadRequest(f"this version of the protocol is not spoken here; {SCHEMA} is")
 
 
-def make_answer(status: int, members: dict[str, Any], headers: tuple[Header, ...] = ()) -> Answer:
+def make_answer(status: int, members: dict[str, Any], headers: tuple[Header, ...] = ()) -> HttpAnswer:
     """Returns an answer that holds the protocol's version."""
-    return Answer(status, encode_json({"$schema": SCHEMA, **members}), (JSON, *headers))
+    return HttpAnswer(status, encode_json({"$schema": SCHEMA, **members}), (JSON, *headers))
 
 
 def encode_json(value: Any) -> bytes:

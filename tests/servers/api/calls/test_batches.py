@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.asgi import Request, Stream
+from ferrule.servers.asgi import HttpRequest, HttpStream
 from tests.driven import driven
 from tests.servers.api.api import api, gates
 
@@ -88,8 +88,8 @@ async def test_a_batch_whose_stream_nobody_reads_gives_its_place_back(tmp_path: 
 
         headers = [(name.lower().encode(), value.encode()) for name, value in said.items()]
         scope = {"type": "http", "method": "POST", "path": "/v1/batches", "headers": headers}
-        unread = await here.stand.respond(Request(scope, receive))
-        assert isinstance(unread, Stream)
+        unread = await here.stand.respond(HttpRequest(scope, receive))
+        assert isinstance(unread, HttpStream)
         await unread.source.aclose()  # type: ignore[attr-defined]  # it is a generator
         assert (await here.call("ada", "add", {"a": 1, "b": 1})).status == 200
 

@@ -13,7 +13,7 @@ from ferrule.access.keys import Access
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL
 from ferrule.model.serving import JwtSettings, LimitSettings, ServeSettings
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.gate import GuardedGate
 from tests.driven import driven
 from tests.servers.issuer import RESOURCE, issuing
@@ -25,9 +25,9 @@ async def silence() -> dict[str, Any]:
     raise AssertionError("unreachable")
 
 
-def bearing(secret: str) -> Request:
+def bearing(secret: str) -> HttpRequest:
     headers = [(b"host", b"tools.example.com"), (b"authorization", f"Bearer {secret}".encode())]
-    return Request({"method": "GET", "path": "/mcp", "headers": headers}, silence)
+    return HttpRequest({"method": "GET", "path": "/mcp", "headers": headers}, silence)
 
 
 @driven

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import Answer, ClientGone, Request, Stream, TooLarge
+from ferrule.servers.asgi import ClientGone, HttpAnswer, HttpRequest, HttpStream, TooLarge
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.server import HttpServer
@@ -31,39 +31,39 @@ class Kitchen:
         self.held = asyncio.Event()
         self.begun = 0
 
-    async def respond(self, request: Request) -> Answer | Stream | None:
+    async def respond(self, request: HttpRequest) -> HttpAnswer | HttpStream | None:
         self.begun += 1
         try:
             match request.path:
                 case "/echo":
-                    return Answer(200, await resolve(request.read(LIMIT)), [(b"x-query", request.query)])
+                    return HttpAnswer(200, await resolve(request.read(LIMIT)), [(b"x-query", request.query)])
                 case "/method":
-                    return Answer(200, request.method.encode() + b" " + await resolve(request.read(LIMIT)))
+                    return HttpAnswer(200, request.method.encode() + b" " + await resolve(request.read(LIMIT)))
                 case "/unread":
-                    return Answer(401, b"no")
+                    return HttpAnswer(401, b"no")
                 case "/slow":
                     await self.held.wait()
-                    return Answer(200, b"late")
+                    return HttpAnswer(200, b"late")
                 case "/left":
                     await resolve(request.read(LIMIT))
                     await request.gone()
                     self.gone.set()
                     return None
                 case "/parts":
-                    return Stream(200, self._parts(), [(b"content-type", b"text/plain")])
+                    return HttpStream(200, self._parts(), [(b"content-type", b"text/plain")])
                 case "/begun":
                     assert request.send is not None
                     await request.send({"type": "http.response.start", "status": 200, "headers": []})
                     await request.send({"type": "http.response.body", "body": b"one ", "more_body": True})
                     return Finish()
                 case "/endless":
-                    return Stream(200, self._endless())
+                    return HttpStream(200, self._endless())
         except TooLarge:
-            return Answer(413)
+            return HttpAnswer(413)
         except ClientGone:
             self.gone.set()
             return None
-        return Answer(404)
+        return HttpAnswer(404)
 
     async def _parts(self) -> AsyncIterator[bytes]:
         for part in (b"one ", b"", b"two"):
@@ -79,7 +79,7 @@ class Kitchen:
             self.closed.set()
 
 
-class Finish(Answer):
+class Finish(HttpAnswer):
     """Ends an answer that was begun."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.asgi import HttpAnswer, HttpRequest
 from ferrule.servers.http1 import connection as http1_connection
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.connection import Connection
@@ -24,11 +24,11 @@ SMALL = 16 * 1024
 class Kitchen:
     """Answers everything at once, with as many bytes as the path says; `/body` wants its body first."""
 
-    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
-        return self.count(request) if request.path == "/body" else Answer(200, b"x" * int(request.path[1:]))
+    def respond(self, request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer]:
+        return self.count(request) if request.path == "/body" else HttpAnswer(200, b"x" * int(request.path[1:]))
 
-    async def count(self, request: Request) -> Answer:
-        return Answer(200, b"%d bytes came" % len(await resolve(request.read(1 << 30))))
+    async def count(self, request: HttpRequest) -> HttpAnswer:
+        return HttpAnswer(200, b"%d bytes came" % len(await resolve(request.read(1 << 30))))
 
 
 class Client:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import Answer, ClientGone, Request
+from ferrule.servers.asgi import ClientGone, HttpAnswer, HttpRequest
 from ferrule.servers.http1 import server as http1_server
 from ferrule.servers.http1.server import HttpServer
 from tests.driven import driven
@@ -23,14 +23,14 @@ class Witness:
     """An application that only notes what it was asked."""
 
     def __init__(self) -> None:
-        self.seen: list[Request] = []
+        self.seen: list[HttpRequest] = []
         self.port = 0
         self.server: HttpServer
 
-    async def respond(self, request: Request) -> Answer | None:
+    async def respond(self, request: HttpRequest) -> HttpAnswer | None:
         self.seen.append(request)
         try:
-            return Answer(200, await resolve(request.read(1_000_000)))
+            return HttpAnswer(200, await resolve(request.read(1_000_000)))
         except ClientGone:
             return None
 

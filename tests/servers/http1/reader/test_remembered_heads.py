@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import Answer, Request, TooLarge
+from ferrule.servers.asgi import HttpAnswer, HttpRequest, TooLarge
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 
@@ -19,14 +19,16 @@ LIMIT = 40
 _REQUEST_ID = re.compile(rb"req_[0-9a-f]{24}")
 
 
-async def echo(request: Request) -> Answer:
+async def echo(request: HttpRequest) -> HttpAnswer:
     """What came, whole."""
     try:
         body = await resolve(request.read(LIMIT))
     except TooLarge:
-        return Answer(413)
+        return HttpAnswer(413)
     said = b"|".join(b"%b=%b" % header for header in request.headers)
-    return Answer(200, b"%b %b?%b %b %b" % (request.method.encode(), request.path.encode(), request.query, said, body))
+    return HttpAnswer(
+        200, b"%b %b?%b %b %b" % (request.method.encode(), request.path.encode(), request.query, said, body)
+    )
 
 
 class Wire:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.asgi import HttpAnswer, HttpRequest
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 
@@ -27,17 +27,17 @@ class Kitchen:
         self.asked: list[str] = []
         self.goes_on = asyncio.Event()
 
-    async def respond_later(self, request: Request) -> Answer:
+    async def respond_later(self, request: HttpRequest) -> HttpAnswer:
         await self.goes_on.wait()
-        return Answer(200, request.path.encode())
+        return HttpAnswer(200, request.path.encode())
 
-    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
+    def respond(self, request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer]:
         self.asked.append(request.path)
         if request.path == "/broken":
             raise RuntimeError("a mistake of ours")
         if request.path == "/later":
             return self.respond_later(request)
-        return Answer(200, LARGE if request.path == "/large" else request.path.encode())
+        return HttpAnswer(200, LARGE if request.path == "/large" else request.path.encode())
 
 
 class Client:
@@ -100,7 +100,7 @@ def test_everybody_of_a_turn_is_answered_before_anybody_is_written_to(monkeypatc
             done: list[str] = []
             respond, write = kitchen.respond, Connection.write
 
-            def answered(request: Request) -> Answer | Awaitable[Answer]:
+            def answered(request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer]:
                 done.append("answered")
                 return respond(request)
 
@@ -154,11 +154,11 @@ def test_a_request_that_waits_goes_on_in_the_context_in_which_it_began() -> None
     number: ContextVar[int] = ContextVar("number", default=0)
     seen_first: list[int] = []
 
-    async def respond_later() -> Answer:
+    async def respond_later() -> HttpAnswer:
         await asyncio.sleep(0)
-        return Answer(200, b"%d" % number.get())
+        return HttpAnswer(200, b"%d" % number.get())
 
-    def respond(request: Request) -> Awaitable[Answer]:
+    def respond(request: HttpRequest) -> Awaitable[HttpAnswer]:
         seen_first.append(number.get())
         number.set(len(seen_first))
         return respond_later()
@@ -177,17 +177,17 @@ def test_a_request_that_waits_goes_on_in_the_context_in_which_it_began() -> None
 def test_a_request_that_is_canceled_before_its_task_starts_still_ends_in_its_own_way() -> None:
     ended: list[str] = []
 
-    async def respond_later() -> Answer:
+    async def respond_later() -> HttpAnswer:
         ended.append("started")
         try:
             await asyncio.sleep(WAIT)
         finally:
             ended.append("let go")
-        return Answer(200)
+        return HttpAnswer(200)
 
-    def respond(request: Request) -> Answer | Awaitable[Answer]:
+    def respond(request: HttpRequest) -> HttpAnswer | Awaitable[HttpAnswer]:
         if request.path == "/now":
-            return Answer(200, b"next")
+            return HttpAnswer(200, b"next")
         assert request.task is None
 
         def cancel() -> None:
@@ -216,10 +216,10 @@ def test_a_server_that_stops_writes_what_it_has_answered() -> None:
         loop = asyncio.get_running_loop()
         stopping = asyncio.Event()
 
-        async def respond_and_stop(request: Request) -> Answer:
+        async def respond_and_stop(request: HttpRequest) -> HttpAnswer:
             loop.call_soon(stopping.set)
             await asyncio.sleep(0)
-            return Answer(200, request.path.encode())
+            return HttpAnswer(200, request.path.encode())
 
         server = HttpServer(respond_and_stop, loop)
         await server.listen(host="127.0.0.1", port=0)

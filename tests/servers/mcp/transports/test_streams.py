@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.mcp.transports import streams as module
 from ferrule.servers.mcp.transports.streams import MOST_BYTES, MOST_ENDED, MOST_EVENTS, Carried, EventStream, Streams
 from tests.driven import driven
@@ -158,7 +158,7 @@ async def test_a_connection_that_is_gone_is_let_go() -> None:
         await gone.wait()
         return {"type": "http.disconnect"}
 
-    request = Request({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
+    request = HttpRequest({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
     stream = EventStream(1)
     frames = Carried(stream.read(0), request)
     stream.put(b"1")
@@ -191,7 +191,7 @@ async def test_a_connection_that_never_began_lets_go_too() -> None:
     async def receive() -> dict[str, Any]:
         return {"type": "http.disconnect"}
 
-    request = Request({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
+    request = HttpRequest({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
     stream, freed = EventStream(1), asyncio.Event()
     carried = Carried(stream.read(0), request, freed.set)
     await carried.aclose()

@@ -27,7 +27,7 @@ from ferrule.servers.api.calls.events import END, encode_event, limit_duration
 from ferrule.servers.api.calls.outcomes import CallState, mask_outcome, state_of
 from ferrule.servers.api.replies import NO_STORE, AnyReply, JsonReply, Problem
 from ferrule.servers.api.shapes import describe, whole_number
-from ferrule.servers.asgi import EVENTS, Stream
+from ferrule.servers.asgi import EVENTS, HttpStream
 
 _AT_ONCE = 16
 """Parallel calls of one batch. The batch takes one place of its principal's limit, however many calls it holds."""
@@ -84,7 +84,7 @@ async def make_batch(ask: Ask) -> AnyReply:
     if ask.wants_events:
         events = _stream_events(surface, run, _collect_updates(ask, run, leave), preference.wait)
         source = ask.background.stream(ask.caller, ask.request, events)
-        return Stream(200, source, (EVENTS, NO_STORE, *preference_headers(preference)))
+        return HttpStream(200, source, (EVENTS, NO_STORE, *preference_headers(preference)))
     ending = ask.background.start(run.ended())
     ending.add_done_callback(lambda _: leave())
     most = ask.edge.settings.limits.request_seconds

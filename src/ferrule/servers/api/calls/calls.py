@@ -32,7 +32,7 @@ from ferrule.servers.api.calls.outcomes import (
 from ferrule.servers.api.replies import NO_STORE, AnyReply, JsonReply, Problem, not_found
 from ferrule.servers.api.requests import NO_PREFERENCE, Preference
 from ferrule.servers.api.shapes import Name, Reason, Record, describe, whole_number
-from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
+from ferrule.servers.asgi import EVENTS, Header, HttpAnswer, HttpStream
 from ferrule.servers.edge import Leave
 
 _MAYBE_DUPLICATE = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})
@@ -311,7 +311,7 @@ def preference_headers(preference: Preference) -> tuple[Header, ...]:
 
 def _stream(
     ask: Ask, surface: SurfaceHandle, name: str, run: BatchRun, ending: asyncio.Task[Result | Pending]
-) -> Stream:
+) -> HttpStream:
     invocation_id, preference = run.invocation_ids[0], ask.preference
 
     async def final() -> Result | Pending | None:
@@ -335,7 +335,7 @@ def _stream(
 
     source = ask.background.stream(ask.caller, ask.request, events())
     headers = (EVENTS, NO_STORE, _location(invocation_id, b"content-location"), *preference_headers(preference))
-    return Stream(200, source, headers)
+    return HttpStream(200, source, headers)
 
 
 async def get_call(ask: Ask) -> AnyReply:
@@ -360,7 +360,7 @@ async def follow_call(ask: Ask) -> AnyReply:
     owner = await require_visible_call(ask)
     last = ask.header(LAST_EVENT)
     if last == "end":
-        return Answer(204, b"", (NO_STORE,))
+        return HttpAnswer(204, b"", (NO_STORE,))
     app = ask.edge.app
 
     async def final() -> Result | Pending | None:
@@ -368,7 +368,7 @@ async def follow_call(ask: Ask) -> AnyReply:
         return outcome if outcome is None else await mask_for_caller(ask, owner, outcome)
 
     events = stream_call_events(app, ask.invocation_id, int(last or 0), final)
-    return Stream(200, ask.background.stream(ask.caller, ask.request, events), (EVENTS, NO_STORE))
+    return HttpStream(200, ask.background.stream(ask.caller, ask.request, events), (EVENTS, NO_STORE))
 
 
 async def cancel_call(ask: Ask) -> AnyReply:

@@ -17,7 +17,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import CallOwner, require_visible_call
 from ferrule.servers.api.replies import CHECKED, AnyReply, JsonReply, Problem, has_tag, not_found
 from ferrule.servers.api.shapes import describe
-from ferrule.servers.asgi import Answer, Header, Stream
+from ferrule.servers.asgi import Header, HttpAnswer, HttpStream
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 1024 * 1024
@@ -92,7 +92,7 @@ async def get_payload(ask: Ask) -> AnyReply:
     tag = f'"{kept.digest.removeprefix("sha256:")}"'.encode()
     headers: list[Header] = [(b"etag", tag), CHECKED, (b"accept-ranges", b"bytes")]
     if has_tag(ask.request, tag):
-        return Answer(304, b"", headers)
+        return HttpAnswer(304, b"", headers)
     headers += _make_download_headers(kept)
     span = _parse_range(ask, kept.size, tag)
     if span is None:
@@ -136,13 +136,13 @@ def _parse_range(ask: Ask, size: int, tag: bytes) -> tuple[int, int] | None:
 
 async def _send_bytes(
     ask: Ask, kept: StoredPayload, status: int, first: int, end: int, headers: list[Header]
-) -> Answer | Stream:
+) -> HttpAnswer | HttpStream:
     """Sends a small part at once with its length; a large one as a stream."""
     parts = _read_parts(ask, kept, first, end)
     if end - first > _AT_ONCE:
-        return Stream(status, parts, headers)
+        return HttpStream(status, parts, headers)
     try:
-        return Answer(status, b"".join([part async for part in parts]), headers)
+        return HttpAnswer(status, b"".join([part async for part in parts]), headers)
     except PayloadGone as gone:
         raise Problem(_STATUSES[gone.reason], f"payload_{gone.reason}", str(gone)) from None
 

@@ -21,7 +21,7 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import NO_STORE, AnyReply, JsonReply, Problem
 from ferrule.servers.api.route import LINES_TYPE
 from ferrule.servers.api.shapes import Record, Time, describe, parse_moment
-from ferrule.servers.asgi import Stream
+from ferrule.servers.asgi import HttpStream
 from ferrule.workspace.workspace import Workspace
 
 _CHUNK = 256 * 1024
@@ -115,7 +115,7 @@ async def export_audit(ask: Ask) -> AnyReply:
     except LedgerError as error:
         raise Problem(409, "cannot_be_exported", hide_path(paths, error)) from None
     headers = ((b"content-type", LINES_TYPE.encode()), NO_STORE)
-    return Stream(200, _stream_export(ask, lines, beginning), headers)
+    return HttpStream(200, _stream_export(ask, lines, beginning), headers)
 
 
 async def _find_range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.calls.call_words import STANDINGS, join_words, now_micros, pluralize
 from ferrule.servers.console.calls.gantt import VIEWS, answers_of, chart_of, locks_of, numbers_of
 from ferrule.servers.console.rendering import part, took
@@ -17,7 +17,7 @@ from ferrule.servers.console.view import ConsolePage, ConsoleView
 _AT_ONCE = 20
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/batches`"""
     cursor = view.query.get("cursor", "")
     page = await view.api.get("/batches", limit=_AT_ONCE, cursor=cursor)
@@ -79,7 +79,7 @@ def list_sentence(batches: list[dict[str, Any]], cursor: str) -> str:
     return f"The last {text}; {f'{going_on} still running' if going_on else over}."
 
 
-async def show_batch(view: ConsoleView) -> Answer:
+async def show_batch(view: ConsoleView) -> HttpAnswer:
     """`GET /console/batches/{batch_id}`; a script gets only the part that changes while it runs."""
     by = view.query.get("by", "kind")
     by = by if by in VIEWS else "kind"
@@ -133,7 +133,7 @@ def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str
     return f"{text}{others}.{held}{gap}"
 
 
-async def cancel(view: ConsoleView) -> Answer:
+async def cancel(view: ConsoleView) -> HttpAnswer:
     """`POST /console/batches/{batch_id}/cancel`: cancels the calls that have not begun."""
     batch = view.parts["batch_id"]
     await view.api.post(f"/batches/{batch}/cancel", {"reason": view.field("reason")[:4000]})

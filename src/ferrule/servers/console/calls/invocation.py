@@ -12,7 +12,7 @@ from typing import Any
 
 from ferrule.model.approval import CALL
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer, Stream
+from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.calls.call_words import (
     Story,
     caller_of,
@@ -127,7 +127,7 @@ _MOST_EVENTS, _MOST_PROGRESS = 200, 100
 _LONGEST_TEXT = 100_000
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations/{invocation_id}`; a script gets only the part that changes while the call runs."""
     call = view.parts["invocation_id"]
     try:
@@ -142,7 +142,7 @@ async def show(view: ConsoleView) -> Answer:
     return await view.page("invocation.html", **values)
 
 
-async def _show_soon(view: ConsoleView, call: str) -> Answer:
+async def _show_soon(view: ConsoleView, call: str) -> HttpAnswer:
     """Returns the page of a call that has only just begun and has no row yet. Raises Problem for an unknown call."""
     state = await view.api.get(f"/calls/{call}")
     values = {"id": call, "now_in": state["state"], "is_pending": state["is_pending"]}
@@ -315,14 +315,14 @@ def chain_of(chain: dict[str, Any]) -> dict[str, Any]:
     return {**chain, "kind": kind, "word": word, "first": rows[0] if rows else None, "last": rows[-1] if rows else None}
 
 
-async def cancel(view: ConsoleView) -> Answer:
+async def cancel(view: ConsoleView) -> HttpAnswer:
     """`POST /console/invocations/{invocation_id}/cancel`"""
     call = view.parts["invocation_id"]
     await view.api.post(f"/calls/{call}/cancel", {"reason": view.field("reason")[:4000]})
     return view.redirect(f"/console/invocations/{part(call)}")
 
 
-async def get_payload(view: ConsoleView) -> Answer | Stream:
+async def get_payload(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/invocations/{invocation_id}/payloads/{number}`: the bytes of a stored result. A browser only saves
     them.
     """

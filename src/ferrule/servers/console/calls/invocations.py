@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from ferrule.model.timestamps import iso
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.calls import invocation
 from ferrule.servers.console.calls.call_words import (
     STANDINGS,
@@ -153,7 +153,7 @@ class CallListFilters:
         return f"/console/invocations?{urlencode(query)}" if query else "/console/invocations"
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations`"""
     filters, now = CallListFilters(view.query), now_micros()
     cursor = view.query.get("cursor", "")
@@ -260,7 +260,7 @@ def _newer_address(filters: CallListFilters, rows: list[dict[str, Any]]) -> str:
     return f"/console/invocations/newer?{urlencode(query)}"
 
 
-async def show_newer(view: ConsoleView) -> Answer:
+async def show_newer(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations/newer?after=`: how many matching calls are newer. They are not put into the list."""
     filters, now = CallListFilters(view.query), now_micros()
     after = view.query.get("after", "")
@@ -270,13 +270,13 @@ async def show_newer(view: ConsoleView) -> Answer:
     return view.fragment("invocations_newer.html", count=count, is_more=bool(page["next"]), here=filters.address())
 
 
-async def show_counts(view: ConsoleView) -> Answer:
+async def show_counts(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations/counts`: the strip and the chips again."""
     filters = CallListFilters(view.query)
     return view.fragment("invocations_counts.html", **await load_counts(view, filters, now_micros()))
 
 
-async def show_row(view: ConsoleView) -> Answer:
+async def show_row(view: ConsoleView) -> HttpAnswer:
     """`GET /console/invocations/{invocation_id}/row`: the line of a call that has not ended."""
     call = await view.api.get(f"/invocations/{view.parts['invocation_id']}")
     return view.fragment("invocations_row.html", row=row_of(call, now_micros()))

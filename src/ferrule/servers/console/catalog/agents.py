@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from ferrule.app.preview.preview import VERDICTS
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer, Stream
+from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 KINDS = {
@@ -84,7 +84,7 @@ _for_operators = for_whole_workspace("Agents", "It shows the tools of each agent
 
 
 @_for_operators
-async def show(view: ConsoleView) -> Answer | Stream:
+async def show(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/agents`: agents, roles or surfaces; with `view=matrix` the table of agents and tools."""
     if view.query.get("view") == "matrix":
         return await _show_matrix(view)
@@ -107,7 +107,7 @@ async def show(view: ConsoleView) -> Answer | Stream:
     )
 
 
-async def _show_matrix(view: ConsoleView) -> Answer:
+async def _show_matrix(view: ConsoleView) -> HttpAnswer:
     fields = view.query
     asked = {
         "text": fields.get("q", "").strip()[:300],
@@ -132,13 +132,13 @@ async def _show_matrix(view: ConsoleView) -> Answer:
 
 
 @_for_operators
-async def show_agent(view: ConsoleView) -> Answer | Stream:
+async def show_agent(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/agents/{id}`"""
     return await _show_reach(view, "agent", view.parts["id"])
 
 
 @_for_operators
-async def show_other(view: ConsoleView) -> Answer | Stream:
+async def show_other(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/agents/role/{id}`, `surface/{id}`, `none/-`"""
     kind = view.parts["kind"]
     if kind not in ("role", "surface", "none"):
@@ -146,7 +146,7 @@ async def show_other(view: ConsoleView) -> Answer | Stream:
     return await _show_reach(view, kind, "" if kind == "none" else view.parts["id"])
 
 
-async def _show_reach(view: ConsoleView, kind: str, name: str) -> Answer:
+async def _show_reach(view: ConsoleView, kind: str, name: str) -> HttpAnswer:
     fields = view.query
     asked = {
         "text": fields.get("q", "").strip()[:300],

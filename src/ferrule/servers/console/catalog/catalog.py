@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ferrule.model.approval import CALL
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.catalog.catalog_findings import show_diagnostics
 from ferrule.servers.console.catalog.tool_page import show_tool, switch
 from ferrule.servers.console.catalog.tool_words import (
@@ -46,7 +46,7 @@ _FILTERS = ("effect", "risk", "approval", "switch", "findings", *(name for name,
 _MOST_CHOICES = 100
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/catalog`: tools, and with `?view=diagnostics` the findings in their definitions."""
     if oversees(view) and view.query.get("view") == "diagnostics":
         return await show_diagnostics(view)
@@ -223,7 +223,7 @@ def _describe_own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def show_news(view: ConsoleView) -> Answer:
+async def show_news(view: ConsoleView) -> HttpAnswer:
     """`GET /console/parts/catalog?digest=`: whether the page shows the current catalog."""
     state = await view.api.get("/catalog" if oversees(view) else "/surface")
     digest = state["digest"] if "digest" in state else state["catalog_digest"]

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.console.catalog.tool_words import CATALOG, address_of
 from ferrule.servers.console.rendering import count, query
 from ferrule.servers.console.view import ConsoleView
@@ -19,7 +19,7 @@ _PAGE_SIZE = 50
 _SEVERITIES = (("error", "Errors", "errors"), ("warning", "Warnings", "warnings"), ("info", "Hints", "infos"))
 
 
-async def show_diagnostics(view: ConsoleView) -> Answer:
+async def show_diagnostics(view: ConsoleView) -> HttpAnswer:
     """`GET /console/catalog?view=diagnostics`"""
     severity = view.query.get("severity", "")
     severity = severity if severity in {name for name, _, _ in _SEVERITIES} else ""

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from ferrule.model.approval import CALL
 from ferrule.schema.tree import schema_tree
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.catalog.catalog_findings import split_finding
 from ferrule.servers.console.catalog.tool_words import (
@@ -38,7 +38,7 @@ _KINDS = {"agent": "agent", "role": "role", "surface": "surface", "anyone": ""}
 _LONGEST_SCHEMA = 60_000
 
 
-async def show_tool(view: ConsoleView) -> Answer:
+async def show_tool(view: ConsoleView) -> HttpAnswer:
     """`GET /console/catalog/{tool_id}`"""
     if oversees(view):
         return await _show_full(view)
@@ -47,7 +47,7 @@ async def show_tool(view: ConsoleView) -> Answer:
     return await _show_own(view)
 
 
-async def switch(view: ConsoleView) -> Answer:
+async def switch(view: ConsoleView) -> HttpAnswer:
     """`POST /console/catalog/{tool_id}`: turns the tool off or on."""
     tool_id, to = view.parts["tool_id"], view.field("to")
     if to not in ("on", "off"):
@@ -59,7 +59,7 @@ async def switch(view: ConsoleView) -> Answer:
     return view.redirect(address_of(tool_id) + (f"?{urlencode({'ended': ended})}" if ended else ""))
 
 
-async def _show_full(view: ConsoleView) -> Answer:
+async def _show_full(view: ConsoleView) -> HttpAnswer:
     tool_id = view.parts["tool_id"]
     found = await view.api.get(f"/catalog/tools/{tool_id}")
     wanted = view.query.get("version")
@@ -329,7 +329,7 @@ async def _load_calls(view: ConsoleView, tool_id: str) -> list[dict[str, Any]]:
     return [{name: call[name] for name in names} for call in found]
 
 
-async def _show_own(view: ConsoleView) -> Answer:
+async def _show_own(view: ConsoleView) -> HttpAnswer:
     """Returns the page of a tool on the reader's own surface."""
     tool_id = view.parts["tool_id"]
     tool = await view.api.get(f"/tools/{tool_id}")

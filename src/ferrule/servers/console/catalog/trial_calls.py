@@ -19,7 +19,7 @@ import msgspec
 from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
 from ferrule.model.approval import CALL
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import EVENTS, JSON, NO_CACHE, Answer, Stream
+from ferrule.servers.asgi import EVENTS, JSON, NO_CACHE, HttpAnswer, HttpStream
 from ferrule.servers.console.calls.call_words import display_name
 from ferrule.servers.console.calls.runs import load_run
 from ferrule.servers.console.calls.snippets import write_curl, write_mcp, write_python
@@ -36,7 +36,7 @@ _ANY_TOKEN = "ferrule.token"
 # Choosing a tool
 
 
-async def choose(view: ConsoleView) -> Answer:
+async def choose(view: ConsoleView) -> HttpAnswer:
     """`GET /console/try`: the reader's tools, found by what they do."""
     if not view.may(CALL):
         return await view.page("trying_shut.html", tools=[])
@@ -90,7 +90,7 @@ def describe_effect(facts: Mapping[str, Any]) -> str:
 # One tool
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/try/{tool}`: its form. `run`: calls to show, repeatable. `from`: a call whose input to start with."""
     if not view.may(CALL):
         return await view.page("trying_shut.html", tools=[])
@@ -103,7 +103,7 @@ async def show(view: ConsoleView) -> Answer:
 
 async def _show_form(
     view: ConsoleView, tool: dict[str, Any], written: str | None, *, runs: list[str], is_asked: bool = False
-) -> Answer:
+) -> HttpAnswer:
     """Returns the page of a tool. `is_asked`: the reader pressed Check, so errors are shown."""
     if tool["standing"] == "deferred":
         return await view.page("trying_deferred.html", tool=_describe(tool))
@@ -165,7 +165,7 @@ def _pretty(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-async def send(view: ConsoleView) -> Answer:
+async def send(view: ConsoleView) -> HttpAnswer:
     """`POST /console/try/{tool}`: checks the input, runs it, or loads a deferred tool. A script gets JSON."""
     name, written, wish = view.parts["tool"], view.field("arguments"), view.field("do", "run")
     if wish == "load":
@@ -174,20 +174,20 @@ async def send(view: ConsoleView) -> Answer:
     if wish == "check":
         if view.wants_json:
             state = {**await _check(view, name, written), "snippets": _write_snippets(view, name, written)}
-            return Answer(200, msgspec.json.encode(state), [JSON, NO_STORE])
+            return HttpAnswer(200, msgspec.json.encode(state), [JSON, NO_STORE])
         return await _show_form(view, await view.api.get(f"/tools/{name}"), written, runs=[], is_asked=True)
     if find_json_error(written):
         if view.wants_json:
-            return Answer(422, msgspec.json.encode({"problem": find_json_error(written)}), [JSON, NO_STORE])
+            return HttpAnswer(422, msgspec.json.encode({"problem": find_json_error(written)}), [JSON, NO_STORE])
         return await _show_form(view, await view.api.get(f"/tools/{name}"), written, runs=[], is_asked=True)
     try:
         run = await _call_once(view, name, written)
     except Problem as problem:
         if not view.wants_json:
             raise
-        return Answer(problem.status, msgspec.json.encode({"problem": problem.detail}), [JSON, NO_STORE])
+        return HttpAnswer(problem.status, msgspec.json.encode({"problem": problem.detail}), [JSON, NO_STORE])
     if view.wants_json:
-        return Answer(200, msgspec.json.encode({"run": run}), [JSON, NO_STORE])
+        return HttpAnswer(200, msgspec.json.encode({"run": run}), [JSON, NO_STORE])
     kept = [one for one in view.form.get("run", []) if one != run and _is_call(one)]
     return view.redirect(_address(name, [run, *kept][:_MOST_RUNS]))
 
@@ -270,7 +270,7 @@ def _write_snippets(view: ConsoleView, name: str, written: str) -> dict[str, str
 # Runs
 
 
-async def show_run(view: ConsoleView) -> Answer:
+async def show_run(view: ConsoleView) -> HttpAnswer:
     """`GET /console/trying/{invocation_id}`: the panel of one call."""
     number = view.query.get("number", "")
     run = await load_run(
@@ -279,14 +279,14 @@ async def show_run(view: ConsoleView) -> Answer:
     return view.fragment("trying_run.html", run=run)
 
 
-async def follow_run(view: ConsoleView) -> Answer | Stream:
+async def follow_run(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/trying/{invocation_id}/events`: its progress, from the last event that the browser received."""
     last = view.request.header(b"last-event-id") or ""
     source = await view.api.events(f"/calls/{view.parts['invocation_id']}/events", last)
-    return Answer(204, b"", [NO_STORE]) if source is None else Stream(200, source, [EVENTS, NO_CACHE])
+    return HttpAnswer(204, b"", [NO_STORE]) if source is None else HttpStream(200, source, [EVENTS, NO_CACHE])
 
 
-async def show_events(view: ConsoleView) -> Answer:
+async def show_events(view: ConsoleView) -> HttpAnswer:
     """`GET /console/trying/{invocation_id}/record`: its events, from the ledger."""
     run = view.parts["invocation_id"]
     try:
@@ -297,16 +297,16 @@ async def show_events(view: ConsoleView) -> Answer:
     return view.fragment("trying_events.html", events=shown, run=run)
 
 
-async def cancel_run(view: ConsoleView) -> Answer:
+async def cancel_run(view: ConsoleView) -> HttpAnswer:
     """`POST /console/trying/{invocation_id}/cancel`: requests that it stops."""
     run = view.parts["invocation_id"]
     state = await view.api.post(f"/calls/{run}/cancel", {"reason": "canceled in the console"})
     if view.wants_json:
-        return Answer(200, msgspec.json.encode(state), [JSON, NO_STORE])
+        return HttpAnswer(200, msgspec.json.encode(state), [JSON, NO_STORE])
     return view.redirect(_address(view.field("tool"), [run]) if view.field("tool") else f"/console/invocations/{run}")
 
 
-async def get_payload(view: ConsoleView) -> Answer | Stream:
+async def get_payload(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/trying/{invocation_id}/payloads/{number}`: the bytes of a stored result, to be saved."""
     parts = view.parts
     return await view.api.answer(f"/calls/{parts['invocation_id']}/payloads/{parts['number']}")

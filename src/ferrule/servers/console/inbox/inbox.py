@@ -15,7 +15,7 @@ import msgspec
 from ferrule.errors import FerruleError
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.servers.api.replies import Problem, problem_of
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.calls.call_words import display_name
 from ferrule.servers.console.inbox import inbox_words as words
@@ -45,7 +45,7 @@ class _FormProblem:
         self.problem = problem
 
 
-async def show(view: ConsoleView) -> Answer:
+async def show(view: ConsoleView) -> HttpAnswer:
     """`GET /console/inbox`: the queue, and its first item."""
     queue = await _load_queue(view)
     first = next((row["id"] for row in queue["need"]), None)
@@ -53,27 +53,27 @@ async def show(view: ConsoleView) -> Answer:
     return await view.page("inbox.html", queue=queue, item=item, current=first)
 
 
-async def show_item(view: ConsoleView) -> Answer:
+async def show_item(view: ConsoleView) -> HttpAnswer:
     """`GET /console/inbox/{invocation_id}`"""
     call = view.parts["invocation_id"]
     item = await _load_item(view, call, _find_mode(view))
     return await view.page("inbox.html", queue=await _load_queue(view), item=item, current=call)
 
 
-async def show_part(view: ConsoleView) -> Answer:
+async def show_part(view: ConsoleView) -> HttpAnswer:
     """`GET /console/inbox/{invocation_id}/part`: the item alone; nothing when the page already shows its current state."""
     item = await _load_item(view, view.parts["invocation_id"], _find_mode(view))
     if view.query.get("stamp") == item["stamp"]:
-        return Answer(204, b"", [NO_STORE])
+        return HttpAnswer(204, b"", [NO_STORE])
     return view.fragment("inbox_item.html", item=item)
 
 
-async def show_queue(view: ConsoleView) -> Answer:
+async def show_queue(view: ConsoleView) -> HttpAnswer:
     """`GET /console/inbox/queue`: the queue alone."""
     return view.fragment("inbox_queue.html", queue=await _load_queue(view), current=view.query.get("item"))
 
 
-async def approve(view: ConsoleView) -> Answer:
+async def approve(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/approve`: as it is, or with the edited input."""
     body: dict[str, Any] = {"seen": view.field("seen"), "reason": view.field("reason").strip() or None}
     places = [int(place) for place in view.form.get("rule", []) if place.isdecimal() and len(place) < 4]
@@ -98,7 +98,7 @@ async def approve(view: ConsoleView) -> Answer:
     return await _submit(view, "approve", body, mode="edit" if "input" in view.form else "")
 
 
-async def reject(view: ConsoleView) -> Answer:
+async def reject(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/reject`"""
     reason = view.field("reason").strip()
     if not reason:
@@ -107,7 +107,7 @@ async def reject(view: ConsoleView) -> Answer:
     return await _submit(view, "reject", {"seen": view.field("seen"), "reason": reason}, mode="reject")
 
 
-async def answer(view: ConsoleView) -> Answer:
+async def answer(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/answer`"""
     try:
         review = await _require_current(view)
@@ -120,7 +120,7 @@ async def answer(view: ConsoleView) -> Answer:
     return await _submit(view, "answer", body)
 
 
-async def delegate(view: ConsoleView) -> Answer:
+async def delegate(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/delegate`"""
     to = view.field("to").strip()
     if not to:
@@ -129,7 +129,7 @@ async def delegate(view: ConsoleView) -> Answer:
     return await _submit(view, "delegate", body, mode="delegate")
 
 
-async def settle(view: ConsoleView) -> Answer:
+async def settle(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/settle`"""
     reason, happened = view.field("reason").strip(), view.field("happened")
     if happened not in ("yes", "no") or not reason:
@@ -143,7 +143,7 @@ async def settle(view: ConsoleView) -> Answer:
     return await _submit(view, "settle", body)
 
 
-async def check(view: ConsoleView) -> Answer:
+async def check(view: ConsoleView) -> HttpAnswer:
     """`POST /console/inbox/{invocation_id}/check`: the effect of an edit, and its errors."""
     call = view.parts["invocation_id"]
     edit = await _check_edit(view, call, view.field("input"))
@@ -298,7 +298,7 @@ def _parse_object(text: str) -> msgspec.Raw:
     return msgspec.Raw(text.encode())
 
 
-async def _submit(view: ConsoleView, way: str, body: dict[str, Any], *, mode: str = "") -> Answer:
+async def _submit(view: ConsoleView, way: str, body: dict[str, Any], *, mode: str = "") -> HttpAnswer:
     """Sends the answer and shows its effect, or why it was refused."""
     call = view.parts["invocation_id"]
     if not view.field("seen"):
@@ -314,11 +314,11 @@ async def _submit(view: ConsoleView, way: str, body: dict[str, Any], *, mode: st
     return view.redirect(f"/console/inbox/{call}{taken}")
 
 
-async def _show_problem(view: ConsoleView, error: Exception, mode: str) -> Answer:
+async def _show_problem(view: ConsoleView, error: Exception, mode: str) -> HttpAnswer:
     return await _show_again(view, mode, _explain_error(error))
 
 
-async def _show_again(view: ConsoleView, mode: str, said: _FormProblem) -> Answer:
+async def _show_again(view: ConsoleView, mode: str, said: _FormProblem) -> HttpAnswer:
     """Shows the item as it is now, with the typed texts and the problem."""
     call = view.parts["invocation_id"]
     item = await _load_item(view, call, mode, said=said)

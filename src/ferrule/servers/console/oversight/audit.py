@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer, Stream
+from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
 TOPICS = {
@@ -89,7 +89,7 @@ _for_operators = for_whole_workspace("Audit", "It verifies and exports the ledge
 
 
 @_for_operators
-async def show(view: ConsoleView) -> Answer | Stream:
+async def show(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/audit`"""
     try:
         values = await _load_values(view)
@@ -101,7 +101,7 @@ async def show(view: ConsoleView) -> Answer | Stream:
 
 
 @_for_operators
-async def show_state(view: ConsoleView) -> Answer | Stream:
+async def show_state(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/audit/state`: the part that changes during a check."""
     return view.fragment("audit_state.html", **await _load_values(view))
 
@@ -136,7 +136,7 @@ async def _load_links(view: ConsoleView, wrong: list[dict[str, Any]]) -> dict[st
 
 
 @_for_operators
-async def verify(view: ConsoleView) -> Answer | Stream:
+async def verify(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`POST /console/audit/verify`: starts a check."""
     await view.api.post("/audit/check")
     if view.is_fragment:
@@ -145,7 +145,7 @@ async def verify(view: ConsoleView) -> Answer | Stream:
 
 
 @_for_operators
-async def export(view: ConsoleView) -> Answer | Stream:
+async def export(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/audit/export`: downloads the ledger, or a part of it."""
     asked = {name: view.query[name].strip() for name in _EXPORTED if view.query.get(name, "").strip()}
     if asked.get("what") != "calls":

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.servers.api.replies import Problem
-from ferrule.servers.asgi import Answer, Stream
+from ferrule.servers.asgi import HttpAnswer, HttpStream
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.view import ConsolePage, ConsoleView, for_whole_workspace
 
@@ -118,7 +118,7 @@ _for_operators = for_whole_workspace(
 
 
 @_for_operators
-async def show(view: ConsoleView) -> Answer | Stream:
+async def show(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/policy`"""
     overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
@@ -166,7 +166,7 @@ async def _load_rules(view: ConsoleView, overview: dict[str, Any], decisions: di
 
 
 @_for_operators
-async def show_rules(view: ConsoleView) -> Answer | Stream:
+async def show_rules(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/policy/rules`: the table of rules with current hits."""
     overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
@@ -174,7 +174,7 @@ async def show_rules(view: ConsoleView) -> Answer | Stream:
 
 
 @_for_operators
-async def show_case(view: ConsoleView) -> Answer | Stream:
+async def show_case(view: ConsoleView) -> HttpAnswer | HttpStream:
     """`GET /console/policy/case`: the policy's decision about a trial call."""
     trial = await _try_call(view)
     address = f"/console/policy?{urlencode({name: view.query[name] for name in _ASKED if view.query.get(name)})}"

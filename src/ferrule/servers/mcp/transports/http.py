@@ -8,7 +8,7 @@ import msgspec
 
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL
-from ferrule.servers.asgi import JSON, Answer, Request, Stream
+from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.methods.session_methods import sessionless
@@ -59,22 +59,24 @@ class McpEndpoint:
         self.server = McpService(edge, METHODS)
         self.sessions = SessionEndpoint(self.server) if edge.settings.mcp.sessions else None
 
-    def refuse_method(self, request: Request) -> Answer | None:
+    def refuse_method(self, request: HttpRequest) -> HttpAnswer | None:
         """Refuses an HTTP method that is not served here, whoever asks (MCP-38, MCP-47, MCP-68); None for one that is."""
         if request.method == "POST":
             return None
         served = (
             ("POST",) if self.sessions is None or _is_modern(request.header(VERSION)) else ("GET", "POST", "DELETE")
         )
-        return None if request.method in served else Answer(405, b"", [(b"allow", ", ".join(served).encode())])
+        return None if request.method in served else HttpAnswer(405, b"", [(b"allow", ", ".join(served).encode())])
 
-    def encode_refusal(self, refused: Refused, request_id: str) -> Answer:
+    def encode_refusal(self, refused: Refused, request_id: str) -> HttpAnswer:
         """Encodes why a client is not let in: as an error that its library shows (MCP-12)."""
         code = _CODES.get(refused.status, refused.status)
         error = RpcError(code, refused.reason, {"code": refused.code})
-        return Answer(refused.status, error_text(None, error), [JSON])
+        return HttpAnswer(refused.status, error_text(None, error), [JSON])
 
-    def respond(self, request: Request, caller: Caller) -> Answer | Stream | Awaitable[Answer | Stream]:
+    def respond(
+        self, request: HttpRequest, caller: Caller
+    ) -> HttpAnswer | HttpStream | Awaitable[HttpAnswer | HttpStream]:
         """Answers one request of an authenticated caller; returns something to await when it has to wait."""
         if request.method != "POST":
             return self._respond_to_other(request, caller)
@@ -89,13 +91,13 @@ class McpEndpoint:
         return self._wait_for_body(request, caller, head, body)
 
     async def _wait_for_body(
-        self, request: Request, caller: Caller, head: McpHead, body: Awaitable[bytes]
-    ) -> Answer | Stream:
+        self, request: HttpRequest, caller: Caller, head: McpHead, body: Awaitable[bytes]
+    ) -> HttpAnswer | HttpStream:
         return await resolve(self._respond_to_post(request, caller, head, await body))
 
     def _respond_to_post(
-        self, request: Request, caller: Caller, head: McpHead, body: bytes
-    ) -> Answer | Awaitable[Answer | Stream]:
+        self, request: HttpRequest, caller: Caller, head: McpHead, body: bytes
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Decides the era of a message, and hands it over (MCP-2)."""
         if head.twice is not None:
             return _refused(mismatch(f"the header {head.twice.decode()} is sent more than once"), body)
@@ -114,11 +116,13 @@ class McpEndpoint:
             return _unserved(head.version, body)
         return self.sessions.post(request, caller, body, head.accepted)
 
-    def _respond_to_other(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer | Stream]:
+    def _respond_to_other(
+        self, request: HttpRequest, caller: Caller
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Methods besides POST: only sessions have them (MCP-38, MCP-68)."""
         refused = self.refuse_method(request)
         if refused is not None or self.sessions is None:
-            return refused or Answer(405)
+            return refused or HttpAnswer(405)
         if request.method == "DELETE":
             return self.sessions.end(request, caller)
         if not _head_of(request).accepted.events:
@@ -128,7 +132,7 @@ class McpEndpoint:
         return self.sessions.open_stream(request, caller)
 
 
-def _head_of(request: Request) -> McpHead:
+def _head_of(request: HttpRequest) -> McpHead:
     seen = request.seen
     if seen is not None and "mcp" in seen:
         known: McpHead = seen["mcp"]
@@ -158,7 +162,7 @@ def _version_in(body: bytes) -> object:
     return params.meta.version if params is not None and params.meta is not None else None
 
 
-def _unserved(version: bytes | None, body: bytes) -> Answer:
+def _unserved(version: bytes | None, body: bytes) -> HttpAnswer:
     """The answer to a client of the revisions with sessions, where they are switched off."""
     try:
         message = read_message(body)
@@ -168,7 +172,7 @@ def _unserved(version: bytes | None, body: bytes) -> Answer:
     return _refused(sessionless(message, spoken), body)
 
 
-def _refused(error: RpcError, body: bytes = b"") -> Answer:
+def _refused(error: RpcError, body: bytes = b"") -> HttpAnswer:
     """An error before anything was done; what is wrong with the message itself comes first (MCP-55)."""
     request_id = None
     if body:
@@ -178,4 +182,4 @@ def _refused(error: RpcError, body: bytes = b"") -> Answer:
             _ = message.kind
         except RpcError as unreadable:
             error, request_id = unreadable, request_id or unreadable.request_id
-    return Answer(error.status, error_text(request_id, error), [JSON])
+    return HttpAnswer(error.status, error_text(request_id, error), [JSON])

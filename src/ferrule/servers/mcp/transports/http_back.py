@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ferrule.servers.asgi import JSON, Answer, Request, Send
+from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, Send
 from ferrule.servers.mcp.server import McpService, RpcAnswer
 from ferrule.servers.mcp.wire.answer_forms import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, event
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RpcError
@@ -18,14 +18,14 @@ _QUIET_SECONDS = 0.02
 """So long, and at most twice as long, nobody looks whether the client is still there: most requests are answered by then."""
 
 
-def encode_answered(answered: RpcAnswer, accepted: Accepted) -> Answer:
+def encode_answered(answered: RpcAnswer, accepted: Accepted) -> HttpAnswer:
     """Encodes an answer before which nothing was told."""
     if not accepted.json and answered.status == 200:
-        return Answer(200, event(answered.text), HEADERS)
+        return HttpAnswer(200, event(answered.text), HEADERS)
     if answered.retry_after is None:
-        return Answer(answered.status, answered.text, (JSON,))
+        return HttpAnswer(answered.status, answered.text, (JSON,))
     wait = str(max(1, round(answered.retry_after))).encode()
-    return Answer(answered.status, answered.text, (JSON, (b"retry-after", wait)))
+    return HttpAnswer(answered.status, answered.text, (JSON, (b"retry-after", wait)))
 
 
 class HttpBack(msgspec.Struct, eq=False):
@@ -34,7 +34,7 @@ class HttpBack(msgspec.Struct, eq=False):
     The garbage collector has to see it: the tasks it holds lead back to it.
     """
 
-    request: Request
+    request: HttpRequest
     accepted: Accepted
     task: asyncio.Task[Any]
     """Whoever answers."""
@@ -67,7 +67,7 @@ class HttpBack(msgspec.Struct, eq=False):
                 await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
             await send({"type": "http.response.body", "body": text, "more_body": True})
 
-    def end(self, answered: RpcAnswer) -> Answer:
+    def end(self, answered: RpcAnswer) -> HttpAnswer:
         """Encodes the answer, or what is left of it."""
         return _Rest(200, event(answered.text)) if self.is_begun else encode_answered(answered, self.accepted)
 
@@ -101,7 +101,7 @@ class HttpBack(msgspec.Struct, eq=False):
             await asyncio.sleep(KEEP_ALIVE_SECONDS)
 
 
-class _Rest(Answer):
+class _Rest(HttpAnswer):
     """The end of an answer that was begun."""
 
     __slots__ = ()

@@ -16,7 +16,7 @@ import msgspec
 from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
 from ferrule.infra.tasks import resolve
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
+from ferrule.servers.asgi import JSON, ClientGone, HttpAnswer, HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.progress import level_named
 from ferrule.servers.mcp.server import SILENT, Exchange, McpService, RpcAnswer
@@ -137,8 +137,8 @@ def _check_headers(server: McpService, head: McpHead, asked: ModernRequest) -> N
 
 
 def answer_modern(
-    server: McpService, request: Request, caller: Caller, body: bytes, head: McpHead
-) -> Answer | Awaitable[Answer]:
+    server: McpService, request: HttpRequest, caller: Caller, body: bytes, head: McpHead
+) -> HttpAnswer | Awaitable[HttpAnswer]:
     """Answers one POST by the rules of 2026-07-28; returns something to await when it has to wait."""
     message: Message | None = None
     try:
@@ -162,12 +162,12 @@ def answer_modern(
 
 async def _answer_on(
     server: McpService,
-    request: Request,
+    request: HttpRequest,
     caller: Caller,
     head: McpHead,
     asked: ModernRequest,
     surface: Awaitable[SurfaceHandle],
-) -> Answer:
+) -> HttpAnswer:
     """Answers a request whose surface has to be waited for."""
     message = asked.message
     try:
@@ -180,8 +180,8 @@ async def _answer_on(
 
 
 def _answer(
-    server: McpService, request: Request, accepted: Accepted, message: Message, exchange: Exchange
-) -> Answer | Awaitable[Answer]:
+    server: McpService, request: HttpRequest, accepted: Accepted, message: Message, exchange: Exchange
+) -> HttpAnswer | Awaitable[HttpAnswer]:
     answered = server.answer(exchange, message)
     if isinstance(answered, RpcAnswer):
         return encode_answered(answered, accepted)
@@ -189,8 +189,8 @@ def _answer(
 
 
 async def _wait_for(
-    server: McpService, request: Request, accepted: Accepted, exchange: Exchange, work: Awaitable[RpcAnswer]
-) -> Answer:
+    server: McpService, request: HttpRequest, accepted: Accepted, exchange: Exchange, work: Awaitable[RpcAnswer]
+) -> HttpAnswer:
     """Waits for the answer, while somebody watches over it."""
     task = asyncio.current_task()
     assert task is not None
@@ -208,20 +208,20 @@ async def _wait_for(
     return back.end(answered)
 
 
-def _nothing(request_id: RequestId | None, error: FerruleError) -> Answer:
+def _nothing(request_id: RequestId | None, error: FerruleError) -> HttpAnswer:
     _log.warning("a caller has nothing here: %s", error)
     failed = RpcError(INTERNAL_ERROR, "there is nothing to serve to this caller here")
-    return Answer(failed.status, error_text(request_id, failed), [JSON])
+    return HttpAnswer(failed.status, error_text(request_id, failed), [JSON])
 
 
-def refused(message: Message | None, error: RpcError) -> Answer:
+def refused(message: Message | None, error: RpcError) -> HttpAnswer:
     """An error before anything was done. It is JSON, so that a client that tries eras learns which this is (MCP-12)."""
-    return Answer(error.status, error_text(id_of(message, error), error), [JSON])
+    return HttpAnswer(error.status, error_text(id_of(message, error), error), [JSON])
 
 
-def _unasked(headers: Mapping[bytes, bytes], kind: str) -> Answer:
+def _unasked(headers: Mapping[bytes, bytes], kind: str) -> HttpAnswer:
     """What is no request: notifications are taken and mean nothing here (MCP-66); responses have nothing to answer (MCP-23)."""
     if kind == "response":
         return refused(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
     refuse_unserved(plain_text_of(VERSION, headers.get(VERSION, b"")))
-    return Answer(202)
+    return HttpAnswer(202)

@@ -12,7 +12,7 @@ from contextvars import copy_context
 from typing import Any
 
 from ferrule.infra.tasks import begin_elsewhere, resolve
-from ferrule.servers.asgi import JSON, Answer, Request, Stream
+from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized
@@ -58,8 +58,8 @@ class SessionEndpoint:
     # POST: one message, or several in the oldest revision
 
     def post(
-        self, request: Request, caller: Caller, body: bytes, accepted: Accepted
-    ) -> Answer | Awaitable[Answer | Stream]:
+        self, request: HttpRequest, caller: Caller, body: bytes, accepted: Accepted
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Answers one POST of an authenticated caller; returns something to await when it has to wait."""
         message: Message | None = None
         try:
@@ -70,39 +70,39 @@ class SessionEndpoint:
             if kind == "request" and message.method == "initialize":
                 return self._initialize(caller, message)
             session = self._session(request, caller, message.readable_id)
-            if isinstance(session, Answer):
+            if isinstance(session, HttpAnswer):
                 return session
             if kind == "request":
                 return self._answer(request, session, caller, [message], accepted)
             _take(session, message, kind)
-            return Answer(202)
+            return HttpAnswer(202)
         except RpcError as error:
             return _refused(id_of(message, error), error)
 
     def _answer_batch(
-        self, request: Request, caller: Caller, body: bytes, accepted: Accepted
-    ) -> Answer | Awaitable[Answer | Stream]:
+        self, request: HttpRequest, caller: Caller, body: bytes, accepted: Accepted
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Answers several messages in one body (MCP-21). Raises RpcError."""
         session = self._session(request, caller)
-        if isinstance(session, Answer):
+        if isinstance(session, HttpAnswer):
             return session
         messages = read_batch(body, session.revision, self.server.edge.settings.limits.depth)
         asked = [message for message in messages if message.kind == "request"]
         for message in messages:
             if message.kind != "request":
                 _take(session, message, message.kind)
-        return self._answer(request, session, caller, asked, accepted, is_batch=True) if asked else Answer(202)
+        return self._answer(request, session, caller, asked, accepted, is_batch=True) if asked else HttpAnswer(202)
 
     def _answer(
         self,
-        request: Request,
+        request: HttpRequest,
         session: HttpSession,
         caller: Caller,
         messages: list[Message],
         accepted: Accepted,
         *,
         is_batch: bool = False,
-    ) -> Answer | Awaitable[Answer | Stream]:
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Answers requests, by JSON or by a stream. Raises Refused."""
         opened = [session.open_exchange(self.server, caller, message, read_params(message)) for message in messages]
         exchanges = [one for one in opened if isinstance(one, Exchange)]
@@ -112,27 +112,27 @@ class SessionEndpoint:
 
     async def _open_and_run(
         self,
-        request: Request,
+        request: HttpRequest,
         session: HttpSession,
         messages: list[Message],
         opened: list[Exchange | Awaitable[Exchange]],
         accepted: Accepted,
         *,
         is_batch: bool,
-    ) -> Answer | Stream:
+    ) -> HttpAnswer | HttpStream:
         exchanges = await asyncio.gather(*map(resolve, opened))
         return await resolve(self._run(request, session, messages, exchanges, accepted, is_batch=is_batch))
 
     def _run(
         self,
-        request: Request,
+        request: HttpRequest,
         session: HttpSession,
         messages: list[Message],
         exchanges: list[Exchange],
         accepted: Accepted,
         *,
         is_batch: bool,
-    ) -> Answer | Awaitable[Answer | Stream]:
+    ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         underway = session.underway
         if underway and any(underway.has(message.id) for message in messages):
             error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
@@ -151,20 +151,20 @@ class SessionEndpoint:
                 post.start(exchange.request_id, answer, context)
         return encode_whole(texts, accepted, is_batch=is_batch) if post is None else self._wait_for(request, post)
 
-    async def _wait_for(self, request: Request, post: Post) -> Answer | Stream:
+    async def _wait_for(self, request: HttpRequest, post: Post) -> HttpAnswer | HttpStream:
         """Waits until it is known what the answer will be."""
         answer = await post.wait()
-        if isinstance(answer, Answer):
+        if isinstance(answer, HttpAnswer):
             return answer
         seconds = self.server.settings.poll_after_seconds if answer.is_primed else 0.0
         return _streamed(request, answer, FROM_THE_BEGINNING, seconds)
 
-    async def _initialize(self, caller: Caller, message: Message) -> Answer:
+    async def _initialize(self, caller: Caller, message: Message) -> HttpAnswer:
         """`initialize`: a session begins (MCP-4, MCP-72)."""
         try:
             revision, client = agreed(message)
         except RpcError as error:
-            return Answer(200, error_text(message.id, error), [JSON])
+            return HttpAnswer(200, error_text(message.id, error), [JSON])
         session = self.store.open(caller, revision, client)
         try:
             surface = await resolve(session.surface(self.server.edge, caller))
@@ -173,14 +173,14 @@ class SessionEndpoint:
         except BaseException:
             self.store.end(session)
             raise
-        return Answer(200, result_text(message.id, result), [JSON, (SESSION, session.id.encode())])
+        return HttpAnswer(200, result_text(message.id, result), [JSON, (SESSION, session.id.encode())])
 
     # GET: the session's own stream, or the rest of one that was begun before
 
-    async def open_stream(self, request: Request, caller: Caller) -> Answer | Stream:
+    async def open_stream(self, request: HttpRequest, caller: Caller) -> HttpAnswer | HttpStream:
         """Answers a GET of an authenticated caller."""
         session = self._session(request, caller)
-        if isinstance(session, Answer):
+        if isinstance(session, HttpAnswer):
             return session
         last = request.header(b"last-event-id")
         if last:
@@ -191,7 +191,7 @@ class SessionEndpoint:
             seconds = self.server.settings.poll_after_seconds if stream.is_primed else 0.0
             return _streamed(request, stream, after, max(seconds, _COMES_BACK_SECONDS) if seconds else 0.0)
         if not self.server.settings.changes:
-            return Answer(405, b"", [(b"allow", b"POST, DELETE")])  # nothing will ever be sent there (MCP-82)
+            return HttpAnswer(405, b"", [(b"allow", b"POST, DELETE")])  # nothing will ever be sent there (MCP-82)
         own = session.streams.own
         if own.reader is not None:
             return _refused(None, RpcError(INVALID_REQUEST, "the session has a stream of its own open", status=409))
@@ -203,7 +203,7 @@ class SessionEndpoint:
             reader.detach()
             free()
             raise
-        return Stream(200, Carried(reader, request, free), HEADERS)
+        return HttpStream(200, Carried(reader, request, free), HEADERS)
 
     async def _follow_changes(self, session: HttpSession, caller: Caller) -> None:
         """Tell a session of changes, from the first time on that it listens; what it misses then waits for it (MCP-240)."""
@@ -217,15 +217,17 @@ class SessionEndpoint:
 
     # DELETE
 
-    def end(self, request: Request, caller: Caller) -> Answer:
+    def end(self, request: HttpRequest, caller: Caller) -> HttpAnswer:
         """Answers a DELETE of an authenticated caller: the session ends."""
         session = self._session(request, caller)
-        if isinstance(session, Answer):
+        if isinstance(session, HttpAnswer):
             return session
         self.store.delete(session)
-        return Answer(200)
+        return HttpAnswer(200)
 
-    def _session(self, request: Request, caller: Caller, request_id: RequestId | None = None) -> HttpSession | Answer:
+    def _session(
+        self, request: HttpRequest, caller: Caller, request_id: RequestId | None = None
+    ) -> HttpSession | HttpAnswer:
         """The session a request names, or why there is none (MCP-74, MCP-75)."""
         named = request.header(SESSION)
         if not named:
@@ -245,10 +247,10 @@ def _take(session: HttpSession, message: Message, kind: str) -> None:
         session.underway.answered(message)
 
 
-def _streamed(request: Request, stream: EventStream, after: int, seconds: float = 0.0) -> Stream:
-    return Stream(200, Carried(stream.read(after, seconds), request), HEADERS)
+def _streamed(request: HttpRequest, stream: EventStream, after: int, seconds: float = 0.0) -> HttpStream:
+    return HttpStream(200, Carried(stream.read(after, seconds), request), HEADERS)
 
 
-def _refused(request_id: Any, error: RpcError) -> Answer:
+def _refused(request_id: Any, error: RpcError) -> HttpAnswer:
     """What cannot be answered as a message of the session: an HTTP status, with the error for whoever reads it."""
-    return Answer(error.status, error_text(request_id, error), [JSON])
+    return HttpAnswer(error.status, error_text(request_id, error), [JSON])

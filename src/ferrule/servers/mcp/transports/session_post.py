@@ -8,7 +8,7 @@ from contextvars import Context
 from typing import Any
 
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import JSON, Answer
+from ferrule.servers.asgi import JSON, HttpAnswer
 from ferrule.servers.mcp.server import RpcAnswer
 from ferrule.servers.mcp.transports.session_store import HttpSession
 from ferrule.servers.mcp.transports.streams import EventStream
@@ -23,14 +23,16 @@ _PRIMES = "2025-11-25"
 """Clients before it stumble over an event that says nothing (MCP-88)."""
 
 
-def encode_whole(texts: list[bytes], accepted: Accepted, *, is_batch: bool = False) -> Answer:
+def encode_whole(texts: list[bytes], accepted: Accepted, *, is_batch: bool = False) -> HttpAnswer:
     """Encodes responses before which nothing had to be told: one JSON text, unless the client takes no JSON, or prefers a
     stream. A request that was cancelled has no response (MCP-173), so nothing follows the status."""
     if not texts:
-        return Answer(200, b"", answer_forms.HEADERS)
+        return HttpAnswer(200, b"", answer_forms.HEADERS)
     body = b"[%b]" % b",".join(texts) if is_batch else texts[0]
     is_json = accepted.json and (is_batch or not accepted.prefers_events)
-    return Answer(200, body, (JSON,)) if is_json else Answer(200, answer_forms.event(body), answer_forms.HEADERS)
+    return (
+        HttpAnswer(200, body, (JSON,)) if is_json else HttpAnswer(200, answer_forms.event(body), answer_forms.HEADERS)
+    )
 
 
 class Post:
@@ -73,7 +75,7 @@ class Post:
                 self._session.streams.end(self.stream)
             self._decide()
 
-    async def wait(self) -> Answer | EventStream:
+    async def wait(self) -> HttpAnswer | EventStream:
         """Waits until it is known how the answer travels: whole, or as a stream."""
         timer = self._loop.call_later(self._streams_after, self._begin) if self._accepted.events else None
         try:

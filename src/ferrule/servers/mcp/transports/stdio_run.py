@@ -23,7 +23,7 @@ from ferrule.app.assembly import open_app
 from ferrule.errors import AccessError
 from ferrule.model.approval import CALL
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.asgi import Header, Request
+from ferrule.servers.asgi import Header, HttpRequest
 from ferrule.servers.auth.callers import Caller, Refused, require_scopes
 from ferrule.servers.auth.keys_gate import KeyRing
 from ferrule.servers.caller_limits import FairTurnstile
@@ -135,15 +135,15 @@ class NoGate:
 
     metadata: Any = None
 
-    def admit(self, request: Request) -> tuple[Header, ...]:
+    def admit(self, request: HttpRequest) -> tuple[Header, ...]:
         """Nobody comes by HTTP."""
         raise Refused(403, "there is no port")
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: HttpRequest) -> Caller:
         """Nobody comes by HTTP."""
         raise Refused(403, "there is no port")
 
-    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+    def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
         """Nobody comes by HTTP."""
         return ""
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from typing import NamedTuple
 
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.mcp.wire.answer_forms import KEEP_ALIVE, KEEP_ALIVE_SECONDS, event
 
 RETRY_MS = 500
@@ -221,7 +221,7 @@ class Streams:
 class Carried:
     """What a reader gives, for as long as its client is there. Closing it lets go of everything, also when nothing was read."""
 
-    def __init__(self, reader: Reader, request: Request, freed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reader: Reader, request: HttpRequest, freed: Callable[[], None] = lambda: None) -> None:
         """`freed` is called at its end."""
         self._reader = reader
         self._frames = reader.frames()

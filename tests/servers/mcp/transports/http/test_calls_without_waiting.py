@@ -16,7 +16,7 @@ import pytest
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
-from ferrule.servers.asgi import Answer
+from ferrule.servers.asgi import HttpAnswer
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 from tests.servers.http1.reader.test_remembered_heads import Wire
@@ -140,7 +140,7 @@ class Client:
     def _count(self, stand: Stand) -> Callable[[Any], Any]:
         def respond(request: Any) -> Any:
             given = stand.root.respond(request)
-            self.given += isinstance(given, Answer)
+            self.given += isinstance(given, HttpAnswer)
             return given
 
         return respond
