@@ -48,7 +48,7 @@ def test_a_stage_of_a_secret_is_read() -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ([], "is no object"),
+        ([], "'credentials' must be an object"),
         ({"scheme": "magic"}, "scheme"),
         ({"scheme": "bearer-token", "x-in": "query", **ENV}, "'x-in' is for the scheme api-key"),
         ({"scheme": "api-key", "x-in": "cookie", "x-encode": "basic", **ENV}, "is for a header"),

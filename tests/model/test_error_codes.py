@@ -17,13 +17,13 @@ CODE_PLACE = {"Stop": 2, "Problem": 1, "_no": 1}
 """Where the code stands among the arguments of what makes an error."""
 MAKERS = {
     "violation": "sandbox_violation",
-    "misguided": "invalid_arguments",
+    "bad_arguments": "invalid_arguments",
     "_unavailable": "dependency_unavailable",
 }
 """What makes a tool's failure of one class, with the code as its second argument."""
-ROWS = {"Meaning": 1, "Mishap": 2, "_failed": 2}
+ROWS = {"FailureKind": 1, "UpstreamProblem": 2, "_network_failure": 2}
 """Rows of the tables of executors: where the code stands. The class is their first argument."""
-BLOCKED = "blocked"
+BLOCKED = "changed_tool_failure"
 """What refuses a tool of an MCP server that changed; its code is an argument with a default."""
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 

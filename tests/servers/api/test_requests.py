@@ -160,7 +160,7 @@ async def test_a_failure_of_ours_tells_nothing(tmp_path: Path, caplog: Any, monk
         def broken(*args: Any) -> None:
             raise RuntimeError("the password is swordfish")
 
-        monkeypatch.setattr(here.stand.app.store, "switched_off", broken)
+        monkeypatch.setattr(here.stand.app.store, "list_disabled", broken)
         reply = await here.ask("oda", "GET", "/v1/catalog", X_Request_Id="mine-2")
         assert (reply.status, reply.json()["code"]) == (500, "internal_error")
         assert "swordfish" not in reply.body.decode()

@@ -226,7 +226,7 @@ async def test_what_came_while_a_page_was_opened_is_told(tmp_path: Path, monkeyp
             await heard(first, "calls")
             return since
 
-        monkeypatch.setattr(module.LiveUpdates, "_newest", late)
+        monkeypatch.setattr(module.LiveUpdates, "_find_newest", late)
         second = await listening(person)
         await heard(second, "calls")
         for one in (first, second):

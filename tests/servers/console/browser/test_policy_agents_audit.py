@@ -35,14 +35,14 @@ def test_somebody_asks_the_policy_and_checks_the_ledger(tmp_path: Path) -> None:
             assert page.locator("#rules tbody tr").count() == 2
             page.fill("#t-tool", "packer.pack")
             page.fill("#t-args", '{"kilos": 3}')
-            page.click("text=Evaluate")
+            page.get_by_role("button", name="Evaluate").click()
             page.wait_for_selector("#case >> text=every matcher fits")
             assert "/console/policy?tool=packer.pack" in page.url
             page.reload()
             assert page.input_value("#t-args") == '{"kilos": 3}'
             assert "small-parcels" in page.locator("#case").inner_text()
             page.fill("#t-args", "{")
-            page.click("text=Evaluate")
+            page.get_by_role("button", name="Evaluate").click()
             page.wait_for_selector("#case >> text=This is not JSON")
 
             page.goto(f"{server.url}/console/agents/packer")
@@ -57,7 +57,7 @@ def test_somebody_asks_the_policy_and_checks_the_ledger(tmp_path: Path) -> None:
             page.goto(f"{server.url}/console/audit")
             assert "not checked" in page.locator(".side-foot").inner_text()
             page.click("text=Verify now")
-            page.wait_for_selector("#audit >> text=The ledger is what was written")
+            page.wait_for_selector("#audit >> text=The ledger is intact")
             page.reload()
             assert "intact" in page.locator(".side-foot").inner_text()
             with page.expect_download() as download:

@@ -67,7 +67,7 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
         assert "ada is making 4 calls in one batch" in text
         part = await person.see(f"/batches/{run.batch_id}?by=lock", hx_request="true")
         assert "<html" not in part.body.decode() and "Lock order:1" in text_of(part)
-        assert "go on" in text_of(await person.see("/batches"))
+        assert "still running" in text_of(await person.see("/batches"))
         done = await person.send(f"/batches/{run.batch_id}/cancel", {})
         assert (done.status, done.headers["location"]) == (303, f"/console/batches/{run.batch_id}")
         gates["1"].set()
