@@ -287,12 +287,13 @@ def test_a_folder_that_turns_into_a_link_all_the_time_never_leads_outside(ground
     outside = ground.parent / "outside"
     (outside / "in.txt").write_text("inside, but of the other folder")
     racing, swaps = ground / "racing", [0]
+    # Made before the race: a file that is still being written reads as empty.
+    racing.mkdir()
+    (racing / "in.txt").write_text("inside")
     done = threading.Event()
 
     def swap() -> None:
         aside, link = ground / "aside", ground / "link"
-        racing.mkdir()
-        (racing / "in.txt").write_text("inside")
         link.symlink_to(outside)
         while not done.is_set():
             for new in (link, aside):  # the folder, then the link, then the folder again
@@ -308,8 +309,6 @@ def test_a_folder_that_turns_into_a_link_all_the_time_never_leads_outside(ground
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        while not racing.exists():
-            pass
         for _ in range(120):
             try:
                 result = call(ground, name, "racing/in.txt", old="in", new="in")

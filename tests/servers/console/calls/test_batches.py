@@ -54,7 +54,8 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
             [("look", {"word": HOSTILE}), ("write", {"order": "1"}), ("write", {"order": "1"}), ("pay", {"order": "9"})]
         )
         page = await person.value(f"/batches/{run.batch_id}")
-        while [call["call"]["status"] for call in page["calls"]][1:] != ["running", "queued", "awaiting_approval"]:
+        statuses = ["running", "queued", "awaiting_approval"]
+        while [call["call"]["status"] for call in page["calls"]][1:] != statuses or not page["answers"]["given"]:
             await asyncio.sleep(0.02)
             page = await person.value(f"/batches/{run.batch_id}")
         assert (page["brief"]["known"], page["is_over"], page["unbegun"]) == (4, False, 2)
