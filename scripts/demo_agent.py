@@ -24,7 +24,7 @@ if __name__ == "__main__":  # as a script it stands alone: the repository is not
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from ferrule.access.keys import KEYS_FOLDER, Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.cli.console import is_served, server_of
 from ferrule.errors import AccessError
 from ferrule.infra.private_files import read_private, replace_private
@@ -51,14 +51,14 @@ class Worker(NamedTuple):
 
     name: str
     person: str
-    limits: Limits
+    limits: KeyLimits
 
 
 WORKERS = (
-    Worker("shop-assistant", "sam", Limits(agent="shop-assistant")),
-    Worker("support-bot", "lena", Limits(agent="support-bot")),
-    Worker("back-office", "noor", Limits(agent="back-office")),
-    Worker("stockroom", "otto", Limits(surface="surface:stockroom")),
+    Worker("shop-assistant", "sam", KeyLimits(agent="shop-assistant")),
+    Worker("support-bot", "lena", KeyLimits(agent="support-bot")),
+    Worker("back-office", "noor", KeyLimits(agent="back-office")),
+    Worker("stockroom", "otto", KeyLimits(surface="surface:stockroom")),
 )
 
 

@@ -167,7 +167,7 @@ class SinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
     """Whatever an installed sink wants to know."""
 
-    def given(self) -> dict[str, Any]:
+    def to_options(self) -> dict[str, Any]:
         """What was said to the sink itself."""
         names = ("path", "fsync", "max_bytes", "keep", "logger", "function")
         said = {name: value for name in names if (value := getattr(self, name)) is not None}
@@ -253,7 +253,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
 
 
-def upstreams_of(settings: Settings) -> Upstreams:
+def make_upstreams(settings: Settings) -> Upstreams:
     """What the settings say about the systems behind tools, for the executors."""
     return Upstreams(
         rest=settings.rest,
@@ -282,13 +282,13 @@ def load_settings(root: Path) -> Settings:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(
-            f"{file}{_line(text, key_of(error))}: {describe_complaint(error)}{_advice(error)}"
+            f"{file}{_find_line(text, key_of(error))}: {describe_complaint(error)}{_advise(error)}"
         ) from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
         raise SettingsError(f"{file}: {error}") from None
 
 
-def _line(text: str, key: str) -> str:
+def _find_line(text: str, key: str) -> str:
     """Where a key is written, as `:LINE`; nothing when that is not certain."""
     if not key:
         return ""
@@ -297,7 +297,7 @@ def _line(text: str, key: str) -> str:
     return f":{lines[0]}" if len(lines) == 1 else ""
 
 
-def _advice(error: msgspec.ValidationError) -> str:
+def _advise(error: msgspec.ValidationError) -> str:
     words = choices_at(Settings, error)
     if words:
         return f" (write one of {', '.join(words)})"

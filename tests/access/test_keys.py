@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.errors import AccessError
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from tests.access.opened import access, keys, valid
@@ -45,16 +45,16 @@ def test_only_the_admin_scope_changes_tokens(tmp_path: Path) -> None:
         with pytest.raises(AccessError, match="admin scope"):
             here.add(identity, "eve", [ADMIN])
         with pytest.raises(AccessError, match="admin scope"):
-            here.revoke(identity, here.tokens()[0].id)
+            here.revoke(identity, here.list_tokens()[0].id)
 
 
 def test_the_last_admin_cannot_lock_everybody_out(tmp_path: Path) -> None:
     here = access(tmp_path)
     owner = here.local_owner()
     with pytest.raises(AccessError, match="last key"):
-        here.revoke(owner, here.tokens()[0].id)
+        here.revoke(owner, here.list_tokens()[0].id)
     here.add(owner, "ada", [ADMIN])
-    here.revoke(owner, here.tokens()[0].id)
+    here.revoke(owner, here.list_tokens()[0].id)
     with pytest.raises(AccessError, match="not valid"):
         here.local_owner()
 
@@ -89,8 +89,8 @@ def test_processes_that_begin_and_add_together_lose_nothing(tmp_path: Path) -> N
 
     with ThreadPoolExecutor(8) as pool:
         ids = list(pool.map(one, range(24)))
-    assert {token.id for token in access(tmp_path).tokens()} >= set(ids)
-    assert len(access(tmp_path).tokens()) == 26
+    assert {token.id for token in access(tmp_path).list_tokens()} >= set(ids)
+    assert len(access(tmp_path).list_tokens()) == 26
 
 
 class Watch:
@@ -119,7 +119,7 @@ def test_a_new_secret_leaves_the_old_one_a_while_and_the_one_before_that_no_time
     clock = Watch()
     here = Access(tmp_path, {}, clock)
     owner = here.local_owner()
-    token, first = here.add(owner, "bot", [CALL], ["x"], Limits(tenant="acme", role="clerk"))
+    token, first = here.add(owner, "bot", [CALL], ["x"], KeyLimits(tenant="acme", role="clerk"))
     turned, second = here.rotate(owner, token.id[:6], 60)
     assert (turned.id, turned.person, turned.tenant, turned.role) == (token.id, "bot", "acme", "clerk")
     assert here.authenticate(first) == here.authenticate(second) == turned.identity
@@ -139,7 +139,7 @@ def test_a_new_secret_leaves_the_old_one_a_while_and_the_one_before_that_no_time
 def test_rotating_the_workspaces_own_tokens_keeps_commands_working(tmp_path: Path) -> None:
     here = access(tmp_path)
     owner, agent = here.local_owner(), here.local_agent()
-    for token in here.tokens():
+    for token in here.list_tokens():
         here.rotate(here.local_owner(), token.id, 0)
     assert (access(tmp_path).local_owner(), access(tmp_path).local_agent()) == (owner, agent)
 
@@ -148,12 +148,12 @@ def test_an_expired_token_is_none_and_no_last_administrator(tmp_path: Path) -> N
     clock = Watch()
     here = Access(tmp_path, {}, clock)
     owner = here.local_owner()
-    _, secret = here.add(owner, "ada", [ADMIN], (), Limits(expires="2033-05-18T03:34:20Z"))
-    here.add(owner, "tom", [ADMIN], (), Limits(tenant="acme"))
+    _, secret = here.add(owner, "ada", [ADMIN], (), KeyLimits(expires="2033-05-18T03:34:20Z"))
+    here.add(owner, "tom", [ADMIN], (), KeyLimits(tenant="acme"))
     assert valid(here, secret)
     clock.now += 60
     assert not valid(here, secret)
     with pytest.raises(AccessError, match="last key"):
-        here.revoke(owner, here.tokens()[0].id)
+        here.revoke(owner, here.list_tokens()[0].id)
     with pytest.raises(AccessError, match="over already"):
-        here.add(owner, "eve", [CALL], (), Limits(expires="2033-05-18T03:34:20Z"))
+        here.add(owner, "eve", [CALL], (), KeyLimits(expires="2033-05-18T03:34:20Z"))

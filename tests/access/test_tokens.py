@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.errors import AccessError
 from ferrule.model.approval import APPROVE, CALL, Identity
 from tests.access.opened import access, keys, valid
@@ -40,7 +40,7 @@ def test_no_other_text_is_a_token(tmp_path_factory: pytest.TempPathFactory, text
     here.prepare()
     with pytest.raises(AccessError, match="not valid"):
         here.authenticate(text)
-    owner = here.tokens()[0]
+    owner = here.list_tokens()[0]
     with pytest.raises(AccessError, match="not valid"):
         here.authenticate(f"frl_{owner.id}_{text}")
 
@@ -61,7 +61,7 @@ def test_tokens_and_names_that_make_no_sense_are_refused(tmp_path: Path) -> None
     for name, scopes, groups, message in cases:
         with pytest.raises(AccessError, match=message):
             here.add(owner, name, scopes, groups)
-    assert len(here.tokens()) == 3
+    assert len(here.list_tokens()) == 3
 
 
 def test_an_unknown_or_ambiguous_id_is_named(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_unknown_or_ambiguous_id_is_named(tmp_path: Path) -> None:
 
 def test_an_end_that_cannot_be_read_is_over(tmp_path: Path) -> None:
     here = access(tmp_path)
-    _, secret = here.add(here.local_owner(), "ada", [CALL], (), Limits(expires="2999-01-01T00:00:00Z"))
+    _, secret = here.add(here.local_owner(), "ada", [CALL], (), KeyLimits(expires="2999-01-01T00:00:00Z"))
     file = keys(tmp_path) / "tokens.json"
     file.write_text(file.read_text().replace("2999-01-01T00:00:00Z", "some day"))
     assert not valid(access(tmp_path), secret)
@@ -89,11 +89,11 @@ def test_local_people_cannot_have_names_of_people_from_elsewhere(tmp_path: Path)
 def test_limits_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     here = access(tmp_path)
     for limits in (
-        Limits(tenant=""),
-        Limits(tenant=" acme"),
-        Limits(agent="a\nb"),
-        Limits(role=" "),
-        Limits(surface=""),
+        KeyLimits(tenant=""),
+        KeyLimits(tenant=" acme"),
+        KeyLimits(agent="a\nb"),
+        KeyLimits(role=" "),
+        KeyLimits(surface=""),
     ):
         with pytest.raises(AccessError, match="odd spaces"):
             here.add(here.local_owner(), "ada", [CALL], (), limits)

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.batches import requests_of
+from ferrule.app.batches import read_requests
 from ferrule.errors import BatchError
 
 
 @pytest.mark.parametrize("calls", ["look", b"look", {"name": "look"}, {}])
 def test_a_single_call_is_not_taken_for_a_list_of_calls(calls: Any) -> None:
     with pytest.raises(BatchError, match="put a single call into a list"):
-        requests_of(calls)
+        read_requests(calls)
 
 
 def test_any_iterable_of_calls_is_a_batch() -> None:
-    made = requests_of(given for given in ("look", ("look", {"a": 1}), {"name": "look"}))
+    made = read_requests(given for given in ("look", ("look", {"a": 1}), {"name": "look"}))
     assert [each.name for each in made] == ["look"] * 3
-    assert requests_of(()) == []
+    assert read_requests(()) == []

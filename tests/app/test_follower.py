@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.app.follower import Follower, followers_of
+from ferrule.app.follower import Follower, make_sink_followers
 from ferrule.contracts.sink import Sink
 from ferrule.errors import SettingsError
 from ferrule.ledger.sinks.callback import CallbackSink
@@ -74,10 +74,10 @@ def test_a_problem_can_be_seen_and_goes_away(caplog: pytest.LogCaptureFixture) -
 def test_patience_grows_to_a_bound_with_chance_in_it() -> None:
     store = FollowedLedger().as_store()
     following = Follower(store, Hanging(), source="shop", first_delay=0.1, longest_delay=30, chance=lambda: 1.0)
-    delays = [following._failed(OSError()) for _ in range(12)]
+    delays = [following._note_failure(OSError()) for _ in range(12)]
     assert delays == [pytest.approx(min(30, 0.1 * 2**number)) for number in range(12)]
     impatient = Follower(store, Hanging(), source="shop", first_delay=0.1, chance=lambda: 0.0)
-    assert impatient._failed(OSError()) == pytest.approx(0.05)
+    assert impatient._note_failure(OSError()) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("sink", [Hanging(), Failing(CallbackSink(lambda event: None, after=0), "b" * 10_000)])
@@ -213,7 +213,7 @@ def test_sinks_from_settings(tmp_path: Path) -> None:
         ledger = FollowedLedger()
         ledger.add("action")
         settings = load_settings(tmp_path)
-        following = followers_of(settings.sinks, ledger.as_store(), source="shop", folder=tmp_path)
+        following = make_sink_followers(settings.sinks, ledger.as_store(), source="shop", folder=tmp_path)
         assert [type(each.sink) for each in following] == [JsonlSink, LogSink, CallbackSink]
         following[0].start()
         await until(lambda: following[0].cursor == 2)
@@ -237,6 +237,6 @@ def test_sinks_from_settings(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_used(settings: SinkSettings, words: str, tmp_path: Path) -> None:
     async def main() -> None:
         with pytest.raises(SettingsError, match=words):
-            followers_of([settings], FollowedLedger().as_store(), source="shop", folder=tmp_path)
+            make_sink_followers([settings], FollowedLedger().as_store(), source="shop", folder=tmp_path)
 
     asyncio.run(main())

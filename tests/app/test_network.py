@@ -127,7 +127,7 @@ def test_what_cannot_be_used_is_told_when_a_workspace_is_opened(tmp_path: Path) 
 
 def test_a_client_reaches_what_the_settings_list_and_what_it_is_made_for(tmp_path: Path) -> None:
     network = Network(Settings(network=NetworkSettings(allow=("a.test",), tls={"a.test": HostTls()})), {}, tmp_path)
-    guard = network.client(["b.test:8443"]).guard
+    guard = network.make_client(["b.test:8443"]).guard
     for url in ("https://a.test/", "https://b.test:8443/"):
         guard.demand_listed(parse_url(url))
     with pytest.raises(Forbidden):

@@ -122,7 +122,7 @@ async def test_everybody_hears_the_exact_rest(place: str, tmp_path_factory: pyte
         call = running.invocation_ids[0]
         afters = [0, 0, 0, 1, 7, 500, _SAID - 1, _SAID, _SAID + 50]
         listeners = [asyncio.ensure_future(_heard(app, call, after, chance)) for after in afters]
-        await running.ended()
+        await running.wait()
         late = [asyncio.ensure_future(_heard(app, call, after, chance)) for after in afters]
         for after, listener in zip(afters * 2, [*listeners, *late], strict=True):
             assert await asyncio.wait_for(listener, 10) == list(range(after + 1, _SAID + 1))
@@ -156,7 +156,7 @@ async def test_nothing_is_missed_that_goes_to_the_ledger_while_somebody_looks() 
         running = await app.surface().begin("chatter")
         store.live = app.services.live.calls[running.invocation_ids[0]]
         heard = [said.sequence async for said in app.follow(running.invocation_ids[0])]
-        await running.ended()
+        await running.wait()
         assert heard == list(range(1, store.live.sequence + 1)) and len(heard) > _SAID
 
 
@@ -170,7 +170,7 @@ async def test_a_slow_listener_holds_up_nobody_and_costs_little(tmp_path_factory
         listening = app.follow(call)
         first = await anext(listening)  # and then nobody reads on
         most, live = 0, app.services.live.calls[call]
-        while running.unended():
+        while running.list_unfinished():
             most = max(most, len(live.unwritten))
             await asyncio.sleep(0.001)
         assert first.sequence == 1 and most <= 10_300, f"{most} waited at once"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.resources import Here, Outside
+from ferrule.app.resources import ProcessReadiness, ProcessResources
 from tests.driven import driven
 from tests.runtime.surface.parts import a_tool
 
@@ -16,7 +16,7 @@ async def test_what_nobody_asks_for_is_never_made_and_letting_go_of_it_is_nothin
     def refuse(*given: Any) -> Any:
         raise AssertionError("nobody asked")
 
-    outside = Outside(refuse, refuse)
+    outside = ProcessResources(refuse, refuse)
     await outside.aclose()
 
 
@@ -24,11 +24,11 @@ async def test_what_nobody_asks_for_is_never_made_and_letting_go_of_it_is_nothin
 def test_a_bound_function_brings_its_own_credentials_where_its_dialect_says_so(
     dialect: str, missing: tuple[str, ...]
 ) -> None:
-    here = Here(lambda tool: True, missing=lambda tool: ("CRM_KEY",))
+    here = ProcessReadiness(lambda tool: True, missing=lambda tool: ("CRM_KEY",))
     assert here.missing_credentials(a_tool(dialect=dialect), ["CRM_KEY"]) == missing
 
 
 def test_a_tool_that_nothing_does_is_not_set_up_and_lacks_what_is_missing() -> None:
-    here = Here(lambda tool: False, missing=lambda tool: ("CRM_KEY",))
+    here = ProcessReadiness(lambda tool: False, missing=lambda tool: ("CRM_KEY",))
     assert not here.is_set_up(a_tool()) and not here.is_switched_on(a_tool())
     assert here.missing_credentials(a_tool(dialect="aml"), []) == ("CRM_KEY",)

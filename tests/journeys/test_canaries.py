@@ -406,12 +406,12 @@ async def _odd(stage: Stage) -> None:
     call = run.invocation_ids[0]
     await asyncio.sleep(0.02)
     stage.ears.hear("a cancellation", await stage.surface.cancel(call, stage.spill.text(), within=0.1))
-    stage.ears.hear("a canceled call", repr(await run.ended()))
+    stage.ears.hear("a canceled call", repr(await run.wait()))
     stage.surface.guardrail_fired("judge", stage.spill.text())
     run = await stage.surface.begin("talk")
     async for said in stage.surface.follow(run.invocation_ids[0]):
         stage.ears.hear("progress", said)
-    await run.ended()
+    await run.wait()
 
 
 async def look_through(stage: Stage) -> list[str]:

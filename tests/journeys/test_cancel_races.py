@@ -66,7 +66,7 @@ async def _raced(app: App, chance: random.Random, told: dict[str, str]) -> None:
     tool = chance.choice(list(KINDS))
     running = await surface.begin(tool, KINDS[tool])
     call = running.invocation_ids[0]
-    waiting = asyncio.ensure_future(running.ended())
+    waiting = asyncio.ensure_future(running.wait())
     for _ in range(chance.choice([1, 1, 2])):
         for _ in range(chance.randrange(12)):
             await asyncio.sleep(0 if chance.random() < 0.9 else 0.001)

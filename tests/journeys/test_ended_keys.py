@@ -10,7 +10,7 @@ import pytest
 
 import ferrule
 from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.app.app import App
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
@@ -40,7 +40,7 @@ def place(tmp_path: Path) -> Place:
 
 def _key(place: Place, expires: str | None = None) -> str:
     access = Access(place.root, {}, lambda: 0.0)
-    token, _ = access.add(access.local_owner(), "bot", [CALL], (), Limits(expires=expires))
+    token, _ = access.add(access.local_owner(), "bot", [CALL], (), KeyLimits(expires=expires))
     return token.id
 
 

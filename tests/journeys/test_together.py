@@ -171,7 +171,7 @@ class Stage:
         ]
         running = await self.surface.begin_many(asked, **act.policy)
         if act.does == "batch":
-            batch = await running.ended()
+            batch = await running.wait()
             assert [each.invocation_id for each in batch] == list(running.invocation_ids)
             self.course.results[number] = list(batch)
         else:

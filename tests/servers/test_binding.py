@@ -16,7 +16,7 @@ import pytest
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.infra.network.urls import is_loopback
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, JwtSettings, OxpSettings, ServeSettings
@@ -183,7 +183,11 @@ async def test_a_key_for_what_the_catalog_lacks_is_refused_and_its_owner_can_see
 ) -> None:
     async with serving(tmp_path, tools=[echo], auth=True) as stand:
         access = Access(tmp_path)
-        for limits in (Limits(agent="ghost-agent"), Limits(role="ghost-role"), Limits(surface="ghost-surface")):
+        for limits in (
+            KeyLimits(agent="ghost-agent"),
+            KeyLimits(role="ghost-role"),
+            KeyLimits(surface="ghost-surface"),
+        ):
             _, secret = access.add(access.local_owner(), "bot", [CALL], (), limits)
             with caplog.at_level(logging.WARNING):
                 reply = await call(stand, secret, "echo")

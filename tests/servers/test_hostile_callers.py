@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.asgi import HttpAnswer, HttpRequest
@@ -84,7 +84,7 @@ async def test_an_approval_is_void_when_the_definition_changed_on_disk_meanwhile
         access = Access(tmp_path)
         owner = access.local_owner()
         caller, approver = [
-            {"Authorization": f"Bearer {access.add(owner, name, [scope], (), Limits())[1]}"}
+            {"Authorization": f"Bearer {access.add(owner, name, [scope], (), KeyLimits())[1]}"}
             for name, scope in (("ada", CALL), ("amy", APPROVE))
         ]
 

@@ -16,7 +16,7 @@ import pytest
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import AccessError, InboxError
@@ -95,7 +95,7 @@ async def place(folder: Path) -> AsyncIterator[Place]:
         access = Access(folder)
         owner = access.local_owner()
         secrets = {
-            key: access.add(owner, name, scopes, (), Limits(tenant=tenant))[1]
+            key: access.add(owner, name, scopes, (), KeyLimits(tenant=tenant))[1]
             for key, (name, scopes, tenant) in PEOPLE.items()
         }
         yield Place(stand, {**secrets, "owner": stand.owner()})
@@ -295,11 +295,11 @@ async def test_an_interruption_stops_ones_own_calls_alone(tmp_path: Path) -> Non
 async def test_keys_of_a_tenant_are_changed_by_its_own_administrators(tmp_path: Path) -> None:
     access = Access(tmp_path)
     owner = access.local_owner()
-    theirs, _ = access.add(owner, "ada", [CALL], (), Limits(tenant="acme"))
-    foreign, _ = access.add(owner, "sam", [CALL], (), Limits(tenant="shop"))
-    whole = access.tokens()[0]
+    theirs, _ = access.add(owner, "ada", [CALL], (), KeyLimits(tenant="acme"))
+    foreign, _ = access.add(owner, "sam", [CALL], (), KeyLimits(tenant="shop"))
+    whole = access.list_tokens()[0]
     admin = Identity("oda", "token:x", frozenset({ADMIN}), tenant="acme")
-    for limits in (Limits(), Limits(tenant="shop")):
+    for limits in (KeyLimits(), KeyLimits(tenant="shop")):
         with pytest.raises(AccessError, match="acme"):
             access.add(admin, "eve", [CALL], (), limits)
     for key in (foreign, whole):
@@ -307,5 +307,5 @@ async def test_keys_of_a_tenant_are_changed_by_its_own_administrators(tmp_path: 
             access.revoke(admin, key.id)
         with pytest.raises(AccessError, match="there is no key"):
             access.rotate(admin, key.id)
-    access.add(admin, "eve", [CALL], (), Limits(tenant="acme"))
+    access.add(admin, "eve", [CALL], (), KeyLimits(tenant="acme"))
     assert access.revoke(admin, theirs.id).revoked is not None

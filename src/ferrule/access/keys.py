@@ -18,23 +18,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.access.last_use import KeyUse, locked
+from ferrule.access.last_use import KeyUse, lock_file
 from ferrule.access.tokens import (
     CHANNEL,
-    Limits,
-    NotValid,
+    InvalidToken,
+    KeyLimits,
     Token,
     TokenFile,
-    demand_distinct,
-    demand_name,
-    demand_scopes,
-    demand_sound,
-    digest_of,
-    found,
-    id_in,
-    new_secret,
-    new_token,
-    stamp,
+    check_distinct,
+    check_limits,
+    check_name,
+    check_scopes,
+    find_token,
+    format_moment,
+    hash_secret,
+    make_secret,
+    make_token,
+    read_token_id,
     why_ended,
 )
 from ferrule.errors import AccessError
@@ -54,10 +54,10 @@ AGENTS = "agents"
 """The person the agents' token stands for."""
 GRACE_SECONDS = 24 * 3600
 """How long the secret before still counts, after a key got a new one."""
-_ANYTHING = Limits()
+_ANYTHING = KeyLimits()
 
 
-class Presented(NamedTuple):
+class PresentedToken(NamedTuple):
     """A token that somebody came with."""
 
     token: Token
@@ -85,75 +85,75 @@ class Access:
         """Who comes with a token. Raises NotValid, and AccessError when the tokens cannot be read."""
         return self.present(token).token.identity
 
-    def present(self, secret: str) -> Presented:
+    def present(self, secret: str) -> PresentedToken:
         """The token that a secret belongs to, and how long it counts. Raises AccessError as `authenticate` does."""
-        token, digest = self._demanded().get(id_in(secret)), digest_of(secret)
+        token, digest = self._require_tokens().get(read_token_id(secret)), hash_secret(secret)
         if token is None:
-            raise NotValid
-        ends = token.ends(digest)
+            raise InvalidToken
+        ends = token.valid_until(digest)
         if ends is not None and ends <= self._clock():
-            raise NotValid
-        return Presented(token, ends)
+            raise InvalidToken
+        return PresentedToken(token, ends)
 
     def why_ended(self, channel: str, now: float) -> str | None:
         """Why nothing runs any more that came by a channel: its key was revoked, has expired or is gone. None when it may run,
         and for channels without a key. Raises AccessError when the tokens cannot be read."""
         if not channel.startswith(CHANNEL):
             return None
-        return why_ended(channel, self._kept() or {}, now)
+        return why_ended(channel, self._load_tokens() or {}, now)
 
     def local_owner(self) -> Identity:
         """Whoever runs a command here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""
-        return self._local(OWNER_FILE)
+        return self._authenticate_local(OWNER_FILE)
 
     def local_agent(self) -> Identity:
         """An agent that calls here: FERRULE_TOKEN where it is set, else the agents' token. Raises AccessError."""
-        return self._local(AGENT_FILE)
+        return self._authenticate_local(AGENT_FILE)
 
     def prepare(self) -> None:
         """Make the first two tokens, unless there are some. Servers do it when they start: nobody who knocks makes any."""
-        if self._kept() is None:
-            with self._locked():
+        if self._load_tokens() is None:
+            with self._lock_tokens():
                 pass
 
-    def demand_readable(self) -> None:
+    def check_readable(self) -> None:
         """Raises AccessError when the tokens are not there, or cannot be read."""
-        self._demanded()
+        self._require_tokens()
 
-    def tokens(self) -> tuple[Token, ...]:
+    def list_tokens(self) -> tuple[Token, ...]:
         """Every token, oldest first, the revoked ones too. Raises AccessError when they cannot be read."""
-        return tuple((self._kept() or {}).values())
+        return tuple((self._load_tokens() or {}).values())
 
-    def listed(self, by: Identity) -> tuple[Token, ...]:
+    def list_visible_tokens(self, by: Identity) -> tuple[Token, ...]:
         """The tokens that an administrator may know of, oldest first. Raises AccessError."""
-        _demand_admin(by, by.tenant)
-        return tuple(self._known_to(by, self._kept() or {}).values())
+        _require_admin(by, by.tenant)
+        return tuple(self._filter_by_tenant(by, self._load_tokens() or {}).values())
 
     def add(
-        self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: Limits = _ANYTHING
+        self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: KeyLimits = _ANYTHING
     ) -> tuple[Token, str]:
         """Make a token; gives it with its secret, which is never seen again. Raises AccessError."""
-        _demand_admin(by, limits.tenant)
+        _require_admin(by, limits.tenant)
         for one in (name, *groups):
-            demand_name(one)
-        demand_scopes(scopes)
-        demand_sound(limits, self._clock())
-        with self._locked() as tokens:
-            demand_distinct(name, tokens.values())
-            token, secret = new_token(name, scopes, groups, self._now(), limits, taken=tokens)
+            check_name(one)
+        check_scopes(scopes)
+        check_limits(limits, self._clock())
+        with self._lock_tokens() as tokens:
+            check_distinct(name, tokens.values())
+            token, secret = make_token(name, scopes, groups, self._now(), limits, taken=tokens)
             self._write((*tokens.values(), token))
         return token, secret
 
     def revoke(self, by: Identity, prefix: str) -> Token:
         """End a token, named by its id or the beginning of it. Raises AccessError."""
-        _demand_admin(by, by.tenant)
-        with self._locked() as tokens:
-            token = self._theirs(by, prefix, tokens)
+        _require_admin(by, by.tenant)
+        with self._lock_tokens() as tokens:
+            token = self._find_token(by, prefix, tokens)
             if token.revoked is not None:
                 raise AccessError(f"the key {token.id} of {token.person} was revoked at {token.revoked} already")
             now = self._clock()
-            left = [other for other in tokens.values() if other.id != token.id and not other.is_over(now)]
-            if _is_whole(token) and not any(map(_is_whole, left)):
+            left = [other for other in tokens.values() if other.id != token.id and not other.has_ended(now)]
+            if _is_global_admin(token) and not any(map(_is_global_admin, left)):
                 raise AccessError(f"{token.id} is the last key with the admin scope; add another one first")
             ended = msgspec.structs.replace(token, revoked=self._now(), previous=None, previous_until=None)
             self._write(ended if other.id == token.id else other for other in tokens.values())
@@ -162,39 +162,39 @@ class Access:
     def rotate(self, by: Identity, prefix: str, grace_seconds: float = GRACE_SECONDS) -> tuple[Token, str]:
         """Give a token a new secret. The one before counts for a while, so that nobody has to change it at that very moment;
         one before that ends now. Raises AccessError."""
-        _demand_admin(by, by.tenant)
-        with self._locked() as tokens:
-            token = self._theirs(by, prefix, tokens)
-            if token.is_over(self._clock()):
+        _require_admin(by, by.tenant)
+        with self._lock_tokens() as tokens:
+            token = self._find_token(by, prefix, tokens)
+            if token.has_ended(self._clock()):
                 raise AccessError(f"the key {token.id} of {token.person} has ended; add a new one instead")
-            secret, has_grace = new_secret(token.id), grace_seconds > 0
+            secret, has_grace = make_secret(token.id), grace_seconds > 0
             turned = msgspec.structs.replace(
                 token,
-                digest=digest_of(secret),
+                digest=hash_secret(secret),
                 rotated=self._now(),
                 previous=token.digest if has_grace else None,
-                previous_until=stamp(self._clock() + grace_seconds) if has_grace else None,
+                previous_until=format_moment(self._clock() + grace_seconds) if has_grace else None,
             )
             for name in (OWNER_FILE, AGENT_FILE):  # what commands here use themselves
                 stored = read_private(self._folder / name)
-                if stored is not None and digest_of(stored.decode("utf-8", "replace").strip()) == token.digest:
+                if stored is not None and hash_secret(stored.decode("utf-8", "replace").strip()) == token.digest:
                     replace_private(self._folder / name, f"{secret}\n".encode())
             self._write(turned if other.id == token.id else other for other in tokens.values())
         return turned, secret
 
-    def sign_in_code(self) -> str:
+    def make_sign_in_code(self) -> str:
         """A word that opens the console once, within a few minutes, as whoever runs a command here. Raises AccessError."""
         given = self._environment.get(TOKEN_VARIABLE)
         self.local_owner()  # it is valid
         stored = given.encode() if given else read_private(self._folder / OWNER_FILE) or b""
-        self._tidy_codes()
+        self._remove_expired_codes()
         code = secrets.token_urlsafe(24)
-        replace_private(self._folder / SIGN_IN_FOLDER / digest_of(code), stored.strip())
+        replace_private(self._folder / SIGN_IN_FOLDER / hash_secret(code), stored.strip())
         return code
 
-    def redeemed(self, code: str) -> str | None:
+    def redeem_code(self, code: str) -> str | None:
         """The token that a word of `sign_in_code` stands for, which is used up by that; None for any other word."""
-        file = self._folder / SIGN_IN_FOLDER / digest_of(code)
+        file = self._folder / SIGN_IN_FOLDER / hash_secret(code)
         try:
             taken = file.with_suffix(f".{secrets.token_hex(4)}")
             file.rename(taken)  # whoever is second finds nothing
@@ -204,39 +204,39 @@ class Access:
         except (OSError, UnicodeDecodeError):
             return None
         finally:
-            self._tidy_codes()
+            self._remove_expired_codes()
         return secret if abs(self._clock() - made_at) < CODE_SECONDS else None
 
-    def _tidy_codes(self) -> None:
+    def _remove_expired_codes(self) -> None:
         """Words that nobody used in time."""
         with suppress(OSError):
             for file in (self._folder / SIGN_IN_FOLDER).iterdir():
                 if abs(self._clock() - file.stat().st_mtime) >= CODE_SECONDS:
                     file.unlink()
 
-    def _theirs(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
+    def _find_token(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
         """The token that begins so, among those that this administrator may know of."""
-        return found(prefix, self._known_to(by, tokens))
+        return find_token(prefix, self._filter_by_tenant(by, tokens))
 
-    def _known_to(self, by: Identity, tokens: Mapping[str, Token]) -> dict[str, Token]:
+    def _filter_by_tenant(self, by: Identity, tokens: Mapping[str, Token]) -> dict[str, Token]:
         """Of one tenant, for whoever administers that alone."""
         return {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
 
-    def _local(self, file: str) -> Identity:
+    def _authenticate_local(self, file: str) -> Identity:
         self.prepare()
         given = self._environment.get(TOKEN_VARIABLE)
         if given:
-            return self._named(given, TOKEN_VARIABLE)
+            return self._authenticate_stored(given, TOKEN_VARIABLE)
         stored = read_private(self._folder / file)
         if stored is None:
             raise AccessError(f"{self._folder / file} is not there; set {TOKEN_VARIABLE} to a token of yours")
-        return self._named(stored.decode("utf-8", "replace"), f"{KEYS_FOLDER}/{file}")
+        return self._authenticate_stored(stored.decode("utf-8", "replace"), f"{KEYS_FOLDER}/{file}")
 
-    def _named(self, secret: str, where: str) -> Identity:
+    def _authenticate_stored(self, secret: str, where: str) -> Identity:
         """Who the token is that somebody finds there. Raises AccessError."""
         try:
             return self.authenticate(secret.strip())
-        except NotValid:
+        except InvalidToken:
             if where == TOKEN_VARIABLE:
                 raise AccessError(
                     f"the token in {where} is not valid here; unset it, or set it to a valid one"
@@ -246,16 +246,16 @@ class Access:
                 f" one, and {TOKEN_VARIABLE} takes it"
             ) from None
 
-    def _demanded(self) -> dict[str, Token]:
+    def _require_tokens(self) -> dict[str, Token]:
         """The tokens by id. Raises AccessError."""
-        kept = self._kept()
+        kept = self._load_tokens()
         if kept is None:
             raise AccessError(
                 f"{self._folder / TOKENS_FILE} is not there; put it back, or begin with new tokens: 'ferrule key list' makes them"
             )
         return kept
 
-    def _kept(self) -> dict[str, Token] | None:
+    def _load_tokens(self) -> dict[str, Token] | None:
         """The tokens by id; None before the first were made. Raises AccessError."""
         state = self.state()
         if state is None:
@@ -265,11 +265,11 @@ class Access:
         return self._known[1]
 
     @contextmanager
-    def _locked(self) -> Iterator[dict[str, Token]]:
+    def _lock_tokens(self) -> Iterator[dict[str, Token]]:
         """The tokens as they are now, while no other process changes them."""
-        with locked(self._folder / LOCK_FILE):
+        with lock_file(self._folder / LOCK_FILE):
             if self.state() is None:
-                self._begin()
+                self._make_first_tokens()
             yield self._read()
 
     def state(self) -> tuple[int, ...] | None:
@@ -293,11 +293,11 @@ class Access:
             ) from None
         return {token.id: token for token in stored.tokens}
 
-    def _begin(self) -> None:
+    def _make_first_tokens(self) -> None:
         """The first two tokens. The list is written last: without it everything begins anew."""
         at = self._now()
-        owner, owner_secret = new_token(_user(), (APPROVE, ADMIN), (), at, _ANYTHING, taken=())
-        agent, agent_secret = new_token(AGENTS, (CALL,), (), at, _ANYTHING, taken=(owner.id,))
+        owner, owner_secret = make_token(_user(), (APPROVE, ADMIN), (), at, _ANYTHING, taken=())
+        agent, agent_secret = make_token(AGENTS, (CALL,), (), at, _ANYTHING, taken=(owner.id,))
         replace_private(self._folder / OWNER_FILE, f"{owner_secret}\n".encode())
         replace_private(self._folder / AGENT_FILE, f"{agent_secret}\n".encode())
         self._write((owner, agent))
@@ -307,15 +307,15 @@ class Access:
         replace_private(self._folder / TOKENS_FILE, msgspec.json.format(data, indent=2) + b"\n")
 
     def _now(self) -> str:
-        return stamp(self._clock())
+        return format_moment(self._clock())
 
 
-def _is_whole(token: Token) -> bool:
+def _is_global_admin(token: Token) -> bool:
     """True for an administrator of everything."""
     return ADMIN in token.scopes and token.tenant is None
 
 
-def _demand_admin(by: Identity, tenant: str | None) -> None:
+def _require_admin(by: Identity, tenant: str | None) -> None:
     """Whoever administers one tenant changes nothing of another. Raises AccessError."""
     if ADMIN not in by.scopes:
         raise AccessError(f"{by.principal} came by {by.channel}, which does not hold the admin scope")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.access.tokens import stamp
+from ferrule.access.tokens import format_moment
 from ferrule.errors import AccessError
 from ferrule.infra.private_files import read_private, replace_private
 
@@ -36,17 +36,17 @@ class KeyUse:
     def note(self, used: Mapping[str, float]) -> None:
         """Write down uses: seconds since 1970 by id. What cannot be written is forgotten."""
         try:
-            with locked(self._folder / USE_LOCK):
+            with lock_file(self._folder / USE_LOCK):
                 known = self.times()
                 for token_id, at in used.items():
-                    known[token_id] = max(stamp(at), known.get(token_id, ""))
+                    known[token_id] = max(format_moment(at), known.get(token_id, ""))
                 replace_private(self._folder / USE_FILE, msgspec.json.encode(known))
         except AccessError:
             return
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def lock_file(file: Path) -> Iterator[None]:
     """While no other process is inside. Raises AccessError."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

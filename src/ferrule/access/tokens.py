@@ -24,14 +24,14 @@ _PREFIX = "frl"
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
-class NotValid(AccessError):
+class InvalidToken(AccessError):
     """A token that is not valid here. It never tells what was wrong with it."""
 
     def __init__(self) -> None:
         super().__init__("the token is not valid here; 'ferrule key list' shows those that are")
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class KeyLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What a key is bound to, besides its scopes."""
 
     tenant: str | None = None
@@ -46,7 +46,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """When it ends by itself, RFC 3339."""
 
 
-class Token(Limits, frozen=True, kw_only=True):
+class Token(KeyLimits, frozen=True, kw_only=True):
     """One token, without its secret."""
 
     id: str
@@ -74,24 +74,24 @@ class Token(Limits, frozen=True, kw_only=True):
             self.person, f"{CHANNEL}{self.id}", frozenset(self.scopes), frozenset(self.groups), tenant=self.tenant
         )
 
-    def ends(self, digest: str) -> float | None:
+    def valid_until(self, digest: str) -> float | None:
         """When a secret with this digest stops to count, in seconds since 1970; None: never. Raises NotValid for one that
         is not this token's, and for a token that was revoked."""
         is_new, is_old = hmac.compare_digest(digest, self.digest), hmac.compare_digest(digest, self.previous or "")
         if self.revoked is not None or not (is_new or is_old):
-            raise NotValid
+            raise InvalidToken
         ends = [text for text in (self.expires, None if is_new else self.previous_until or self.created) if text]
-        return min(map(moment, ends), default=None)
+        return min(map(parse_moment, ends), default=None)
 
-    def is_over(self, now: float) -> bool:
+    def has_ended(self, now: float) -> bool:
         """True when it opens nothing any more."""
-        return self.why_over(now) is not None
+        return self.why_ended(now) is not None
 
-    def why_over(self, now: float) -> str | None:
+    def why_ended(self, now: float) -> str | None:
         """What ended it: `was revoked at …`; None while it opens something."""
         if self.revoked is not None:
             return f"was revoked at {self.revoked}"
-        if self.expires is not None and moment(self.expires) <= now:
+        if self.expires is not None and parse_moment(self.expires) <= now:
             return f"expired at {self.expires}"
         return None
 
@@ -103,14 +103,14 @@ class TokenFile(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...]
 
 
-def new_token(
-    name: str, scopes: Sequence[str], groups: Sequence[str], at: str, limits: Limits, *, taken: Collection[str]
+def make_token(
+    name: str, scopes: Sequence[str], groups: Sequence[str], at: str, limits: KeyLimits, *, taken: Collection[str]
 ) -> tuple[Token, str]:
     """A token with its secret."""
     number = secrets.token_hex(4)
     while number in taken:
         number = secrets.token_hex(4)
-    secret = new_secret(number)
+    secret = make_secret(number)
     ordered = tuple(scope for scope in SCOPES if scope in scopes)
     token = Token(
         id=number,
@@ -118,18 +118,18 @@ def new_token(
         scopes=ordered,
         groups=tuple(dict.fromkeys(groups)),
         created=at,
-        digest=digest_of(secret),
+        digest=hash_secret(secret),
         **msgspec.structs.asdict(limits),
     )
     return token, secret
 
 
-def new_secret(token_id: str) -> str:
+def make_secret(token_id: str) -> str:
     """A secret for a token."""
     return f"{_PREFIX}_{token_id}_{secrets.token_urlsafe(32)}"
 
 
-def id_in(secret: str) -> str:
+def read_token_id(secret: str) -> str:
     """The id of the token that a secret says it belongs to; empty when it says none."""
     parts = secret.split("_", 2)
     return parts[1] if len(parts) == 3 and parts[0] == _PREFIX else ""
@@ -144,7 +144,7 @@ def why_ended(channel: str, tokens: Mapping[str, Token], now: float) -> str | No
     token = tokens.get(key)
     if token is None:
         return f"the key {key} that it came with is no longer there" if _ID.fullmatch(key) else None
-    over = token.why_over(now)
+    over = token.why_ended(now)
     return None if over is None else f"the key {key} of {token.person} that it came with {over}"
 
 
@@ -153,12 +153,12 @@ def is_token(text: str) -> bool:
     return text.startswith(f"{_PREFIX}_")
 
 
-def digest_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """What is stored of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def found(prefix: str, tokens: Mapping[str, Token]) -> Token:
+def find_token(prefix: str, tokens: Mapping[str, Token]) -> Token:
     """The token whose id begins so. Raises AccessError."""
     matching = [token for token in tokens.values() if prefix and token.id.startswith(prefix)]
     if len(matching) != 1:
@@ -167,7 +167,7 @@ def found(prefix: str, tokens: Mapping[str, Token]) -> Token:
     return matching[0]
 
 
-def demand_scopes(scopes: Sequence[str]) -> None:
+def check_scopes(scopes: Sequence[str]) -> None:
     """Raises AccessError."""
     if not scopes:
         raise AccessError(f"a key needs a scope: {', '.join(SCOPES)}")
@@ -177,30 +177,30 @@ def demand_scopes(scopes: Sequence[str]) -> None:
             raise AccessError(f"there is no scope {scope!r}; {hint}")
 
 
-def demand_name(name: str) -> None:
+def check_name(name: str) -> None:
     """Raises AccessError for what cannot name a person, group or tenant."""
     is_plain = person(name) and name.isprintable() and name == name.strip() and not name.startswith(GROUP)
     if not is_plain or FOREIGN in name:
         raise AccessError(f"{name!r} is no name for a person or group; write it without odd spaces, signs or 'group:'")
 
 
-def demand_distinct(name: str, tokens: Iterable[Token]) -> None:
+def check_distinct(name: str, tokens: Iterable[Token]) -> None:
     """Two spellings of one person would look like two people in the record. Raises AccessError."""
     for token in tokens:
         if token.person != name and person(token.person) == person(name):
             raise AccessError(f"there is a key of {token.person!r} already; write the same person the same way")
 
 
-def demand_sound(limits: Limits, now: float) -> None:
+def check_limits(limits: KeyLimits, now: float) -> None:
     """Raises AccessError for limits that make no sense."""
     for name in (limits.tenant, limits.agent, limits.role, limits.surface):
         if name is not None and (not name.isprintable() or not name.strip() or name != name.strip()):
             raise AccessError(f"{name!r} names no tenant, agent, role or surface; write it without odd spaces or signs")
-    if limits.expires is not None and moment(limits.expires) <= now:
+    if limits.expires is not None and parse_moment(limits.expires) <= now:
         raise AccessError(f"{limits.expires} is over already; a key has to end later than now")
 
 
-def moment(text: str) -> float:
+def parse_moment(text: str) -> float:
     """Seconds since 1970 of an RFC 3339 text; what cannot be read is over."""
     try:
         at = datetime.fromisoformat(text)
@@ -209,6 +209,6 @@ def moment(text: str) -> float:
     return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
 
 
-def stamp(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     """A moment, RFC 3339, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

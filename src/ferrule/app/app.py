@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from ferrule.app.call_records import CallRecords, call_records
-from ferrule.app.housekeeping import Tending
+from ferrule.app.call_records import CallRecords, make_call_records
+from ferrule.app.housekeeping import Housekeeping
 from ferrule.app.policy_source import PolicySource
-from ferrule.app.progress import Cancellation, followed
+from ferrule.app.progress import Cancellation, follow_progress
 from ferrule.app.recorded_calls import Calls
-from ferrule.app.replies import Deliveries, Receivers
-from ferrule.app.resources import Outside
+from ferrule.app.replies import Receivers, ReplyDelivery
+from ferrule.app.resources import ProcessResources
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
@@ -103,7 +103,7 @@ class Parts(msgspec.Struct, kw_only=True):
     """Results of retrievals that are kept for a while."""
     notices: Notices
     """Everybody who is told of what waits; reminders and tasks that are handed on go there too."""
-    outside: Outside
+    outside: ProcessResources
     """What reaches beyond this process, and what users authorized there."""
     tends: bool = True
     """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
@@ -142,11 +142,11 @@ class App:
         self.patience_seconds = 2.0
         """How long tools that are told to stop are waited for when the app closes."""
         self.services.live.pulse = Pulse(self.services.live, self.services)
-        self.calls = Calls(self.store, self.services, self._session_again)
-        self._deliveries = deliveries = Deliveries(self.store, self.inbox, self._tool, self.executor_of)
-        receivers = Receivers(deliveries.reply_channel, deliveries.receiver_of, deliveries.deliver)
+        self.calls = Calls(self.store, self.services, self._reuse_session)
+        self._deliveries = deliveries = ReplyDelivery(self.store, self.inbox, self._find_tool, self.find_executor)
+        receivers = Receivers(deliveries.find_reply_channel, deliveries.find_receiver, deliveries.deliver)
         self._reminders = Reminders(self.store, parts.key, self.services.wall, parts.notices.remind)
-        self._tending = Tending(self.store, self.calls, self.services, receivers, self._reminders)
+        self._tending = Housekeeping(self.store, self.calls, self.services, receivers, self._reminders)
 
     async def __aenter__(self) -> App:
         await self.store.open()
@@ -154,8 +154,8 @@ class App:
         self._told_policy = await self._last_digest("policy")
         self._load_policy()
         if self.catalog.digest != await self._last_digest("catalog"):
-            self._tell_catalog(None, self.catalog)
-        await self._look_at_switches(self.generation())
+            self._record_catalog(None, self.catalog)
+        await self._refresh_switches(self.generation())
         if self._parts.tends:
             await self._tending.begin()
         return self
@@ -201,19 +201,19 @@ class App:
             is_shared_run=run_id is not None,
             **context,
         )
-        _refuse_unwritable(request)
-        session = self._session(request, self._off_at)
-        self.tell_surface(session.surface, "created")
+        _refuse_unencodable(request)
+        session = self._open_session(request, self._off_at)
+        self.record_surface(session.surface, "created")
         return SurfaceHandle(self, request, session)
 
-    def handle_on(self, session: Session) -> SurfaceHandle:
+    def make_handle(self, session: Session) -> SurfaceHandle:
         """Another handle on a surface in use."""
         return SurfaceHandle(self, session.surface.request, session)
 
     async def preview(self, request: SurfaceRequest) -> Surface:
         """The surface that a caller would get now, for somebody who looks at it: nothing is recorded. Raises SurfaceError."""
-        await self._look_at_switches(self.generation())
-        return self._build(request, self._off_at)
+        await self._refresh_switches(self.generation())
+        return self._build_surface(request, self._off_at)
 
     def generation(self) -> int:
         """Changes when the catalog, the policy, a switch or what tools need may have changed: surfaces are looked at again."""
@@ -228,64 +228,64 @@ class App:
                 self._epoch += 1
         return self.store.generation() + (self._epoch << 48)
 
-    async def session_for(
+    async def refresh_session(
         self, request: SurfaceRequest, before: Session | None = None, *, is_forced: bool = False, is_told: bool = True
     ) -> Session:
         """A session for a request: `before` again when nothing it depends on changed."""
         generation = self.generation()
-        await self._look_at_switches(generation)
+        await self._refresh_switches(generation)
         if before is not None and not is_forced and before.stamp == (self._epoch, self._off):
             before.generation = generation
             return before
-        session = self._session(request, generation)
+        session = self._open_session(request, generation)
         if before is not None:
             session.adopt_counts(before)
         if before is not None and is_told:
             changed = difference(before.surface, session.surface).to_record()
-            self.tell_surface(session.surface, "updated", difference=changed)
+            self.record_surface(session.surface, "updated", difference=changed)
         return session
 
-    async def _session_again(self, request: SurfaceRequest) -> Session:
+    async def _reuse_session(self, request: SurfaceRequest) -> Session:
         """A session for a call that goes on; callers come back often, so the latest are kept."""
         key = request_key(request)
-        session = await self.session_for(request, self._sessions.pop(key, None), is_told=False)
+        session = await self.refresh_session(request, self._sessions.pop(key, None), is_told=False)
         self._sessions[key] = session
         if len(self._sessions) > _SESSIONS_KEPT:
             del self._sessions[next(iter(self._sessions))]
         return session
 
-    def session_on(self, surface: Surface, before: Session) -> Session:
+    def derive_session(self, surface: Surface, before: Session) -> Session:
         """A session on another surface of the same caller (tools were loaded)."""
-        session = self._made(surface, before.generation)
+        session = self._make_session(surface, before.generation)
         session.stamp = before.stamp
         session.adopt_counts(before)
         return session
 
-    def _session(self, request: SurfaceRequest, generation: int) -> Session:
-        surface = self._build(request, generation)
-        session = self._made(surface, generation)
+    def _open_session(self, request: SurfaceRequest, generation: int) -> Session:
+        surface = self._build_surface(request, generation)
+        session = self._make_session(surface, generation)
         session.stamp = (self._epoch, self._off)
         return session
 
-    def _made(self, surface: Surface, generation: int) -> Session:
+    def _make_session(self, surface: Surface, generation: int) -> Session:
         return Session(
             surface,
             self._engine,
-            self._runs,
+            self._find_runner,
             generation,
             self._is_known,
             hooks=self.services.hooks,
-            lane=self._lane(surface.request),
+            lane=self._choose_lane(surface.request),
             retries=self.services.retries,
-            told=self._told,
+            told=self._redact,
         )
 
-    def _told(self, value: Any, also: Iterable[str] = ()) -> Any:
+    def _redact(self, value: Any, also: Iterable[str] = ()) -> Any:
         """A text or JSON value without known secrets, and without these."""
         redactor = self.services.redactor or ONLY_GIVEN
         return redactor.value(value, also)[0]
 
-    def _lane(self, request: SurfaceRequest) -> Lane:
+    def _choose_lane(self, request: SurfaceRequest) -> Lane:
         """The calls that this surface's are ordered among."""
         scheduler = self.services.scheduler
         policy = scheduler_policy_of(self.catalog, request, scheduler.policy)
@@ -309,13 +309,13 @@ class App:
             msgspec.structs.replace(identity, groups=groups),
             self.services.now,
             self.calls.resume,
-            self._edit_problem,
+            self._why_edit_invalid,
             self.calls.end,
             self._accepting(identity),
-            self._masked,
+            self._mask_input,
             self._description,
-            told=self._told,
-            mask_answer=self._masked_answer,
+            told=self._redact,
+            mask_answer=self._mask_answer,
             tell_delegated=self._parts.notices.tell_delegated,
             why_ended=self.services.why_ended,
         )
@@ -362,7 +362,7 @@ class App:
         if not rows:
             return None
         story = Story(rows, await self.store.news_of(invocation_id))
-        return call_records(story, source=self.name, level=level)
+        return make_call_records(story, source=self.name, level=level)
 
     async def cancel(
         self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0
@@ -372,7 +372,7 @@ class App:
 
     def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
         """The progress of any call, in order, from any sequence number on, until it has ended."""
-        return followed(self.store, self.services.live, invocation_id, after)
+        return follow_progress(self.store, self.services.live, invocation_id, after)
 
     def guardrail_fired(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
         """Tell that a guardrail fired on what an agent was given: agents that want it call no more tools in that run
@@ -417,7 +417,7 @@ class App:
         await self._switch(tool_id, "on", by, reason)
 
     async def _switch(self, tool_id: str, to: str, by: str, reason: str) -> None:
-        facts = {"tool_id": tool_id, "to": to, "by": by, "reason": self._told(reason)}
+        facts = {"tool_id": tool_id, "to": to, "by": by, "reason": self._redact(reason)}
         mark = Mark(tool_id=tool_id, switch=to)
         await self.store.commit(Entry("switch", "", self.services.now(), tool_id, to, facts, None, mark))
         self.store.bump()
@@ -431,7 +431,7 @@ class App:
         """The policy in force."""
         return self._engine
 
-    def executor_of(self, tool: Tool) -> Executor | None:
+    def find_executor(self, tool: Tool) -> Executor | None:
         """The first executor that can run a tool."""
         found = next((executor for executor in self._parts.executors if executor.can_run(tool)), None)
         if found is None:
@@ -442,14 +442,14 @@ class App:
 
     def execution_profile(self, tool_id: str) -> dict[str, Any]:
         """How a tool runs here, as the standard's execution profile. Raises SurfaceError for a tool that is not there."""
-        tool = self._tool(tool_id)
+        tool = self._find_tool(tool_id)
         if tool is None:
             raise SurfaceError(f"there is no tool {tool_id!r}")
-        return profile_of(tool, self.executor_of(tool))
+        return profile_of(tool, self.find_executor(tool))
 
-    def _runs(self, tool: Tool) -> Executor | None:
+    def _find_runner(self, tool: Tool) -> Executor | None:
         """What runs a tool's calls: its executor, with the cache before it where results are kept."""
-        executor, cache = self.executor_of(tool), self._parts.cache
+        executor, cache = self.find_executor(tool), self._parts.cache
         return None if executor is None else cache.wrap(executor, tool)
 
     async def rebuild(self) -> bool:
@@ -465,7 +465,7 @@ class App:
         """Swap the catalog whole: calls in flight finish on the old one, surfaces are made again."""
         before, self.catalog = self.catalog, catalog
         self._epoch += 1
-        self._tell_catalog(before, catalog)
+        self._record_catalog(before, catalog)
 
     def _load_policy(self) -> None:
         was_refused = self._policy_state is not None and isinstance(self._engine, RefusingPolicy)
@@ -483,7 +483,9 @@ class App:
             self._epoch += 1
         if self._engine.digest != self._told_policy:
             self._told_policy = self._engine.digest
-            self._tell("policy", "in_force", {"digest": self._engine.digest}, Payload(text=self._engine.text.encode()))
+            self._record_change(
+                "policy", "in_force", {"digest": self._engine.digest}, Payload(text=self._engine.text.encode())
+            )
 
     async def _last_digest(self, kind: Kind) -> str:
         """The digest of the catalog or policy that the ledger saw last."""
@@ -494,12 +496,12 @@ class App:
         """Tell people again of those of these tasks that nobody has answered for long enough."""
         await self._reminders.look(waiting)
 
-    async def _look_at_switches(self, generation: int) -> None:
+    async def _refresh_switches(self, generation: int) -> None:
         if generation != self._off_at:
             self._off = frozenset(switch.tool_id for switch in await self.store.list_disabled())
             self._off_at = generation
 
-    def _build(self, request: SurfaceRequest, generation: int) -> Surface:
+    def _build_surface(self, request: SurfaceRequest, generation: int) -> Surface:
         return build_surface(
             self.catalog,
             request,
@@ -515,17 +517,17 @@ class App:
     def _is_known(self, name: str) -> bool:
         return bool(self.catalog.find_ids(name))
 
-    def _tool(self, tool_id: str) -> Tool | None:
+    def _find_tool(self, tool_id: str) -> Tool | None:
         versions = self.catalog.versions(tool_id)
         return versions[0].tool if versions else None
 
     def _description(self, tool_id: str) -> str | None:
-        tool = self._tool(tool_id)
+        tool = self._find_tool(tool_id)
         return tool.description if tool is not None else None
 
-    async def _edit_problem(self, call_id: str, edited: bytes) -> str | None:
+    async def _why_edit_invalid(self, call_id: str, edited: bytes) -> str | None:
         """What is wrong with an input that an approver changed."""
-        tool = await self._tool_of(call_id)
+        tool = await self._find_called_tool(call_id)
         if tool is None:
             return "its tool is gone"
         if is_input_fixed(tool):
@@ -533,20 +535,20 @@ class App:
         parsed = Arguments.of(tool).parse_runtime(edited)
         return parsed.message if isinstance(parsed, Problem) else None
 
-    async def _masked(self, call_id: str, edited: bytes) -> bytes:
-        tool = await self._tool_of(call_id)
+    async def _mask_input(self, call_id: str, edited: bytes) -> bytes:
+        tool = await self._find_called_tool(call_id)
         mask = Mask.of(tool) if tool is not None else None
         return storable(edited, mask, self._parts.services.redactor)
 
-    def _masked_answer(self, given: bytes, schema: dict[str, Any]) -> bytes:
+    def _mask_answer(self, given: bytes, schema: dict[str, Any]) -> bytes:
         """What somebody answered a tool, as it may be stored and shown."""
         return storable(given, Mask.of_schema(schema), self.services.redactor)
 
-    async def _tool_of(self, call_id: str) -> Tool | None:
+    async def _find_called_tool(self, call_id: str) -> Tool | None:
         rows = await self.store.rows_of(call_id)
-        return self._tool(rows[0].tool) if rows else None
+        return self._find_tool(rows[0].tool) if rows else None
 
-    def tell_surface(self, surface: Surface, change: str, **facts: Any) -> None:
+    def record_surface(self, surface: Surface, change: str, **facts: Any) -> None:
         """Record that a surface was made or changed, or that tools were found on it."""
         request = surface.request
         told = {
@@ -559,23 +561,23 @@ class App:
             "counts": {standing: len(surface.standing(standing)) for standing in STANDINGS},
             **facts,
         }
-        self._tell("surface", change, told)
+        self._record_change("surface", change, told)
 
-    def _tell_catalog(self, before: CatalogView | None, after: CatalogView) -> None:
+    def _record_catalog(self, before: CatalogView | None, after: CatalogView) -> None:
         old = {listed.tool.tool_id: listed.digest for listed in before.list_preferred()} if before is not None else {}
         new = {listed.tool.tool_id: listed.digest for listed in after.list_preferred()}
         declared = [tool_id for tool_id, digest in new.items() if old.get(tool_id) != digest]
         removed = [tool_id for tool_id in old if tool_id not in new]
-        self._tell("catalog", "adopted", {"digest": after.digest, "declared": declared, "removed": removed})
+        self._record_change("catalog", "adopted", {"digest": after.digest, "declared": declared, "removed": removed})
 
-    def _tell(self, kind: Kind, outcome: str, facts: dict[str, Any], payload: Payload | None = None) -> None:
+    def _record_change(self, kind: Kind, outcome: str, facts: dict[str, Any], payload: Payload | None = None) -> None:
         try:
             self.store.record(Entry(kind, "", self.services.now(), "", outcome, facts, payload))
         except LedgerUnavailable as error:
             _log.warning("a %s row could not be written: %s", kind, error)
 
 
-def _refuse_unwritable(request: SurfaceRequest) -> None:
+def _refuse_unencodable(request: SurfaceRequest) -> None:
     """Who calls is on every record, so it must be text that can be written."""
     for word in (request.principal, request.channel, request.tenant, request.run_id, request.agent or ""):
         try:

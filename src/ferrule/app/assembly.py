@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App, Parts
-from ferrule.app.follower import Follower, followers_of
-from ferrule.app.policy_source import PolicyFiles, PolicySource, stamp_of
-from ferrule.app.protected_files import fixed_files, protected_files
-from ferrule.app.resources import Here, Outside
+from ferrule.app.follower import Follower, make_sink_followers
+from ferrule.app.policy_source import PolicySource, WorkspacePolicy, stat_stamp
+from ferrule.app.protected_files import list_fixed_files, list_protected_files
+from ferrule.app.resources import ProcessReadiness, ProcessResources
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
@@ -86,13 +86,13 @@ LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 
 if TYPE_CHECKING:
-    from ferrule.app.surroundings import Connections
+    from ferrule.app.connections import Connections
 
 _log = logging.getLogger("ferrule.approval")
 _build_release: Callable[[Workspace], object] = late("ferrule.workspace.releases:build")
 _network: Callable[..., Network] = late("ferrule.app.network:Network")
 _webhook_witness: Callable[..., Witness] = late("ferrule.ledger.stores.web_witness:WebhookWitness")
-_connections_of: Callable[..., Connections] = late("ferrule.app.surroundings:connections_of")  # brings the network
+_connections_of: Callable[..., Connections] = late("ferrule.app.connections:make_connections")  # brings the network
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
 
@@ -156,16 +156,16 @@ async def open_app(
     env = os.environ if environment is None else environment
     time = clock or Clock()
     given = tuple(tools)
-    catalog = built_catalog(workspace, build)
+    catalog = load_or_build_catalog(workspace, build)
     if isinstance(catalog, EmptyCatalog) and not (given or executors or workspace.has_settings_file):
         raise WorkspaceError(
             f"there is no workspace in {workspace.root}: neither a ferrule.toml nor a definition;"
             " 'ferrule init' makes one, or name another with --workspace"
         )
-    store = ledger(workspace, time)
+    store = make_ledger(workspace, time)
     overrides = Overrides(
         tools=given, executors=tuple(executors), hooks=tuple(hooks), classifiers=tuple(classifiers), tends=tends,
-        policy=PolicyFiles(workspace.root, env, rules) if rules else None,
+        policy=WorkspacePolicy(workspace.root, env, rules) if rules else None,
     )  # fmt: skip
     try:
         parts = assemble(workspace, catalog, store, time, env, overrides)
@@ -176,13 +176,13 @@ async def open_app(
             f"{error.label} is bound to {error.name!r}, which the catalog does not have, and definitions changed since it was"
             " built; 'ferrule build' builds it anew, and so does --build before a command"
         ) from None
-    async with run_app(parts, feed(parts, workspace, sinks)) as app:
+    async with run_app(parts, make_followers(parts, workspace, sinks)) as app:
         yield app
 
 
-def feed(parts: Parts, workspace: Workspace, sinks: Sequence[Sink]) -> list[Follower]:
+def make_followers(parts: Parts, workspace: Workspace, sinks: Sequence[Sink]) -> list[Follower]:
     """Returns what feeds the sinks of the settings, and further ones, with what is recorded. Raises SettingsError."""
-    followers = followers_of(workspace.settings.sinks, parts.store, source=parts.name, folder=workspace.root)
+    followers = make_sink_followers(workspace.settings.sinks, parts.store, source=parts.name, folder=workspace.root)
     return [*followers, *(Follower(parts.store, sink, source=parts.name) for sink in sinks)]
 
 
@@ -206,7 +206,7 @@ async def open_store(path: str | Path = ".") -> AsyncIterator[Store]:
     workspace = Workspace.open(path)
     if not (workspace.root / workspace.settings.ledger.path).exists():
         raise LedgerError("there is no ledger here yet; it begins with the first 'ferrule call'")
-    store = ledger(workspace, Clock())
+    store = make_ledger(workspace, Clock())
     await store.open()
     try:
         yield store
@@ -214,21 +214,21 @@ async def open_store(path: str | Path = ".") -> AsyncIterator[Store]:
         await store.aclose()
 
 
-def ledger(workspace: Workspace, clock: Clock) -> SqliteStore:
+def make_ledger(workspace: Workspace, clock: Clock) -> SqliteStore:
     """The workspace's ledger, not open yet. Its key is made with the first one."""
     settings = workspace.settings.ledger
     path = workspace.root / settings.path
     path.parent.mkdir(parents=True, exist_ok=True)
     return SqliteStore(
         path,
-        ledger_key(workspace),
-        witness=_witness(workspace, settings.witness),
+        load_ledger_key(workspace),
+        witness=_make_witness(workspace, settings.witness),
         behind_seconds=settings.behind_seconds,
         clock=clock.now,
     )
 
 
-def ledger_key(workspace: Workspace) -> Ed25519PrivateKey:
+def load_ledger_key(workspace: Workspace) -> Ed25519PrivateKey:
     """The key that signs the ledger's heads: outside the ledger, made once."""
     file = workspace.root / LEDGER_KEY
     if not file.exists():
@@ -239,12 +239,12 @@ def ledger_key(workspace: Workspace) -> Ed25519PrivateKey:
     return key
 
 
-def _witness(workspace: Workspace, where: str) -> Witness | None:
+def _make_witness(workspace: Workspace, where: str) -> Witness | None:
     if not where:
         return None
     if "://" in where:
         network = _network(workspace.settings, os.environ, workspace.root)
-        return _webhook_witness(network.client, where)
+        return _webhook_witness(network.make_client, where)
     return FileWitness(workspace.root / Path(where).expanduser())
 
 
@@ -260,12 +260,12 @@ def assemble(
     Nothing is opened. Raises FerruleError."""
     settings, root = workspace.settings, workspace.root
     new_id = id_maker(clock)
-    redactor = KnownSecrets(_with_signing(settings), env)
+    redactor = KnownSecrets(_with_signing_secrets(settings), env)
     given = (
         *load_modules(root, settings.functions.modules, settings.functions.paths),
         *bound_functions(root, settings.functions.bind, settings.functions.paths),
         *overrides.tools,
-        *_imported(root, settings),
+        *_list_imported_tools(root, settings),
     )
     catalog, functions = joined(
         under,
@@ -294,15 +294,15 @@ def assemble(
     said = settings.network
     if said.proxy or said.ca or said.tls or any(map(env.get, _PROXY_VARIABLES)):
         network()  # what cannot be used is told now and not by the first call, and logins are known before anything is said
-    outside = Outside(lambda: network().client(), connections)
-    hooks = _hooks(workspace, env, outside.client, overrides.hooks, catalog, fired)
+    outside = ProcessResources(lambda: network().make_client(), connections)
+    hooks = _make_hooks(workspace, env, outside.client, overrides.hooks, catalog, fired)
     classifiers = {**BUILTIN, **{classifier.name: classifier for classifier in overrides.classifiers}}
-    recipients = [*_recipients(workspace, env, outside.client), *map(Recipient, overrides.notifiers)]
-    notices = Notices(recipients, workspace.namespace, input_of=lambda call: _shown_input(store, call))
-    functions.credential_sources = lambda: credential_sources_of(outside.surroundings)
-    fixed = partial(fixed_files, workspace)
-    protected = protected_files(workspace, env)
-    builtins = _builtins(workspace, env, outside.client, protected, fixed)
+    recipients = [*_make_recipients(workspace, env, outside.client), *map(Recipient, overrides.notifiers)]
+    notices = Notices(recipients, workspace.namespace, input_of=lambda call: _read_masked_input(store, call))
+    functions.credential_sources = lambda: credential_sources_of(outside.transport_services)
+    fixed = partial(list_fixed_files, workspace)
+    protected = list_protected_files(workspace, env)
+    builtins = _make_builtins(workspace, env, outside.client, protected, fixed)
     shell = ShellExecutor(
         root,
         sandbox=settings.builtins.sandbox,
@@ -310,17 +310,17 @@ def assemble(
         fixed=fixed,
         max_output_bytes=settings.builtins.max_output_bytes,
         env=env,
-        vault=lambda: outside.surroundings.vault,
+        vault=lambda: outside.transport_services.vault,
     )
-    transports = TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values())
+    transports = TransportExecutor(lambda: outside.transport_services, settings.mcp.programs.values())
     return Parts(
         store=store,
         clock=clock,
         new_id=new_id,
         catalog=catalog,
-        policy=overrides.policy or PolicyFiles(root, env),
-        remake_catalog=lambda: _remade(root, functions),
-        readiness_state=_secrets_state(workspace),
+        policy=overrides.policy or WorkspacePolicy(root, env),
+        remake_catalog=lambda: _rebuild_catalog(root, functions),
+        readiness_state=_watch_secrets(workspace),
         executors=(
             SearchExecutor(new_id, settings.surface),
             *overrides.executors,
@@ -329,7 +329,7 @@ def assemble(
             shell,
             transports,
         ),
-        installed=_installed,
+        installed=_make_installed_executors,
         key=key,
         services=Services(
             store=store,
@@ -345,14 +345,14 @@ def assemble(
             classifiers=classifiers,
             hooks=hooks,
             redactor=redactor,
-            payloads=overrides.payloads or _payloads(workspace, clock),
+            payloads=overrides.payloads or _make_payloads(workspace, clock),
             results=settings.results,
             retries=settings.retries,
             records_behind=settings.ledger.read_only == "behind",
             parked=notices.tell,
-            why_ended=overrides.why_ended or _ended_keys(workspace),
+            why_ended=overrides.why_ended or _make_why_ended(workspace),
         ),
-        readiness=Here(
+        readiness=ProcessReadiness(
             lambda tool: functions.can_run(tool) or transports.has_program(tool),
             builtins.is_enabled,
             lambda tool: outside.missing_secrets(tool, overrides.executors),
@@ -369,7 +369,7 @@ def assemble(
     )
 
 
-def _hooks(
+def _make_hooks(
     workspace: Workspace,
     env: Mapping[str, str],
     client: Callable[[], Client],
@@ -386,18 +386,18 @@ def _hooks(
     return around(hooks, guardrails_of(settings.guardrails, agents, root, env, client, fired))
 
 
-def _ended_keys(workspace: Workspace) -> WhyEnded:
+def _make_why_ended(workspace: Workspace) -> WhyEnded:
     """Tells by the workspace's keys which calls came with one that has ended."""
     access = Access(workspace.root)
     return lambda channel, now: access.why_ended(channel, now / MICROSECONDS)
 
 
-def _imported(root: Path, settings: Settings) -> tuple[Tool, ...]:
+def _list_imported_tools(root: Path, settings: Settings) -> tuple[Tool, ...]:
     """The tools of other servers, as they were accepted."""
     return (*imported_tools(root, settings.mcp), *imported_oxp_tools(root, settings.oxp))
 
 
-def _with_signing(settings: Settings) -> RedactionSettings:
+def _with_signing_secrets(settings: Settings) -> RedactionSettings:
     """What is redacted, with the secrets that sign what is sent: whoever names one in the settings need not name it twice."""
     signing = [hook.secret_env for hook in settings.hooks]
     signing += [guardrail.secret_env for guardrail in settings.guardrails]
@@ -407,12 +407,12 @@ def _with_signing(settings: Settings) -> RedactionSettings:
     return msgspec.structs.replace(settings.redaction, secrets_env=tuple(names))
 
 
-def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
+def _make_payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
     settings = workspace.settings.results
     return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
 
 
-def _builtins(
+def _make_builtins(
     workspace: Workspace,
     env: Mapping[str, str],
     client: Callable[[], Client],
@@ -432,12 +432,12 @@ def _builtins(
     )
 
 
-def _installed() -> tuple[Executor, ...]:
+def _make_installed_executors() -> tuple[Executor, ...]:
     """The executors that other packages registered, after everything the caller brought."""
     return tuple(_executors.get(name)() for name in _executors.names() if name != FUNCTION)
 
 
-def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
+def load_or_build_catalog(workspace: Workspace, when: Build) -> CatalogView:
     """The workspace's sealed catalog; built first if need be. Without any definition: an empty one."""
     if when == "always" or (when == "missing" and not (workspace.root / CATALOG_FILE).exists()):
         if not any(compiled.compiled for compiled in workspace.compile()):
@@ -446,27 +446,27 @@ def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
     return SealedCatalog(load_catalog(workspace))
 
 
-def _remade(root: Path, functions: FunctionExecutor) -> CatalogView:
+def _rebuild_catalog(root: Path, functions: FunctionExecutor) -> CatalogView:
     """The catalog from the definitions, the settings and the lock as they are now, with the functions of this process."""
     workspace = Workspace.open(root)
-    under = built_catalog(workspace, "always")
-    return rejoined(under, _imported(root, workspace.settings), functions)
+    under = load_or_build_catalog(workspace, "always")
+    return rejoined(under, _list_imported_tools(root, workspace.settings), functions)
 
 
-def _secrets_state(workspace: Workspace) -> Callable[[], Any]:
+def _watch_secrets(workspace: Workspace) -> Callable[[], Any]:
     """What changes when the file of secrets does: tools that lacked one can be used then."""
     name = workspace.settings.secrets.env_file
-    return (lambda: stamp_of(workspace.root / name)) if name else lambda: None
+    return (lambda: stat_stamp(workspace.root / name)) if name else lambda: None
 
 
-async def _shown_input(store: Store, call: str) -> Any:
+async def _read_masked_input(store: Store, call: str) -> Any:
     """The input of a waiting call as people may see it: masked."""
     found = [payload for row in await store.rows_of(call) if (payload := row.inputs()) is not None]
     shown = last_input(found[-1]) if found else None
     return None if shown is None else msgspec.json.decode(shown)
 
 
-def _recipients(workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client]) -> list[Recipient]:
+def _make_recipients(workspace: Workspace, env: Mapping[str, str], client: Callable[[], Client]) -> list[Recipient]:
     made = []
     for settings in workspace.settings.approval.notify:
         secret = env.get(settings.secret_env, "") if settings.secret_env else ""

@@ -83,11 +83,11 @@ class Batch(Sequence[Result | Pending]):
 
 _NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
 """What whoever looks back at a batch has to know of its policy, where it is not the usual one."""
-Plan = Callable[[Session, str, bytes, CallOptions], Call]
-Given = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
+PlanCall = Callable[[Session, str, bytes, CallOptions], Call]
+CallSpec = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
 
 
-def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
+def read_requests(calls: Iterable[CallSpec]) -> list[CallRequest]:
     """The calls of a batch as records: given as such, as mappings, as `(name, arguments)` or as a name. Raises BatchError."""
     if isinstance(calls, str | bytes | Mapping):
         raise BatchError("a batch is a list of calls; put a single call into a list")
@@ -112,7 +112,7 @@ def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
     return found
 
 
-def request_of(name: str, arguments: Any, options: Mapping[str, Any]) -> CallRequest:
+def make_request(name: str, arguments: Any, options: Mapping[str, Any]) -> CallRequest:
     """One call as a record. Raises BatchError for an option that no call has."""
     try:
         return CallRequest(name=name, arguments=arguments, **options)
@@ -129,7 +129,7 @@ class BatchRun:
         self.batch_id = batch_id
         self.policy = policy
         self.requests = requests
-        self.needs = _dependencies(requests)
+        self.needs = _find_dependencies(requests)
         self._services = services
         self._calls = calls
         self._planned: list[Call] = []
@@ -148,32 +148,32 @@ class BatchRun:
         """How many of the batch may be under way, where that is fewer than its lane lets run."""
         self._membership = BatchMembership(batch_id, policy, {})
 
-    def begin(self, session: Session, plan: Plan, wait: float | None) -> None:
+    def begin(self, session: Session, plan: PlanCall, wait: float | None) -> None:
         """Plan every call, take their places, and let them go."""
         loop = asyncio.get_running_loop()
         if self.policy.max_parallel < session.lane.policy.max_parallel:
             self._room = asyncio.Semaphore(self.policy.max_parallel)
         refused: dict[int, Stop] = {}
         for number, request in enumerate(self.requests):
-            written = _written(request.arguments)
+            written = _encode_arguments(request.arguments)
             if isinstance(written, Stop):
                 refused[number], written = written, b"null"
-            call = plan(session, request.name, written, _options(request))
+            call = plan(session, request.name, written, _make_options(request))
             call.flight.batch = self._membership
             if self.batch_id:
-                call.notes = {**call.notes, "batch": self._note(number)}
+                call.notes = {**call.notes, "batch": self._describe_membership(number)}
             self._planned.append(call)
             live = self._services.live.add(call, self._services)
             if self._services.live.is_closing:
                 live.ask_to_stop(Cancel("runtime_shutdown"))
             self._lives.append(live)
             self._done.append(loop.create_future())
-        self._announce(session, refused)
+        self._take_places(session, refused)
         for number in range(len(self._planned)):
-            self._lives[number].listener = partial(self._heard, number)
-            self._tasks.append(loop.create_task(self._one(number, refused.get(number), wait)))
+            self._lives[number].listener = partial(self._report_progress, number)
+            self._tasks.append(loop.create_task(self._run_call(number, refused.get(number), wait)))
 
-    def _announce(self, session: Session, refused: Mapping[int, Stop]) -> None:
+    def _take_places(self, session: Session, refused: Mapping[int, Stop]) -> None:
         """Take places in call order, unless every call may overlap with every other anyway."""
         calls = self._planned
         prepared = {call.tool_name: session.prepared.get(call.tool_name) for call in calls}.values()
@@ -184,15 +184,15 @@ class BatchRun:
                 parent = place_of(call.flight.parent) if call.flight.parent is not None else None
                 call.flight.place = session.lane.announce(parent=parent)
 
-    def _heard(self, number: int, said: Progress) -> None:
-        self._tell(Update(number, said.invocation_id, progress=said))
+    def _report_progress(self, number: int, said: Progress) -> None:
+        self._push_update(Update(number, said.invocation_id, progress=said))
 
-    def _tell(self, update: Update | None) -> None:
+    def _push_update(self, update: Update | None) -> None:
         self._news.append(update)
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
-    def _note(self, number: int) -> dict[str, Any]:
+    def _describe_membership(self, number: int) -> dict[str, Any]:
         note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
         if self.needs[number]:
             note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
@@ -205,41 +205,41 @@ class BatchRun:
         waited = (call.tick() - call.origin) // 1_000_000
         call.notes = {**call.notes, "batch": {**call.notes.get("batch", {}), "waited_ms": waited}}
 
-    async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
+    async def _run_call(self, number: int, refused: Stop | None, wait: float | None) -> None:
         call = self._planned[number]
         try:
-            if self._waits_for(number):
-                await self._before(number)
+            if self._dependencies_of(number):
+                await self._wait_for_dependencies(number)
             if self._room is None:
-                ended = await self._carried(number, refused)
+                ended = await self._run_or_stop(number, refused)
             else:
                 async with self._room:
-                    ended = await self._carried(number, refused)
-            outcome = ended if isinstance(ended, Result) else await self._calls.settled(ended, wait)
+                    ended = await self._run_or_stop(number, refused)
+            outcome = ended if isinstance(ended, Result) else await self._calls.resolve_outcome(ended, wait)
         except BaseException:
             self._done[number].cancel()
             self._has_failed = True
-            self._tell(None)
+            self._push_update(None)
             self._wake()
             raise
         finally:
             self._lives[number].listener = None
         self._done[number].set_result(outcome)
-        self._tell(Update(number, call.invocation_id, result=outcome))
+        self._push_update(Update(number, call.invocation_id, result=outcome))
         self._left -= 1
         if not self._left:
             self._wake()
         if outcome.is_error and isinstance(outcome, Result):
-            self._failed(number, outcome)
+            self._cancel_siblings(number, outcome)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def _before(self, number: int) -> None:
+    async def _wait_for_dependencies(self, number: int) -> None:
         """Wait for the calls that come first; whoever is told to stop meanwhile waits no longer."""
         live = self._lives[number]
-        before = {done for need in self._waits_for(number) if not (done := self._done[need]).done()}
+        before = {done for need in self._dependencies_of(number) if not (done := self._done[need]).done()}
         if not before:
             return
         while before and live.cancel is None:
@@ -249,12 +249,12 @@ class BatchRun:
         live.waiter = None
         self._note_wait(self._planned[number])
 
-    async def _carried(self, number: int, refused: Stop | None) -> Outcome:
+    async def _run_or_stop(self, number: int, refused: Stop | None) -> Outcome:
         call = self._planned[number]
-        stop = refused or self._hindrance(number)
-        return await (resolve(drive(call, self._services)) if stop is None else self._stopped(call, stop))
+        stop = refused or self._why_not_start(number)
+        return await (resolve(drive(call, self._services)) if stop is None else self._stop_before_start(call, stop))
 
-    async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
+    async def _stop_before_start(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
         if call.flight.place is not None:
             call.flight.place.lane.leave(call.flight.place)
@@ -265,12 +265,12 @@ class BatchRun:
         finally:
             let_go(call, self._services)
 
-    def _waits_for(self, number: int) -> tuple[int, ...]:
+    def _dependencies_of(self, number: int) -> tuple[int, ...]:
         if self.policy.ordering_policy == "serial" and number:
             return (*self.needs[number], number - 1)
         return self.needs[number]
 
-    def _hindrance(self, number: int) -> Stop | None:
+    def _why_not_start(self, number: int) -> Stop | None:
         """Why a call cannot begin after what it depends on has ended."""
         live, call = self._lives[number], self._planned[number]
         cancel = live.cancel or (Cancel("runtime_shutdown") if self._services.live.is_closing else None)
@@ -287,7 +287,7 @@ class BatchRun:
                 return Stop("sibling_canceled", message, "dependency_pending")
         return None
 
-    def _failed(self, number: int, outcome: Result) -> None:
+    def _cancel_siblings(self, number: int, outcome: Result) -> None:
         """What a failure does to the others."""
         if outcome.error is not None and outcome.error.error_class == "sibling_canceled":
             return
@@ -316,7 +316,7 @@ class BatchRun:
             more = bool(fresh)
         return sorted(found - {number})
 
-    async def ended(self) -> Batch:
+    async def wait(self) -> Batch:
         """Every result, in call order. Whoever stops waiting cancels what has not ended."""
         try:
             while self._left and not self._has_failed:
@@ -333,7 +333,7 @@ class BatchRun:
     async def updates(self) -> AsyncIterator[Update]:
         """News as they may be told: progress at once and results in call order, unless the policy says otherwise."""
         try:
-            async for update in self._told():
+            async for update in self._iterate_updates():
                 yield update
         finally:
             if not all(task.done() for task in self._tasks):
@@ -341,8 +341,8 @@ class BatchRun:
             else:
                 self._apply_deferred()
 
-    async def _told(self) -> AsyncIterator[Update]:
-        total, turn, held = len(self._planned), 0, _Held()
+    async def _iterate_updates(self) -> AsyncIterator[Update]:
+        total, turn, held = len(self._planned), 0, _HeldUpdates()
         is_unordered, holds_progress = self.policy.is_unordered, self.policy.yield_policy == "all_ordered"
         delivered = 0
         while delivered < total:
@@ -373,7 +373,7 @@ class BatchRun:
         await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
         for call, live in zip(self._planned, self._lives, strict=True):
             if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began
-                await self._stopped(call, stopped_by(call, Cancel(reason="its caller stopped waiting")))
+                await self._stop_before_start(call, stopped_by(call, Cancel(reason="its caller stopped waiting")))
         self._membership.is_over = True
 
     @property
@@ -381,7 +381,7 @@ class BatchRun:
         """The ids of the calls, in call order; known from the beginning."""
         return tuple(call.invocation_id for call in self._planned)
 
-    def unended(self) -> tuple[str, ...]:
+    def list_unfinished(self) -> tuple[str, ...]:
         """The ids of those that have not ended."""
         return tuple(call_id for call_id, done in zip(self.invocation_ids, self._done, strict=True) if not done.done())
 
@@ -418,7 +418,7 @@ class BatchRun:
                 apply_modifiers(call.session.values, deferred.pop(call.invocation_id))
 
 
-class _Held:
+class _HeldUpdates:
     """Updates whose turn has not come."""
 
     def __init__(self) -> None:
@@ -431,7 +431,7 @@ class _Held:
         return self._by_index.pop(turn, [])
 
 
-def _options(request: CallRequest) -> CallOptions:
+def _make_options(request: CallRequest) -> CallOptions:
     if (
         request.idempotency_key is None
         and request.timeout_seconds is None
@@ -453,14 +453,14 @@ def _options(request: CallRequest) -> CallOptions:
     )
 
 
-def _written(arguments: Any) -> bytes | Stop:
+def _encode_arguments(arguments: Any) -> bytes | Stop:
     try:
         return arguments if type(arguments) is bytes else msgspec.json.encode({} if arguments is None else arguments)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         return Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
 
 
-def _dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
+def _find_dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
     """For each call the numbers of those it depends on. Raises BatchError for names that lead nowhere, and for circles."""
     if not any(request.id or request.depends_on for request in requests):
         return [()] * len(requests)
@@ -476,11 +476,11 @@ def _dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
                 raise BatchError(f"call {number} of the batch depends on {word!r}, which is no other call of it")
             found.append(place)
         needs.append(tuple(dict.fromkeys(found)))
-    _refuse_circles(needs)
+    _refuse_cycles(needs)
     return needs
 
 
-def _refuse_circles(needs: Sequence[tuple[int, ...]]) -> None:
+def _refuse_cycles(needs: Sequence[tuple[int, ...]]) -> None:
     left = {number: set(some) for number, some in enumerate(needs)}
     while left:
         free = [number for number, some in left.items() if not some]

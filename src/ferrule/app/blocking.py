@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from ferrule.app.app import App
 from ferrule.app.assembly import open_app
-from ferrule.app.batches import Batch, Given, Update
+from ferrule.app.batches import Batch, CallSpec, Update
 from ferrule.app.call_records import CallRecords
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
@@ -75,10 +75,10 @@ class SyncApp:
     def surface(self, **context: Any) -> SyncSurface:
         """A surface for one caller; see `App.surface`."""
 
-        async def made() -> SurfaceHandle:
+        async def make_surface() -> SurfaceHandle:
             return self.app.surface(**context)
 
-        return SyncSurface(self, self._wait(made()))
+        return SyncSurface(self, self._wait(make_surface()))
 
     def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for."""
@@ -102,7 +102,7 @@ class SyncApp:
 
     def iterate(self, begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
         """Something of the app's that comes bit by bit. Whoever stops before its end stops it: it is closed."""
-        told = self._wait(_made(begin))
+        told = self._wait(_run_inside(begin))
         try:
             while (one := self._wait(_next(told))) is not _END:
                 yield one
@@ -113,9 +113,9 @@ class SyncApp:
         if (
             threading.current_thread() is self._thread
         ):  # an iterator that was dropped, found by the garbage collector there
-            self._loop.create_task(_closed(told))
+            self._loop.create_task(_close_iterator(told))
         elif self._thread.is_alive():
-            self._wait(_closed(told))
+            self._wait(_close_iterator(told))
 
     def _wait(self, waiting: Coroutine[Any, Any, T]) -> T:
         """Run it on the app's loop. Ctrl-C cancels it there, and goes on its way once it has stopped."""
@@ -124,7 +124,7 @@ class SyncApp:
             waiting.close()
             why = "its own loop would wait for itself; use `await`" if is_inside else "use it inside 'with'"
             raise RuntimeError(f"the app cannot be used here: {why}")
-        work = _Work(self._loop, waiting)
+        work = _LoopTask(self._loop, waiting)
         try:
             return work.result()
         except KeyboardInterrupt:
@@ -137,7 +137,7 @@ class SyncApp:
         self._loop.close()
 
 
-class _Work(Generic[T]):
+class _LoopTask(Generic[T]):
     """One coroutine on its way on another thread's loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, waiting: Coroutine[Any, Any, T]) -> None:
@@ -149,9 +149,9 @@ class _Work(Generic[T]):
 
     def _begin(self) -> None:
         self._task = self._loop.create_task(self._waiting)
-        self._task.add_done_callback(self._done)
+        self._task.add_done_callback(self._finish)
 
-    def _done(self, task: asyncio.Task[T]) -> None:
+    def _finish(self, task: asyncio.Task[T]) -> None:
         hear_failure(task)  # whoever was interrupted does not ask for it
         self._is_done.set()
 
@@ -170,7 +170,7 @@ class _Work(Generic[T]):
             self._is_done.wait(within)
 
 
-async def _made(begin: Callable[[], T]) -> T:
+async def _run_inside(begin: Callable[[], T]) -> T:
     return begin()
 
 
@@ -178,7 +178,7 @@ async def _next(told: AsyncIterator[T]) -> T | Any:
     return await anext(told, _END)
 
 
-async def _closed(told: AsyncIterator[Any]) -> None:
+async def _close_iterator(told: AsyncIterator[Any]) -> None:
     if isinstance(told, AsyncGenerator):
         with suppress(RuntimeError):  # it is still on its way, and stops by itself
             await told.aclose()
@@ -209,11 +209,11 @@ class SyncSurface:
         """Use a tool; see `SurfaceHandle.call`."""
         return self._app.run(self._handle.call(name, arguments, **options))
 
-    def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
+    def call_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Batch:
         """Use many tools; gives their results in call order. See `SurfaceHandle.call_many`. Raises BatchError."""
         return self._app.run(self._handle.call_many(calls, wait=wait, **policy))
 
-    def stream_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Iterator[Update]:
+    def stream_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Iterator[Update]:
         """The same, told as it goes. Whoever stops iterating cancels what has not ended: `break`, Ctrl-C, an error."""
         return self._app.iterate(lambda: self._handle.stream_many(calls, wait=wait, **policy))
 
@@ -227,12 +227,12 @@ class SyncSurface:
 
     def interrupt(self, reason: str = "") -> list[str]:
         """The user interrupts; gives the ids of what was told to stop. See `SurfaceHandle.interrupt`."""
-        return self._app.run(_made(lambda: self._handle.interrupt(reason)))
+        return self._app.run(_run_inside(lambda: self._handle.interrupt(reason)))
 
     def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:
         """Throw away calls of a turn that was replaced; see `SurfaceHandle.discard`."""
         ids = tuple(invocation_ids)
-        self._app.run(_made(lambda: self._handle.discard(ids, reason)))
+        self._app.run(_run_inside(lambda: self._handle.discard(ids, reason)))
 
     def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
         """How a call of this principal's ended, or what it waits for."""

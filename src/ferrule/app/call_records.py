@@ -42,7 +42,7 @@ class CallRecords(msgspec.Struct, frozen=True, kw_only=True):
     """The records of changes of its input."""
 
 
-def call_records(story: Story, *, source: str, level: Level = "standard") -> CallRecords:
+def make_call_records(story: Story, *, source: str, level: Level = "standard") -> CallRecords:
     """Returns the records of a call. `source`: who its events are from. `level`: how much events may say."""
     call, created_at, answer = story.invocation_id, story.created_at, answer_of(story.rows)
     changes = mutation_records(story.mutations, call, created_at)
@@ -54,13 +54,13 @@ def call_records(story: Story, *, source: str, level: Level = "standard") -> Cal
             event.to_record() for row in story.all_rows for event in events_of(row, source=source, level=level)
         ),
         progress=story.progress,
-        persistence=tuple(_persistence(story)),
+        persistence=tuple(_list_persistence(story)),
         hooks=tuple(run.to_record(call, story.header.tool_id, created_at) for run in story.hooks),
         mutations=tuple({name: value for name, value in change.items() if name != "after_ms"} for change in changes),
     )
 
 
-def _persistence(story: Story) -> Iterator[JsonRecord]:
+def _list_persistence(story: Story) -> Iterator[JsonRecord]:
     """What each row notes, every decision once: a call that goes on notes the earlier ones again."""
     noted = (record for segment in story.segments for record in segment.notes.get("persistence", ()))
     yield from {str(record.get("decision_id")): record for record in noted}.values()

@@ -35,14 +35,15 @@ _sinks: Registry[SinkMaker] = Registry("kind of sink", SINKS, "ferrule.sinks")
 _log = logging.getLogger("ferrule.follow")
 
 
-def followers_of(sinks: Iterable[SinkSettings], store: Store, *, source: str, folder: Path) -> list[Follower]:
+def make_sink_followers(sinks: Iterable[SinkSettings], store: Store, *, source: str, folder: Path) -> list[Follower]:
     """A follower for each of a workspace's sinks, not started yet. Raises SettingsError."""
     return [
-        Follower(store, _sinks.get(said.kind)(said.given(), folder), source=source, level=said.level) for said in sinks
+        Follower(store, _sinks.get(said.kind)(said.to_options(), folder), source=source, level=said.level)
+        for said in sinks
     ]
 
 
-def _lower(of_sink: Level, of_agent: str) -> Level:
+def _lower_level(of_sink: Level, of_agent: str) -> Level:
     """The level that both the sink and the agent's file allow; a word nobody knows counts as the strictest."""
     if not of_agent:
         return of_sink
@@ -99,24 +100,24 @@ class Follower:
             is_last, is_behind = self._closing.is_set(), False
             try:
                 is_behind = await self._deliver()
-                self._went_well()
+                self._note_success()
                 if not (is_behind or is_last):
                     await self._wait_for_rows()
             except SinkBusy as busy:
                 self.problem = str(busy)
                 await self._pause(_TURN_SECONDS)
             except Exception as error:
-                await self._pause(self._failed(error))
+                await self._pause(self._note_failure(error))
             if is_last and not is_behind:
                 return
 
     async def _deliver(self) -> bool:
         """Bring one batch over. True when there may be more."""
-        cursor = await self._begin() if self.cursor is None else self.cursor
+        cursor = await self._find_start() if self.cursor is None else self.cursor
         rows = await self._store.rows_after(cursor, BATCH_ROWS)
         events: list[Event] = []
         for number, row in enumerate(rows, start=1):
-            events += events_of(row, source=self._source, level=_lower(self._level, audit_level_of(row)))
+            events += events_of(row, source=self._source, level=_lower_level(self._level, audit_level_of(row)))
             if number % _ROWS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # calls go first
         if events:
@@ -126,7 +127,7 @@ class Follower:
             self.delivered += len(events)
         return len(rows) == BATCH_ROWS
 
-    async def _begin(self) -> int:
+    async def _find_start(self) -> int:
         cursor = await self.sink.cursor()
         if cursor is None:
             newest = await self._store.rows_before(None, 1)
@@ -134,7 +135,7 @@ class Follower:
         self.cursor = cursor
         return cursor
 
-    def _failed(self, error: Exception) -> float:
+    def _note_failure(self, error: Exception) -> float:
         """Says what is wrong, and how long to leave the sink alone: longer each time, and never in step with others."""
         self._failures += 1
         first, longest = self._delays
@@ -148,7 +149,7 @@ class Follower:
             _log.warning("%s; nothing is lost, they stay in the ledger", self.problem)
         return delay
 
-    def _went_well(self) -> None:
+    def _note_success(self) -> None:
         if self._failures:
             _log.warning("the sink %r takes events again", self.sink.name)
         self._failures = 0

@@ -20,7 +20,7 @@ _SWEEP_EVERY = 60_000_000_000
 _log = logging.getLogger("ferrule.tending")
 
 
-class Tending:
+class Housekeeping:
     """Ends what expired, goes on with what was answered, finds what was lost, listens for replies, reminds people."""
 
     def __init__(
@@ -37,12 +37,12 @@ class Tending:
     async def begin(self) -> None:
         """Find what was lost, then go on in a task."""
         await self._calls.recover()
-        self._task = asyncio.create_task(self._forever(self._once), name="ferrule tends its ledger")
+        self._task = asyncio.create_task(self._repeat(self._run_once), name="ferrule tends its ledger")
 
     def listen(self) -> None:
         """Only listen for replies, and leave the rest to others: for a command that stays a moment for its own call."""
         if self._task is None:
-            self._task = asyncio.create_task(self._forever(self._listen), name="ferrule listens for replies")
+            self._task = asyncio.create_task(self._repeat(self._listen), name="ferrule listens for replies")
 
     async def aclose(self) -> None:
         """Stop."""
@@ -51,7 +51,7 @@ class Tending:
             await asyncio.gather(self._task, return_exceptions=True)
         await self._receivers.aclose()
 
-    async def _forever(self, once: Callable[[], Awaitable[object]]) -> None:
+    async def _repeat(self, once: Callable[[], Awaitable[object]]) -> None:
         while True:
             try:
                 await once()
@@ -65,7 +65,7 @@ class Tending:
                 if self._store.generation() != generation:
                     break
 
-    async def _once(self) -> None:
+    async def _run_once(self) -> None:
         await self._calls.sweep()
         await self._calls.resume_answered()
         await self._calls.recover()
@@ -75,7 +75,7 @@ class Tending:
 
     async def _listen(self) -> Sequence[OpenCall]:
         waiting = await self._store.open_calls("needs_input")
-        await self._receivers.look(waiting)
+        await self._receivers.update(waiting)
         return waiting
 
     async def _sweep_payloads(self) -> None:

@@ -32,7 +32,7 @@ class Network:
         self._tls = TlsContexts(ca=said.ca, hosts=said.tls, root=root, env=env)
         self._tls.load()
 
-    def client(self, also: Collection[str] = ()) -> Client:
+    def make_client(self, also: Collection[str] = ()) -> Client:
         """A client of its own. `also`: further hosts that may be reached although they are private."""
         guard = Guard((*self._allow, *also))
         return Client(guard, tls=self._tls, proxies=self._proxies, per_host=self._per_host)

@@ -38,7 +38,7 @@ class PolicySource(Protocol):
         ...
 
 
-class PolicyFiles:
+class WorkspacePolicy:
     """The files of the policy of a workspace, and the rules that this process brings."""
 
     def __init__(self, root: Path, environment: Mapping[str, str], rules: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -66,7 +66,7 @@ class PolicyFiles:
             return str(error)
         files = [self._root / FILE_NAME, *(home.path for home in homes(self._root, choices, self._environment))]
         named = [self._root / name for name in (choices.shadow, choices.cedar) if name]
-        return tuple(stamp_of(file) for file in (*files, *named))
+        return tuple(stat_stamp(file) for file in (*files, *named))
 
     def acceptor(self, identity: Identity, store: Store, clock: Clock) -> Accept:
         """Writes accepted rules into the file of rules that this machine keeps."""
@@ -78,7 +78,7 @@ class PolicyFiles:
         return accept
 
 
-def stamp_of(file: Path) -> tuple[int, int, int] | None:
+def stat_stamp(file: Path) -> tuple[int, int, int] | None:
     """Returns what changes when a file does; None while there is none."""
     try:
         found = file.stat()

@@ -26,7 +26,7 @@ _ROWS = 8
 _NAMES = frozenset(Progress.__struct_fields__)
 
 
-async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
+async def follow_progress(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
     """The progress of a call after a sequence number, until the call has ended."""
     seen_row, until = 0, asyncio.get_running_loop().time() + _UNSEEN_SECONDS
     while True:
@@ -36,7 +36,7 @@ async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) 
         for row in rows:
             seen_row = row.seq
             for fact in facts_in(row) if row.outcome == "progress" else ():
-                said = _progress(call_id, fact)
+                said = _restore_progress(call_id, fact)
                 if said.sequence > after:
                     after = said.sequence
                     yield said
@@ -71,7 +71,7 @@ async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) ->
     return asyncio.get_running_loop().time() > until or not await store.news_of(call_id, 0, 1)
 
 
-def _progress(call_id: str, fact: Fact) -> Progress:
+def _restore_progress(call_id: str, fact: Fact) -> Progress:
     """A record as it was told, again."""
     data = dict(fact.data)
     for name in ("schema_version", "progress_id", "invocation_id", "timestamp"):

@@ -15,7 +15,7 @@ from ferrule.settings import Settings
 from ferrule.workspace.workspace import Workspace
 
 
-def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+def list_protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
     """Files of the workspace that no tool may touch: its records, its rules, and the code that its settings name."""
     settings, root = workspace.settings, workspace.root
     ledger_file = root / settings.ledger.path
@@ -24,8 +24,12 @@ def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
         root / LOCK_FILE,
         root / settings.results.path,
         *([root / settings.secrets.env_file] if settings.secrets.env_file else ()),
-        *(root / Path(file).expanduser() for file in _tls_files(settings)),
-        *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
+        *(root / Path(file).expanduser() for file in _list_tls_files(settings)),
+        *(
+            file
+            for name in (*settings.functions.modules, *_list_function_modules(settings))
+            for file in _list_code_files(root, name)
+        ),
         *(root / path for path in settings.functions.paths if _is_below(root / path, root)),
     ]
     with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
@@ -39,21 +43,21 @@ def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
     return named + scripts + [script.parent for script in scripts if _is_below(script.parent, root)]
 
 
-def fixed_files(workspace: Workspace) -> list[Path]:
+def list_fixed_files(workspace: Workspace) -> list[Path]:
     """Files that tools may read and not change: the definitions, and what this process has imported from the workspace."""
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
     return [Path(task.path) for task in workspace.select().everything] + code
 
 
-def _tls_files(settings: Settings) -> list[str]:
+def _list_tls_files(settings: Settings) -> list[str]:
     """Whom the network trusts, and the keys that are shown there."""
     said = settings.network
     named = [said.ca, *(file for host in said.tls.values() for file in (host.ca, host.certificate, host.key))]
     return [file for file in named if file]
 
 
-def _functions_named(settings: Settings) -> list[str]:
+def _list_function_modules(settings: Settings) -> list[str]:
     """The modules of functions that hooks, guardrails and sinks are."""
     named = [hook.function for hook in settings.hooks] + [guardrail.function for guardrail in settings.guardrails]
     named += [sink.function or "" for sink in settings.sinks]
@@ -61,7 +65,7 @@ def _functions_named(settings: Settings) -> list[str]:
     return [reference.rpartition(":")[0] for reference in named if reference]
 
 
-def _code(root: Path, name: str) -> list[Path]:
+def _list_code_files(root: Path, name: str) -> list[Path]:
     """The file of a module in the workspace, and where Python keeps it compiled: it believes what it finds there."""
     file = root / (name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
     return [file, file.parent / "__pycache__"] if name.endswith(".py") or file.is_file() else []

@@ -34,11 +34,11 @@ from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.waiting import count_on, question
 
-GOES_ON = frozenset({"approved"})
+RESUMABLE_STATES = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
-WAITS = frozenset({"awaiting_approval", "approved", "needs_input"})
+WAITING_STATES = frozenset({"awaiting_approval", "approved", "needs_input"})
 """States in which a call holds no process: it can be ended by anybody who may."""
-HELD = frozenset({"queued", "running"})
+HELD_STATES = frozenset({"queued", "running"})
 """States in which a process has a call: nobody else ends it while that process lives."""
 _FOREVER = 1 << 62
 _LOOKS = 5
@@ -58,53 +58,55 @@ class Calls:
         self._services = services
         self._session_for = session_for
 
-    async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
+    async def result(
+        self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None
+    ) -> CallOutcome:
         """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
-        place = await self._place(call_id)
+        place = await self._read_call(call_id)
         live = self._services.live.calls.get(call_id)
-        found: Answered
+        found: CallOutcome
         if live is not None and not place.rows:  # it runs here, and nothing of it is on record yet
-            is_theirs = caller is None or _is_same(live.call.session.surface.request, caller)
+            is_theirs = caller is None or _is_same_principal(live.call.session.surface.request, caller)
             found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
         else:
-            if place.open is not None and place.open.state in HELD and live is None:
-                place = await self._perhaps_lost(place.open, place)
-            is_theirs, found = _is_of(place.rows, caller), _answer(place)
+            if place.open is not None and place.open.state in HELD_STATES and live is None:
+                place = await self._recover_if_lost(place.open, place)
+            is_theirs, found = _is_call_of(place.rows, caller), _read_outcome(place)
         if not is_theirs:
             return None
-        return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
+        return await self.wait_for_result(found, wait) if isinstance(found, Pending) and wait else found
 
-    async def _perhaps_lost(self, running: OpenCall, place: Place) -> Place:
+    async def _recover_if_lost(self, running: OpenCall, place: CallSnapshot) -> CallSnapshot:
         """The place of a call that is said to run, looked at again if its process is gone."""
         if any(lost.call == running.call for lost in await self._store.find_abandoned()):
-            await self._each([running], self._recover)
-            return await self._place(running.call)
+            await self._apply_to_each([running], self._recover_abandoned)
+            return await self._read_call(running.call)
         return place
 
     async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:
         """True when there is such a call of this caller's, here or in the ledger."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
-            return _is_same(live.call.session.surface.request, caller)
+            return _is_same_principal(live.call.session.surface.request, caller)
         rows = await self._store.rows_of(call_id)
-        return _is_of(rows, caller)
+        return _is_call_of(rows, caller)
 
-    async def settled(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
+    async def resolve_outcome(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
         """What a caller is told: a duplicate gets the first call's answer, and whoever wants to wait does."""
         if isinstance(outcome, Replay):
             found = await self.result(outcome.invocation_id)
             assert found is not None  # whoever has a key, or lost a race, has rows
             outcome = found
-        return await self.waited(outcome, wait) if isinstance(outcome, Pending) and wait else outcome
+        return await self.wait_for_result(outcome, wait) if isinstance(outcome, Pending) and wait else outcome
 
-    async def waited(self, pending: Pending, wait: float) -> Result | Pending:
+    async def wait_for_result(self, pending: Pending, wait: float) -> Result | Pending:
         """Wait for a call to end. Whoever waits also runs it, once it is answered and nobody else did."""
         loop, live = asyncio.get_running_loop(), self._services.live
         until = loop.time() + wait
         found: Result | Pending = pending
         newest = await self._store.rows_before(None, 1)
         while isinstance(found, Pending) and (left := until - loop.time()) > 0:
-            found = await self._went_on(pending)
+            found = await self._check_again(pending)
             is_left = live.is_closing and pending.invocation_id not in live.calls  # nobody here goes on with it
             if not isinstance(found, Pending) or is_left:
                 break
@@ -113,45 +115,47 @@ class Calls:
                 newest = await self._store.rows_after(newest[-1].seq) or newest
         return found
 
-    async def _went_on(self, pending: Pending) -> Result | Pending:
-        place = await self._place(pending.invocation_id)
-        found = _answer(place) or pending
-        if isinstance(found, Pending) and place.open is not None and _goes_on(place):
+    async def _check_again(self, pending: Pending) -> Result | Pending:
+        place = await self._read_call(pending.invocation_id)
+        found = _read_outcome(place) or pending
+        if isinstance(found, Pending) and place.open is not None and _can_resume(place):
             return await self.resume(pending.invocation_id) or pending
         return found
 
-    async def resume(self, call_id: str, handed: CallSecrets = NO_CALL_SECRETS) -> Answered:
+    async def resume(self, call_id: str, handed: CallSecrets = NO_CALL_SECRETS) -> CallOutcome:
         """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
         for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
-        place = await self._place(call_id)
+        place = await self._read_call(call_id)
         open_call = place.open
-        if open_call is None or not _goes_on(place):
-            return _answer(place)
+        if open_call is None or not _can_resume(place):
+            return _read_outcome(place)
         try:
             past = past_of(place.rows, self._services)
             _refuse_forged(past, self._services.sealing.secret)
-            self._refuse_ended(past)
+            self._refuse_ended_key(past)
             session = await self._session_for(past.context)
             if not handed.keys() >= set(past.notes.get("handed", ())):
-                return _answer(place)
+                return _read_outcome(place)
             call = revived(call_id, past, open_call, session, self._services)
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except AccessError as error:  # nobody knows whether its key still counts: it goes on waiting
             _log.warning("call %s does not go on yet: %s", call_id, error)
-            return _answer(place)
+            return _read_outcome(place)
         except (ValueError, SurfaceError) as error:
-            return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
+            return await self.end(call_id, _make_refusal(error)) or _read_outcome(await self._read_call(call_id))
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
-            return _answer(place)
+            return _read_outcome(place)
         if handed:
             call.options = msgspec.structs.replace(call.options, handed=handed)
             call.secrets |= handed.secrets
         count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
-        return await self.settled(await resolve(drive(call, self._services, RECEIVED if is_received else APPROVED)))
+        return await self.resolve_outcome(
+            await resolve(drive(call, self._services, RECEIVED if is_received else APPROVED))
+        )
 
-    def _refuse_ended(self, past: Past) -> None:
+    def _refuse_ended_key(self, past: Past) -> None:
         """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
         asked = past.request  # sealed, which the rest of the past is not
         why = self._services.why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
@@ -165,28 +169,28 @@ class Calls:
         such call (of this caller's)."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
-            if caller is not None and not _is_same(live.call.session.surface.request, caller):
+            if caller is not None and not _is_same_principal(live.call.session.surface.request, caller):
                 return None
             live.ask_to_stop(cancel)
-            return await _heard(live, within)
-        place = await self._place(call_id)
-        if not _is_of(place.rows, caller):
+            return await _wait_for_stop(live, within)
+        place = await self._read_call(call_id)
+        if not _is_call_of(place.rows, caller):
             return None
-        await self._tell(place, "cancel_requested", cancel.facts())
-        if place.open is not None and place.open.state in WAITS and not _is_doubtful(place):
+        await self._record_news(place, "cancel_requested", cancel.facts())
+        if place.open is not None and place.open.state in WAITING_STATES and not _is_doubtful(place):
             ended = await self.end(call_id, cancel.stop(), abort_reason=cancel.abort_reason)
             if ended is not None:
-                await self._tell(place, "cancel_acknowledged", {"abort_reason": cancel.abort_reason})
+                await self._record_news(place, "cancel_acknowledged", {"abort_reason": cancel.abort_reason})
                 return Cancellation(invocation_id=call_id, outcome="canceled", is_acknowledged=True, is_supported=True,
                                     state="canceled", message="it was waiting, and is canceled")  # fmt: skip
-            place = await self._place(call_id)
+            place = await self._read_call(call_id)
         if place.open is None or _is_doubtful(place):
-            return await self._too_late(place, call_id)
+            return await self._report_too_late(place, call_id)
         self._store.bump()
-        return await self._elsewhere(call_id, within)
+        return await self._wait_for_other_process(call_id, within)
 
-    async def _too_late(self, place: Place, call_id: str) -> Cancellation:
-        await self._tell(place, "cancel_failed", {"why": "too_late"})
+    async def _report_too_late(self, place: CallSnapshot, call_id: str) -> Cancellation:
+        await self._record_news(place, "cancel_failed", {"why": "too_late"})
         state = place.rows[-1].outcome
         message = f"it had ended already ({state})"
         if place.open is not None:
@@ -195,16 +199,16 @@ class Calls:
             )
         return Cancellation(invocation_id=call_id, outcome="cancel_failed", state=state, message=message)
 
-    async def _elsewhere(self, call_id: str, within: float) -> Cancellation:
+    async def _wait_for_other_process(self, call_id: str, within: float) -> Cancellation:
         """What became of a request to a call that runs in another process."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         newest = await self._store.rows_before(None, 1)
-        place = await self._place(call_id)
+        place = await self._read_call(call_id)
         while place.open is not None and (left := until - loop.time()) > 0:
             await self._store.wait_after(newest[0].seq, min(left, 0.1))
             newest = await self._store.rows_before(None, 1)
-            place = await self._place(call_id)
+            place = await self._read_call(call_id)
         state = place.open.state if place.open is not None else place.rows[-1].outcome
         if place.open is not None:
             message = "its process was told; the call ends when its tool does"
@@ -218,7 +222,7 @@ class Calls:
             message="it was canceled" if is_canceled else f"it ended otherwise ({state})",
         )
 
-    async def _tell(self, place: Place, outcome: News, data: dict[str, object]) -> None:
+    async def _record_news(self, place: CallSnapshot, outcome: News, data: dict[str, object]) -> None:
         first, now, redactor = place.rows[0], self._services.now(), self._services.redactor
         if redactor is not None and not redactor.is_idle:
             data = redactor.value(data)[0]
@@ -237,17 +241,17 @@ class Calls:
     ) -> Result | None:
         """End a waiting call, with a record as full as any other's. None when it did not wait any more, or when its last row is
         not the one of this number."""
-        place = await self._place(call_id)
-        if place.open is None or place.open.state in HELD or seq not in (None, place.open.seq):
+        place = await self._read_call(call_id)
+        if place.open is None or place.open.state in HELD_STATES or seq not in (None, place.open.seq):
             return None
-        call = self._to_end(place.open, place.rows)
+        call = self._revive_to_end(place.open, place.rows)
         if abort_reason is not None:
             call.notes = {**call.notes, "abort_reason": abort_reason}
         if answer is not None:
             call.judgement = msgspec.structs.replace(call.judgement, answer=answer)
             asked = call.recorded.request if call.recorded is not None else None
             if asked is None or asked.purpose == "approval":  # who settles an outcome approves nothing
-                call.judge(self._decision(answer))
+                call.judge(self._make_decision(answer))
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
             call.ending.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
@@ -258,16 +262,16 @@ class Calls:
         """Find calls whose process is gone, or whose end could not be recorded. What only read is ended; whether an action
         happened, a person has to say."""
         await self._recover_unrecorded()
-        return await self._each(await self._store.find_abandoned(), self._recover)
+        return await self._apply_to_each(await self._store.find_abandoned(), self._recover_abandoned)
 
     async def _recover_unrecorded(self) -> None:
         """Calls that ended in this process while the ledger could not be written. Until it can, they are left for later."""
         unrecorded = self._services.live.unrecorded
         for call_id in sorted(unrecorded):
             opened = await self._store.find_open(call_id)
-            if opened is not None and opened.state in HELD:
+            if opened is not None and opened.state in HELD_STATES:
                 try:
-                    await self._find_out(opened, "the ledger could not be written when it ended")
+                    await self._recover_call(opened, "the ledger could not be written when it ended")
                 except LedgerError:
                     return
             unrecorded.discard(call_id)
@@ -275,13 +279,13 @@ class Calls:
     async def sweep(self) -> None:
         """End what nobody answered in time."""
         waiting = await self._store.open_calls("awaiting_approval", "needs_input")
-        await self._each(expired(waiting, self._services.wall()), self._lapse)
+        await self._apply_to_each(expired(waiting, self._services.wall()), self._expire)
 
     async def resume_answered(self) -> None:
         """Go on with every answered call that nobody runs."""
-        await self._each(await self._store.open_calls(*GOES_ON, "needs_input"), self._go_on)
+        await self._apply_to_each(await self._store.open_calls(*RESUMABLE_STATES, "needs_input"), self._resume)
 
-    async def _each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
+    async def _apply_to_each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
         """Do it to each, and give those it was done to: one that is damaged does not keep the others waiting."""
         done = []
         for open_call in calls:
@@ -292,14 +296,14 @@ class Calls:
                 _log.warning("call %s was left as it is: %s", open_call.call, error)
         return done
 
-    async def _recover(self, abandoned: OpenCall) -> None:
-        await self._find_out(abandoned, "the process that had it ended before it did")
+    async def _recover_abandoned(self, abandoned: OpenCall) -> None:
+        await self._recover_call(abandoned, "the process that had it ended before it did")
 
-    async def _find_out(self, lost: OpenCall, why: str) -> None:
-        place = await self._place(lost.call)
+    async def _recover_call(self, lost: OpenCall, why: str) -> None:
+        place = await self._read_call(lost.call)
         if place.open is None or place.open.seq != lost.seq:
             return  # another process was quicker
-        call = self._to_end(place.open, place.rows)
+        call = self._revive_to_end(place.open, place.rows)
         if place.open.state == "queued":
             message = f"{why}; its turn had not come, so nothing ran, and it can be called again"
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
@@ -313,10 +317,10 @@ class Calls:
         else:
             await self._ask_what_happened(call, place.open, why)
 
-    async def _lapse(self, open_call: OpenCall) -> None:
+    async def _expire(self, open_call: OpenCall) -> None:
         await self.end(open_call.call, lapsed(open_call))
 
-    async def _go_on(self, open_call: OpenCall) -> None:
+    async def _resume(self, open_call: OpenCall) -> None:
         await self.resume(open_call.call)
 
     async def _ask_what_happened(self, call: Call, open_call: OpenCall, why: str) -> None:
@@ -329,62 +333,64 @@ class Calls:
         condition = CommitCondition(states=frozenset({"running"}), seq=open_call.seq)
         await self._store.commit(unknown_row(call, self._services, park), condition)
 
-    def _to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:
+    def _revive_to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:
         past = past_of(rows, self._services, opens_inputs=False)
         return revived_to_end(open_call.call, past, open_call, self._services)
 
-    async def _place(self, call_id: str) -> Place:
+    async def _read_call(self, call_id: str) -> CallSnapshot:
         """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerDamaged."""
         rows: list[StoredEntry] = []
         for _ in range(_LOOKS):
             open_call = await self._store.find_open(call_id)
             rows = await self._store.rows_of(call_id)
             if open_call is None or (rows and (rows[-1].seq, rows[-1].outcome) == (open_call.seq, open_call.state)):
-                return Place(open_call, rows)
+                return CallSnapshot(open_call, rows)
         raise LedgerDamaged(f"what the ledger says of {call_id} contradicts itself; 'ferrule audit verify' tells more")
 
-    def _decision(self, answer: Answer) -> Decision:
+    def _make_decision(self, answer: Answer) -> Decision:
         is_yes = answer.verdict == "approve"
         message = f"{'approved' if is_yes else 'rejected'} by {answer.by}"
         ruling = Ruling("allow" if is_yes else "deny", message, "permission_prompt_tool")
         return Decision(ruling, answer.answered_at, answer.by, feedback=answer.reason)
 
 
-class Place(NamedTuple):
+class CallSnapshot(NamedTuple):
     """Where a call stands. `open` is None when it has ended."""
 
     open: OpenCall | None
     rows: list[StoredEntry]
 
 
-Answered = Result | Pending | None
+CallOutcome = Result | Pending | None
 
 
 class _KeyEnded(ValueError):
     """The key that a call came with has ended while it waited."""
 
 
-def _is_same(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
+def _is_same_principal(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
     """True when both stand for the same principal of the same tenant: nobody learns anything about other people's calls."""
     return (of.principal, of.tenant) == (caller.principal, caller.tenant)
 
 
-def _is_of(rows: Sequence[StoredEntry], caller: SurfaceRequest | None) -> bool:
-    return bool(rows) and (caller is None or _is_same(header_of(rows[0].segment()), caller))
+def _is_call_of(rows: Sequence[StoredEntry], caller: SurfaceRequest | None) -> bool:
+    return bool(rows) and (caller is None or _is_same_principal(header_of(rows[0].segment()), caller))
 
 
-def _goes_on(place: Place) -> bool:
+def _can_resume(place: CallSnapshot) -> bool:
     """True for a call that only waits for a process that can run it: approved, or its tool got its answer."""
     assert place.open is not None
-    return place.open.state in GOES_ON or (place.open.state == "needs_input" and place.rows[-1].kind == "answered")
+    return place.open.state in RESUMABLE_STATES or (
+        place.open.state == "needs_input" and place.rows[-1].kind == "answered"
+    )
 
 
-def _is_doubtful(place: Place) -> bool:
+def _is_doubtful(place: CallSnapshot) -> bool:
     """True for a call that a crash cut off: nobody may call it canceled while it may have acted."""
     return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
 
 
-async def _heard(live: LiveCall, within: float) -> Cancellation:
+async def _wait_for_stop(live: LiveCall, within: float) -> Cancellation:
     """What became of a request to a call of this process."""
     call = live.call
     is_supported = live.support.cancel if live.stage == "running" else True
@@ -420,11 +426,11 @@ def _refuse_forged(past: Past, key: bytes) -> None:
         raise ValueError(f"the answer to {request.invocation_id} was not given here, or was changed since")
 
 
-def _answer(place: Place) -> Answered:
+def _read_outcome(place: CallSnapshot) -> CallOutcome:
     return answer_of(place.rows, place.open.state if place.open is not None else None)
 
 
-def _cannot_go_on(error: Exception) -> Stop:
+def _make_refusal(error: Exception) -> Stop:
     """Nothing that is answered may wait for ever, and nothing runs that is not what was answered."""
     if isinstance(error, _KeyEnded):
         return Stop("policy_blocked", f"{error}, so the call does not go on", "key_ended")

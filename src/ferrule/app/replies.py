@@ -29,7 +29,7 @@ _LOOK_EVERY = 0.05
 _log = logging.getLogger("ferrule.delivery")
 
 
-class Deliveries:
+class ReplyDelivery:
     """The way in for replies and callbacks."""
 
     def __init__(
@@ -57,15 +57,15 @@ class Deliveries:
         """Give a waiting call what came for it, and let it go on unless `resume` is False. A reply that is quicker than the
         call, which is only about to wait, is held for a moment; a second one is told apart from one that nobody waits for.
         `by`: who gave it, where that is known."""
-        waiting = await self._waiting(invocation_id)
+        waiting = await self._find_waiting(invocation_id)
         if not isinstance(waiting, OpenCall):
             return waiting
-        if not channel or channel != await self.reply_channel(waiting):
+        if not channel or channel != await self.find_reply_channel(waiting):
             # What has no person behind it answers only what waits for it: a reply is no approver, whatever it says.
             _log.info("a reply by %s was refused: %s does not wait for one", channel, invocation_id)
             return "refused"
         try:
-            answer = value if channel == CHANNEL else self._answer_in(waiting.tool_id, value)
+            answer = value if channel == CHANNEL else self._read_answer(waiting.tool_id, value)
             inbox = self._inbox_of(Identity(by or channel, channel, frozenset({APPROVE})))
             await inbox.answer(invocation_id, answer, resume=resume, on_recorded=on_recorded)
         except (AccessError, UnfitAnswer) as error:
@@ -76,19 +76,19 @@ class Deliveries:
             return "duplicate"
         return "taken"
 
-    async def reply_channel(self, waiting: OpenCall) -> str:
+    async def find_reply_channel(self, waiting: OpenCall) -> str:
         """The channel a waiting call may be answered by from outside; empty for none."""
         asked = (row.segment().request for row in reversed(await self._store.rows_of(waiting.call)))
         request = next((found for found in asked if found is not None), None)
         return request.requirement.reply_channel if request is not None else ""
 
-    def receiver_of(self, tool_id: str) -> Receiver | None:
+    def find_receiver(self, tool_id: str) -> Receiver | None:
         """What brings the answers for a tool's calls; None when nothing does."""
-        tool, executor = self._found(tool_id)
+        tool, executor = self._find_executor(tool_id)
         find: Callable[[Tool], Receiver | None] | None = getattr(executor, "receiver", None)
         return find(tool) if find is not None and tool is not None else None
 
-    async def _waiting(self, invocation_id: str) -> OpenCall | Fate:
+    async def _find_waiting(self, invocation_id: str) -> OpenCall | Fate:
         loop = asyncio.get_running_loop()
         until = loop.time() + _BEFORE_PARKED
         while loop.time() < until:
@@ -102,13 +102,13 @@ class Deliveries:
             await asyncio.sleep(_LOOK_EVERY)
         return "unknown"
 
-    def _answer_in(self, tool_id: str, value: Any) -> Any:
+    def _read_answer(self, tool_id: str, value: Any) -> Any:
         """The answer in what a receiver brought, where its executor has a word in it."""
-        tool, executor = self._found(tool_id)
+        tool, executor = self._find_executor(tool_id)
         read: Callable[[Tool, Any], Any] | None = getattr(executor, "reply_value", None)
         return value if read is None or tool is None else read(tool, value)
 
-    def _found(self, tool_id: str) -> tuple[Tool | None, Executor | None]:
+    def _find_executor(self, tool_id: str) -> tuple[Tool | None, Executor | None]:
         tool = self._tool_of(tool_id)
         return tool, self._executor_of(tool) if tool is not None else None
 
@@ -139,9 +139,9 @@ class Receivers:
         self._receiver_of = receiver_of
         self._deliver = deliver
         self._known: dict[tuple[str, int], str] = {}
-        self._listening: dict[str, _Listening] = {}
+        self._listening: dict[str, _ChannelListener] = {}
 
-    async def look(self, waiting: Iterable[OpenCall]) -> None:
+    async def update(self, waiting: Iterable[OpenCall]) -> None:
         """Listen where calls wait, and nowhere else."""
         wanted: dict[str, str] = {}
         known: dict[tuple[str, int], str] = {}
@@ -158,32 +158,32 @@ class Receivers:
                 await listening.aclose()
         for channel, tool_id in wanted.items():
             if channel not in self._listening:
-                self._begin(channel, tool_id)
+                self._start_listener(channel, tool_id)
             if channel in self._listening:
-                self._listening[channel].wanted()
+                self._listening[channel].extend()
 
     async def aclose(self) -> None:
         """Stop listening."""
         listening, self._listening = list(self._listening.values()), {}
         await asyncio.gather(*(each.aclose() for each in listening))
 
-    def _begin(self, channel: str, tool_id: str) -> None:
+    def _start_listener(self, channel: str, tool_id: str) -> None:
         try:
             receiver = self._receiver_of(tool_id)
         except ExecutionFailed as failed:
             _listening_log.warning("nobody listens on %s: %s", channel, failed.message)
             return
         if receiver is not None and receiver.channel == channel:
-            self._listening[channel] = _Listening(receiver, self._deliver)
+            self._listening[channel] = _ChannelListener(receiver, self._deliver)
 
 
-class _Listening:
+class _ChannelListener:
     """One receiver at work."""
 
     def __init__(self, receiver: Receiver, deliver: Deliver) -> None:
         self._receiver = receiver
         self._deliver = deliver
-        self._door = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._until = 0.0
         self._deliveries: set[asyncio.Task[None]] = set()
         self._task = asyncio.create_task(self._listen(), name=f"ferrule listens on {receiver.channel}")
@@ -198,7 +198,7 @@ class _Listening:
         brought is handed out again only much later."""
         return not self._deliveries and asyncio.get_running_loop().time() > self._until
 
-    def wanted(self) -> None:
+    def extend(self) -> None:
         """Some call waits."""
         self._until = asyncio.get_running_loop().time() + _LINGER_SECONDS
 
@@ -223,20 +223,20 @@ class _Listening:
         try:
             async with aclosing(self._receiver.replies()) as replies:
                 async for reply in replies:
-                    await self._door.acquire()
-                    task = asyncio.create_task(self._delivered(reply), name=f"ferrule delivers from {channel}")
+                    await self._slots.acquire()
+                    task = asyncio.create_task(self._deliver_reply(reply), name=f"ferrule delivers from {channel}")
                     self._deliveries.add(task)
-                    task.add_done_callback(self._ended)
+                    task.add_done_callback(self._finish_delivery)
         except ExecutionFailed as failed:
             _listening_log.warning("the replies on %s cannot be had: %s", channel, failed.message)
         except Exception as error:  # whatever a driver raises must not end the listening for good
             _listening_log.warning("the replies on %s cannot be had: %s", channel, type(error).__name__)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _finish_delivery(self, task: asyncio.Task[None]) -> None:
         self._deliveries.discard(task)
-        self._door.release()
+        self._slots.release()
 
-    async def _delivered(self, reply: Reply) -> None:
+    async def _deliver_reply(self, reply: Reply) -> None:
         """Deliver one reply, again and again for a while. One that is not settled then is handed out again by its queue."""
         channel = self._receiver.channel
         for _ in range(_TRIES):

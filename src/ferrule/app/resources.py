@@ -15,14 +15,14 @@ from ferrule.contracts.surface import Provider
 from ferrule.model.tool import Tool
 
 if TYPE_CHECKING:
-    from ferrule.app.surroundings import Connections
+    from ferrule.app.connections import Connections
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
     from ferrule.infra.network.client import Client
     from ferrule.runtime.executors.transport_services import TransportServices
 
 
-class Outside:
+class ProcessResources:
     """One process's, shared by all that need it."""
 
     def __init__(self, client: Callable[[], Client], connect: Callable[[Client], Connections]) -> None:
@@ -39,24 +39,24 @@ class Outside:
         return self._client
 
     @property
-    def surroundings(self) -> TransportServices:
+    def transport_services(self) -> TransportServices:
         """What transports are given."""
-        return self._all().surroundings
+        return self._load_connections().transport_services
 
     @property
     def authorizations(self) -> Authorizations:
         """What users authorized, and how they do."""
-        return self._all().authorizations
+        return self._load_connections().authorizations
 
     @property
     def user_tokens(self) -> UserTokens:
         """Gives tools what users authorized."""
-        return self._all().user_tokens
+        return self._load_connections().user_tokens
 
     def missing_secrets(self, tool: Tool, others: Iterable[Executor] = ()) -> Collection[str]:
         """Returns the secrets and authorizations that a tool names and that are known not to be there. Most tools name none.
         `others`: executors that come before ours; they bring what their tools need."""
-        return () if tool.credentials is None else self._all().missing_secrets(tool, others)
+        return () if tool.credentials is None else self._load_connections().missing_secrets(tool, others)
 
     async def aclose(self) -> None:
         """Let go of it, if it was ever made."""
@@ -68,13 +68,13 @@ class Outside:
         if client is not None:
             await client.aclose()
 
-    def _all(self) -> Connections:
+    def _load_connections(self) -> Connections:
         if self._made is None:
             self._made = self._connect(self.client())
         return self._made
 
 
-class Here:
+class ProcessReadiness:
     """The readiness of one process."""
 
     def __init__(

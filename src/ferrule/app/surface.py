@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
+from ferrule.app.batches import Batch, BatchRun, CallRequest, CallSpec, Update, make_request, read_requests
 from ferrule.app.preview.preview import Preview, preview_arguments
-from ferrule.app.progress import Cancellation, followed
+from ferrule.app.progress import Cancellation, follow_progress
 from ferrule.errors import BatchError, FerruleError, LedgerError
 from ferrule.model.decision import CLIENT_CHANNEL
 from ferrule.model.failure import Stop
@@ -60,7 +60,7 @@ class SurfaceHandle:
         self._app = app
         self._request = request
         self._session = session
-        session.held_by(self, app.handle_on)
+        session.held_by(self, app.make_handle)
 
     @property
     def surface(self) -> Surface:
@@ -162,7 +162,7 @@ class SurfaceHandle:
     async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
         """Awaits what becomes of a call. A duplicate gets the first call's answer; whoever wants to wait does."""
         outcome = going if isinstance(going, Pending | Replay | Result) else await going
-        return outcome if isinstance(outcome, Result) else await self._app.calls.settled(outcome, wait)
+        return outcome if isinstance(outcome, Result) else await self._app.calls.resolve_outcome(outcome, wait)
 
     def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
         services = self._app.services
@@ -185,32 +185,32 @@ class SurfaceHandle:
         finally:
             let_go(call, self._app.services)
 
-    async def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
+    async def call_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Batch:
         """Use many tools. Gives their results in call order; reads run side by side, everything else in turn.
 
         `calls`: `(name, arguments)`, or mappings with `name`, `arguments`, `id`, `depends_on`, `idempotency_key`,
         `timeout_seconds`, `native_call_id`, `priority`. `policy`: fields of the scheduler policy for this batch, such as
         `sibling_failure_policy="cancel_siblings"`. Raises BatchError for a batch that makes no sense.
         """
-        return await (await self.begin_many(calls, wait=wait, **policy)).ended()
+        return await (await self.begin_many(calls, wait=wait, **policy)).wait()
 
     async def stream_many(
-        self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any
+        self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any
     ) -> AsyncIterator[Update]:
         """The same, told as it goes: progress at once, results in call order unless the policy permits any."""
         async for update in (await self.begin_many(calls, wait=wait, **policy)).updates():
             yield update
 
-    async def begin_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> BatchRun:
+    async def begin_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> BatchRun:
         """Let a batch go, and give it while it runs: the ids of its calls, their states, `updates()` and `ended()`."""
-        return await self._begun(requests_of(calls), wait, policy, self._app.new_id("bat"))
+        return await self._begun(read_requests(calls), wait, policy, self._app.new_id("bat"))
 
     async def begin(
         self, name: str, arguments: dict[str, Any] | bytes | None = None, *, wait: float | None = None, **options: Any
     ) -> BatchRun:
         """Let one call go, and give it while it runs: `invocation_ids[0]` is known at once, to follow or cancel it by.
         `options`: as of `call`. The record is that of `call`, too: no batch is mentioned in it."""
-        return await self._begun([request_of(name, arguments, options)], wait, {}, "")
+        return await self._begun([make_request(name, arguments, options)], wait, {}, "")
 
     async def _begun(
         self, requests: Sequence[CallRequest], wait: float | None, policy: dict[str, Any], batch_id: str
@@ -225,7 +225,7 @@ class SurfaceHandle:
         """The progress of a call, in order, from any sequence number on, until the call has ended. Ends at once for a call
         that is not this principal's."""
         if await self._app.calls.is_of(invocation_id, self._request):
-            async for said in followed(self._app.store, self._app.services.live, invocation_id, after):
+            async for said in follow_progress(self._app.store, self._app.services.live, invocation_id, after):
                 yield said
 
     async def answer(
@@ -324,17 +324,17 @@ class SurfaceHandle:
         selected = select(before.surface, names, ref, new_id=lambda: app.new_id("srf"), now=app.services.now())
         if selected is not before.surface:
             self._request = selected.request
-            self._session = app.session_on(selected, before)
-            self._session.held_by(self, app.handle_on)
+            self._session = app.derive_session(selected, before)
+            self._session.held_by(self, app.make_handle)
             loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
-            app.tell_surface(selected, "loaded", tools=loaded, search_id=ref)
+            app.record_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
 
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
         """Record which deferred tools a search found (AT-188)."""
         found = [tool_id for tool_id in tool_ids if self.surface.entries[tool_id].standing == "deferred"]
         if found:
-            self._app.tell_surface(self.surface, "discovered", tools=found, search_id=search_id)
+            self._app.record_surface(self.surface, "discovered", tools=found, search_id=search_id)
 
     def tools(self) -> Rendering:
         """The tools as a model is shown them: name, description, input schema; names of deferred ones."""
@@ -352,9 +352,9 @@ class SurfaceHandle:
     async def refresh(self, *, is_forced: bool = False) -> Session:
         """Make the surface again if anything it depends on changed."""
         before = self._session
-        session = await self._app.session_for(self._request, before, is_forced=is_forced)
+        session = await self._app.refresh_session(self._request, before, is_forced=is_forced)
         if session is not before:
-            session.held_by(self, self._app.handle_on)
+            session.held_by(self, self._app.make_handle)
             self._session = session
         return session
 

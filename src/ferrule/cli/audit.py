@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from ferrule.app.custody.check import verify_file, verify_ledger
-from ferrule.app.custody.copies import Restored, back_up, restore
-from ferrule.app.custody.erase import Erased, erase_call, erase_principal
+from ferrule.app.custody.copies import RestoreOutcome, back_up, restore
+from ferrule.app.custody.erase import Erasure, erase_call, erase_principal
 from ferrule.app.custody.exports import export_calls, export_rows
-from ferrule.app.custody.paths import LedgerPaths, ledger_paths, public_keys
-from ferrule.app.custody.prune import Pruned, prune
+from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys
+from ferrule.app.custody.prune import PruneOutcome, prune
 from ferrule.cli.show.output import ProgressBar
 from ferrule.errors import LedgerError
 from ferrule.infra.clock import Clock
@@ -69,13 +69,13 @@ def verify_command(
             verdict = _verified_export(Path(export), key, paths, progress)
         else:
             seen = Path(witness) if witness is not None else paths.witness
-            verdict = verify_ledger(paths.ledger, public_keys(paths, key), witness=seen, progress=progress)
+            verdict = verify_ledger(paths.ledger, load_public_keys(paths, key), witness=seen, progress=progress)
     return _show(verdict, is_json)
 
 
 def _verified_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> Verdict:
     if key is not None:
-        return verify_file(export, public_keys(paths, key), progress=progress)
+        return verify_file(export, load_public_keys(paths, key), progress=progress)
     verdict = verify_file(export, None, progress=progress)
     note = "it was checked with the key it carries itself, which anybody could have put there; name yours with --key"
     return msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
@@ -215,7 +215,7 @@ def _forget_payloads(workspace: str, calls: set[str]) -> None:
     asyncio.run(store.forget(calls))
 
 
-def _show_erased(erased: Erased) -> int:
+def _show_erased(erased: Erasure) -> int:
     calls = "1 call" if len(erased.calls) == 1 else f"{len(erased.calls):,} calls"
     done = f"erased {erased.rows:,} payloads of {calls}" if erased.rows else "there was nothing left to erase"
     click.echo(done + (" and wrote the file anew" if erased.was_rewritten else ""))
@@ -229,7 +229,7 @@ def _show_erased(erased: Erased) -> int:
     return 1 if erased.still_open or not erased.is_gone else 0
 
 
-def _show_pruned(pruned: Pruned, archive: str | None) -> int:
+def _show_pruned(pruned: PruneOutcome, archive: str | None) -> int:
     if pruned.rows:
         where = f", kept in {archive}" if archive is not None else ""
         click.echo(f"removed {pruned.rows:,} rows, up to row {pruned.last}{where}")
@@ -240,7 +240,7 @@ def _show_pruned(pruned: Pruned, archive: str | None) -> int:
     return 0
 
 
-def _show_restored(restored: Restored, paths: LedgerPaths, file: str) -> int:
+def _show_restored(restored: RestoreOutcome, paths: LedgerPaths, file: str) -> int:
     if not restored.verdict.is_clean:
         _show(restored.verdict, is_json=False)
         click.echo("ferrule: nothing was restored, because the backup does not verify", err=True)

@@ -183,7 +183,7 @@ def _write(lines: TextIO | None, number: int, run: BatchRun, outcome: Result | P
 
 async def _ask_to_stop(surface: SurfaceHandle, run: BatchRun, view: BatchView) -> None:
     view.note("asked every call to stop; Ctrl-C again leaves without waiting")
-    asked = await asyncio.gather(*(surface.cancel(call_id, INTERRUPTED) for call_id in run.unended()))
+    asked = await asyncio.gather(*(surface.cancel(call_id, INTERRUPTED) for call_id in run.list_unfinished()))
     for cancellation in asked:
         if cancellation is not None and cancellation.outcome == "requested":
             view.note(f"{cancellation.invocation_id}  {told(cancellation)}; waiting for it")

@@ -199,7 +199,7 @@ async def call_followed(
 
 
 async def _ended(app: App, run: BatchRun, view: View) -> Result | Pending:
-    outcome: Result | Pending = (await run.ended())[0]
+    outcome: Result | Pending = (await run.wait())[0]
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
         words = f"in the background of this process, which stays until it has ended: {cleaned(outcome.message)}"
         view.note(words, {"pending": msgspec.to_builtins(outcome)})
@@ -214,7 +214,7 @@ def is_in_background(app: App, outcome: Result | Pending) -> bool:
 async def stayed_for(app: App, outcome: Result | Pending) -> Result | Pending:
     """What was given, or the end of a call in the background: it runs in this process, which therefore has to stay."""
     if isinstance(outcome, Pending) and is_in_background(app, outcome):
-        return await app.calls.waited(outcome, math.inf)
+        return await app.calls.wait_for_result(outcome, math.inf)
     return outcome
 
 

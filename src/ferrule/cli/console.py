@@ -56,7 +56,7 @@ def command(path: str, url: str | None, no_open: bool) -> None:
 
 def console_link(access: Access, at: str) -> str:
     """A link that opens the console once, as whoever runs this command. Raises AccessError."""
-    return f"{at}/console/login?code={access.sign_in_code()}"
+    return f"{at}/console/login?code={access.make_sign_in_code()}"
 
 
 def can_open(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> bool:

@@ -8,8 +8,8 @@ import sys
 import click
 import msgspec
 
-from ferrule.app.doctor.checkup import Checkup, look_over
-from ferrule.app.doctor.doctor import Examined, Health
+from ferrule.app.doctor.checkup import Checkup, check_workspace
+from ferrule.app.doctor.doctor import Examination, Health
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.caller import seconds
 from ferrule.cli.loop import run_command
@@ -43,7 +43,9 @@ def command(path: str, names: tuple[str, ...], timeout: float, principal: str | 
     reachable. No tool is called, nothing is recorded, no secret is shown.
     """
     with ProgressBar("tools") as bar:
-        found = run_command(look_over(path, os.environ, names=names, principal=principal, seconds=timeout, told=bar))
+        found = run_command(
+            check_workspace(path, os.environ, names=names, principal=principal, seconds=timeout, told=bar)
+        )
     if as_json:
         click.echo(json_text(_record(found)))
     else:
@@ -76,7 +78,7 @@ def _print(found: Checkup) -> None:
     click.echo(f"{tools}, {broken} broken{also}" if broken or other else f"{tools}, none broken")
 
 
-def _line(one: Examined, names: int, kinds: int) -> str:
+def _line(one: Examination, names: int, kinds: int) -> str:
     sign, plain, colour = _SIGNS[one.health]
     try:
         sign.encode(sys.stdout.encoding or "ascii")

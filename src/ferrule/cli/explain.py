@@ -13,7 +13,7 @@ import sys
 
 import click
 
-from ferrule.app.preview import considered as rules
+from ferrule.app.preview.rule_review import review_rules
 from ferrule.cli.call_lookup import find_call, ledger
 from ferrule.cli.log import event_line
 from ferrule.cli.options import calls_here
@@ -36,7 +36,7 @@ def considered(story: Story, workspace: Workspace) -> RuleReview:
     if not story.decisions:
         return RuleReview()
     try:
-        return asyncio.run(rules.considered(story, _catalog(workspace), _engine(workspace)))
+        return asyncio.run(review_rules(story, _catalog(workspace), _engine(workspace)))
     except FerruleError as error:
         return RuleReview(remark=f"they cannot be told: {error}")
 

@@ -12,8 +12,8 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.app.progress import followed
-from ferrule.app.recorded_calls import HELD
+from ferrule.app.progress import follow_progress
+from ferrule.app.recorded_calls import HELD_STATES
 from ferrule.cli.call_lookup import find_new_call, ledger
 from ferrule.cli.caller import seconds
 from ferrule.cli.options import calls_here
@@ -55,7 +55,7 @@ async def _follow(path: str, word: str, after: int, wait: float, view: View) -> 
         call_id = (await find_new_call(store, word))[0].call
         with view:
             view.begin(call_id, f"{call_id}; to stop it: ferrule cancel {call_id}")
-            telling = asyncio.create_task(tell(followed(store, InFlight(), call_id, after), view))
+            telling = asyncio.create_task(tell(follow_progress(store, InFlight(), call_id, after), view))
             try:
                 outcome = await _ended(store, call_id, wait, view)
                 if isinstance(outcome, Result):
@@ -80,7 +80,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
         until = min(until, loop.time() + wait) if answer.state in _PEOPLE else math.inf
         if loop.time() >= until:
             return answer
-        if answer.state in HELD and await _is_abandoned(store, call_id):
+        if answer.state in HELD_STATES and await _is_abandoned(store, call_id):
             message = "the process that had it is gone; 'ferrule pending' finds out what is known of it"
             return msgspec.structs.replace(answer, message=message)
         if answer.state in _PEOPLE and answer.message != told:

@@ -11,8 +11,8 @@ import click
 from ferrule.access.keys import Access
 from ferrule.app.imports.mcp import with_server
 from ferrule.app.imports.secret_file import keep_secrets, variables
-from ferrule.app.lock.pinning import accept, review
-from ferrule.app.lock.reviews import Review
+from ferrule.app.lock.pinning import accept_servers, review_servers
+from ferrule.app.lock.reviews import ServerReview
 from ferrule.cli.loop import run_command
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
 from ferrule.definitions.reporters.excerpt import cleaned
@@ -50,16 +50,16 @@ def take_over(path: str, file: str) -> None:
 def _pin(root: Path) -> None:
     """Pin what is new; whatever changed since it was pinned stays blocked, as always."""
     click.echo("looking at what they offer …", err=True)
-    found = run_command(review(Workspace.open(root)))
+    found = run_command(review_servers(Workspace.open(root)))
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     if any(one.is_first and not one.problem for one in found.servers):
-        write_lock(root, accept(found, Access(root).local_owner().principal, at, None, firsts=True))
+        write_lock(root, accept_servers(found, Access(root).local_owner().principal, at, None, firsts=True))
     for one in found.servers:
         for line in _about(one):
             click.echo(cleaned(line), err=True)
 
 
-def _about(one: Review) -> Iterator[str]:
+def _about(one: ServerReview) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: cannot be looked at: {one.problem}; mend it, then 'ferrule lock'"
         return

@@ -14,8 +14,8 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.app.imports.mcp import Server, looked_at, offered, review_of, server_of, write_import
 from ferrule.app.imports.secret_file import variables
-from ferrule.app.lock.pinning import accept
-from ferrule.app.lock.reviews import Review, Reviewed
+from ferrule.app.lock.pinning import accept_servers
+from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
 from ferrule.cli.inbox import demand_admin
 from ferrule.cli.lock import about
@@ -124,7 +124,7 @@ def _owner(workspace: Workspace) -> str:
     return identity.principal
 
 
-def _told(one: Review) -> Iterator[str]:
+def _told(one: ServerReview) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: cannot be looked at: {one.problem}"
         return
@@ -148,7 +148,7 @@ def _told(one: Review) -> Iterator[str]:
         yield from about(one)
 
 
-def _is_wanted(one: Review, is_new: bool, is_sure: bool) -> bool:
+def _is_wanted(one: ServerReview, is_new: bool, is_sure: bool) -> bool:
     if not is_new and not one.is_first and not one.differences:
         return False
     if is_sure:
@@ -161,9 +161,9 @@ def _is_wanted(one: Review, is_new: bool, is_sure: bool) -> bool:
     return click.confirm(question, err=True)
 
 
-def _write(workspace: Workspace, server: Server, known: McpServerSettings | None, found: Reviewed, by: str) -> None:
+def _write(workspace: Workspace, server: Server, known: McpServerSettings | None, found: LockReview, by: str) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    lock = accept(found, by, at, (), firsts=True)
+    lock = accept_servers(found, by, at, (), firsts=True)
     wanted = lock.servers[server.name]
     lock = msgspec.structs.replace(
         lock, servers={**lock.servers, server.name: _only_offered(wanted, found, server.name)}
@@ -173,13 +173,13 @@ def _write(workspace: Workspace, server: Server, known: McpServerSettings | None
         trust(workspace.root / PUBLIC_FILE, make_key(workspace.root / KEY_FILE))
 
 
-def _only_offered(pinned: LockedServer, found: Reviewed, name: str) -> LockedServer:
+def _only_offered(pinned: LockedServer, found: LockReview, name: str) -> LockedServer:
     """What the patterns leave out is no longer pinned."""
     there = review_of(found, name).offered
     return msgspec.structs.replace(pinned, tools={tool: each for tool, each in pinned.tools.items() if tool in there})
 
 
-def _tell_next(server: Server, one: Review) -> None:
+def _tell_next(server: Server, one: ServerReview) -> None:
     click.echo(f"imported: [mcp.servers.{server.name}] in ferrule.toml, {_count(one)} in ferrule.lock")
     if server.secrets:
         click.echo(f"{', '.join(server.secrets)} went into the file of secrets")
@@ -193,7 +193,7 @@ def _tell_next(server: Server, one: Review) -> None:
     click.echo("  ferrule lock --check    in CI: tells when the server changed what it says")
 
 
-def _as_dict(server: Server, one: Review, is_written: bool) -> dict[str, Any]:
+def _as_dict(server: Server, one: ServerReview, is_written: bool) -> dict[str, Any]:
     return {
         "server": server.name,
         "source": one.served.upstream.source,
@@ -210,5 +210,5 @@ def _as_dict(server: Server, one: Review, is_written: bool) -> dict[str, Any]:
     }
 
 
-def _count(one: Review) -> str:
+def _count(one: ServerReview) -> str:
     return "1 tool" if len(one.offered) == 1 else f"{len(one.offered)} tools"

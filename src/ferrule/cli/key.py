@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits, Token, stamp
+from ferrule.access.tokens import KeyLimits, Token, format_moment
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.workspace_choice import existing_workspace
 from ferrule.model.approval import CALL, SCOPES
@@ -89,8 +89,8 @@ def add(
     """Make a key for NAME and print it. It is shown this once: only its digest is kept."""
     workspace = existing_workspace(path)
     access = Access(workspace.root)
-    ends = None if expires is None else stamp(expires)
-    limits = Limits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
+    ends = None if expires is None else format_moment(expires)
+    limits = KeyLimits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
     token, secret = access.add(access.local_owner(), name, scopes, groups, limits)
     for kind, bound_to in (("agent", agent), ("role", role), ("surface", surface)):
         if bound_to is not None:
@@ -104,7 +104,7 @@ def add(
 def list_tokens(path: str, as_json: bool) -> None:
     """List every key, without secrets; with the key of a tenant's administrator, those of the tenant."""
     access = Access(existing_workspace(path).root)
-    tokens, used = access.listed(access.local_owner()), access.use.times()
+    tokens, used = access.list_visible_tokens(access.local_owner()), access.use.times()
     if as_json:
         records = [_as_dict(token) | {"last_used": used.get(token.id)} for token in tokens]
         click.echo(json.dumps(records, indent=2, ensure_ascii=False))
@@ -149,9 +149,9 @@ def revoke(key: str, path: str) -> None:
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
     """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
-    from ferrule.app.doctor.premises import hint_for, names_here
+    from ferrule.app.doctor.premises import find_hint, names_here
 
-    hint = hint_for(kind, name, names_here(workspace))
+    hint = find_hint(kind, name, names_here(workspace))
     if hint:
         told = f"there is no {kind} {name!r} in the catalog, so the key is refused until there is; {hint}"
         click.echo(f"note: {told}", err=True)
@@ -188,7 +188,7 @@ def _row(token: Token, used: str | None) -> tuple[str, ...]:
 def _state(token: Token) -> str:
     if token.revoked:
         return f"revoked {token.revoked}"
-    if token.is_over(time.time()):
+    if token.has_ended(time.time()):
         return f"expired {token.expires}"
     return f"valid until {token.expires}" if token.expires else "valid"
 

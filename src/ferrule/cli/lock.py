@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.app.lock.pinning import accept, review
-from ferrule.app.lock.reviews import Review, Reviewed
+from ferrule.app.lock.pinning import accept_servers, review_servers
+from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
@@ -50,13 +50,13 @@ def command(names: tuple[str, ...], path: str, accepts: bool, shows: bool, check
     workspace = Workspace.open(path)
     writes = not (shows or checks)
     by = _owner(workspace) if accepts else ""
-    found = run_command(review(workspace))
+    found = run_command(review_servers(workspace))
     _demand_known(found, names)
     written = found.lock
     if writes and (accepts or any(one.is_first for one in found.servers)):
         by = by or _owner(workspace)
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        written = accept(found, by, at, names if accepts else None, firsts=not accepts or not names)
+        written = accept_servers(found, by, at, names if accepts else None, firsts=not accepts or not names)
         if written != found.lock:
             write_lock(workspace.root, written)
     left = _left(found, written)
@@ -76,7 +76,7 @@ def _owner(workspace: Workspace) -> str:
     return identity.principal
 
 
-def _demand_known(found: Reviewed, names: tuple[str, ...]) -> None:
+def _demand_known(found: LockReview, names: tuple[str, ...]) -> None:
     known = set(found.unused)
     for one in found.servers:
         known.add(one.key)
@@ -88,7 +88,7 @@ def _demand_known(found: Reviewed, names: tuple[str, ...]) -> None:
             raise WorkspaceError(f"there is no server, tool or definition {name!r} to lock; 'ferrule lock' lists them")
 
 
-def _left(found: Reviewed, written: Lock) -> dict[str, list[Difference]]:
+def _left(found: LockReview, written: Lock) -> dict[str, list[Difference]]:
     """What still differs, by server."""
     left: dict[str, list[Difference]] = {}
     for one in found.servers:
@@ -100,7 +100,7 @@ def _left(found: Reviewed, written: Lock) -> dict[str, list[Difference]]:
     return left
 
 
-def _is_settled(difference: Difference, pinned: dict[str, Any], one: Review) -> bool:
+def _is_settled(difference: Difference, pinned: dict[str, Any], one: ServerReview) -> bool:
     if difference.kind in ("vanished", "renamed") and difference.tool in one.served.tools:
         return False  # a definition names what the server does not have: it has to be mended
     if difference.kind == "vanished":
@@ -109,7 +109,7 @@ def _is_settled(difference: Difference, pinned: dict[str, Any], one: Review) -> 
     return pinned.get(name) == one.offered.get(name) and (name == difference.tool or difference.tool not in pinned)
 
 
-def _told(found: Reviewed, written: Lock, left: dict[str, list[Difference]], by: str) -> Iterator[str]:
+def _told(found: LockReview, written: Lock, left: dict[str, list[Difference]], by: str) -> Iterator[str]:
     if not found.servers:
         yield "there is nothing to lock: no [mcp.servers] or [oxp.servers] in ferrule.toml, no definition with an mcp transport"
     for one in found.servers:
@@ -121,11 +121,11 @@ def _told(found: Reviewed, written: Lock, left: dict[str, list[Difference]], by:
         yield f"calls of these tools are refused until they are accepted: ferrule lock --accept [{'|'.join(left)}]"
 
 
-def _tools(one: Review) -> str:
+def _tools(one: ServerReview) -> str:
     return "1 tool" if len(one.offered) == 1 else f"{len(one.offered)} tools"
 
 
-def _about(one: Review, written: Lock, left: list[Difference], by: str) -> Iterator[str]:
+def _about(one: ServerReview, written: Lock, left: list[Difference], by: str) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: could not be looked at: {one.problem}"
         return
@@ -149,7 +149,7 @@ def _about(one: Review, written: Lock, left: list[Difference], by: str) -> Itera
         yield f"  note: {_cut(note)}"
 
 
-def about(one: Review) -> Iterator[str]:
+def about(one: ServerReview) -> Iterator[str]:
     """What differs at a server that was looked at, for people."""
     if not one.differences:
         yield f"{one.key}: {_tools(one)}, as accepted"
@@ -157,7 +157,7 @@ def about(one: Review) -> Iterator[str]:
         yield from _difference(one, difference, is_left=True)
 
 
-def _difference(one: Review, difference: Difference, is_left: bool) -> Iterator[str]:
+def _difference(one: ServerReview, difference: Difference, is_left: bool) -> Iterator[str]:
     state = "" if is_left else " (accepted)"
     yield f"  {_SIGNS[difference.kind]} {difference.tool}: {difference.text}{state}"
     for change in difference.changes:
@@ -178,7 +178,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
-def _as_dict(found: Reviewed, written: Lock, left: dict[str, list[Difference]], by: str) -> dict[str, Any]:
+def _as_dict(found: LockReview, written: Lock, left: dict[str, list[Difference]], by: str) -> dict[str, Any]:
     return {
         "lock": LOCK_FILE,
         "written": written != found.lock,
@@ -203,7 +203,7 @@ def _as_dict(found: Reviewed, written: Lock, left: dict[str, list[Difference]], 
     }
 
 
-def _status(one: Review, written: Lock, left: dict[str, list[Difference]]) -> str:
+def _status(one: ServerReview, written: Lock, left: dict[str, list[Difference]]) -> str:
     if one.problem:
         return "unreachable"
     if one.key in left:

@@ -15,8 +15,8 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.app.preview.trial import CaseResult, Tried
-from ferrule.app.preview.trial import Trial as Asked
+from ferrule.app.preview.trial import CaseResult, TrialCall
+from ferrule.app.preview.trial import PolicyTrial as Asked
 from ferrule.cli.options import json_option, tools_here, workspace_option
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
@@ -44,17 +44,17 @@ class Trial:
         )
         self._asked = Asked(SealedCatalog(catalog_in_memory(workspace)), engine_of(policy))
 
-    def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> Tried:
+    def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> TrialCall:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""
         return asyncio.run(self._asked.try_call(name, arguments, caller))
 
     def test(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
-        return asyncio.run(self._asked.test(cases))
+        return asyncio.run(self._asked.test_cases(cases))
 
-    def considered(self, tried: Tried) -> list[Considered]:
+    def considered(self, tried: TrialCall) -> list[Considered]:
         """Every rule, with what came of it."""
-        return self._asked.considered(tried)
+        return self._asked.explain(tried)
 
 
 CASES = "policy.test.toml"
@@ -136,7 +136,7 @@ def _cases(file: Path) -> list[Case]:
         raise WorkspaceError(f"the cases in {file} are not UTF-8 text") from None
 
 
-def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
+def _lines(tried: TrialCall, considered: list[Considered]) -> Iterator[str]:
     found, request = tried.preview, tried.request
     ruling = found.ruling
     yield f"tool      {tried.entry.tool.tool_id}"
@@ -162,7 +162,7 @@ def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
         yield f"shadow    {ruling.shadow.policy_ref} would say {ruling.shadow.behavior}: {ruling.shadow.message}"
 
 
-def _facts(tried: Tried) -> Iterator[str]:
+def _facts(tried: TrialCall) -> Iterator[str]:
     inferred = tried.entry.tool.inferred_facts
     facts = tried.preview.judged.facts if tried.preview.judged is not None else tried.entry.tool.facts
     for name in FLAGS:
@@ -185,7 +185,7 @@ def _span(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def _record(tried: Tried, considered: list[Considered]) -> dict[str, Any]:
+def _record(tried: TrialCall, considered: list[Considered]) -> dict[str, Any]:
     found = tried.preview
     facts = found.judged.facts if found.judged is not None else tried.entry.tool.facts
     return {

@@ -169,9 +169,9 @@ def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
     """What keys and grants name, and the workspace does not have."""
     if not settings.auth:
         return []
-    from ferrule.app.doctor.premises import keys_of, names_here, unknown_names
+    from ferrule.app.doctor.premises import list_unknown_names, list_valid_keys, names_here
 
-    return unknown_names(names_here(workspace), settings.grants, keys_of(workspace.root))
+    return list_unknown_names(names_here(workspace), settings.grants, list_valid_keys(workspace.root))
 
 
 def _said(options: dict[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ async def serve_http(
     root = Workspace.open(path).root
     access = Access(root)
     access.prepare()
-    gate = gate_of(settings, access, lambda also: Network(load_settings(root), os.environ, root).client(also))
+    gate = gate_of(settings, access, lambda also: Network(load_settings(root), os.environ, root).make_client(also))
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(path))
         edge = Edge(app, settings, gate, FairTurnstile(settings.limits))

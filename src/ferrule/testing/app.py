@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.app.app import App
-from ferrule.app.assembly import Overrides, assemble, feed, run_app
+from ferrule.app.assembly import Overrides, assemble, make_followers, run_app
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
@@ -95,7 +95,7 @@ async def memory_app(
         workspace = Workspace(Path(folder), chosen, has_settings_file=False)
         parts = assemble(
             workspace,
-            catalog or _compiled(definitions or {}),
+            catalog or _compile_definitions(definitions or {}),
             store or MemoryStore(clock=time.now),
             time,
             os.environ if environment is None else environment,
@@ -113,7 +113,7 @@ async def memory_app(
                 tends=tends,
             ),
         )
-        async with run_app(parts, feed(parts, workspace, sinks)) as app:
+        async with run_app(parts, make_followers(parts, workspace, sinks)) as app:
             yield app
 
 
@@ -171,7 +171,7 @@ def _settings(
     return chosen if records_behind else replace(chosen, ledger=replace(chosen.ledger, read_only="durable"))
 
 
-def _compiled(definitions: Mapping[str, str]) -> CatalogView:
+def _compile_definitions(definitions: Mapping[str, str]) -> CatalogView:
     if not definitions:
         return EmptyCatalog()
     with tempfile.TemporaryDirectory(prefix="ferrule-") as folder:

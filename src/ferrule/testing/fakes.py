@@ -75,7 +75,7 @@ class RecordingSink:
         """Nothing to let go of."""
 
 
-class Ran(NamedTuple):
+class ScriptedRun(NamedTuple):
     """One run of a tool."""
 
     tool_id: str
@@ -97,7 +97,7 @@ class ScriptedExecutor:
             tool: list(steps) if isinstance(steps, list) else [steps] for tool, steps in (script or {}).items()
         }
         self._default = default
-        self.ran: list[Ran] = []
+        self.ran: list[ScriptedRun] = []
         """Every run, in order."""
         self.answers: list[Any] = []
         """What waiting runs received."""
@@ -108,7 +108,7 @@ class ScriptedExecutor:
 
     def prepare(self, tool: Tool) -> Run:
         """The tool's runner."""
-        return _Scripted(self, tool.tool_id)
+        return _ScriptedRunner(self, tool.tool_id)
 
     def next_step(self, tool_id: str) -> Any:
         """The next step of a tool's script."""
@@ -121,15 +121,15 @@ class ScriptedExecutor:
         """Nothing to let go of."""
 
 
-class _Scripted:
+class _ScriptedRunner:
     def __init__(self, executor: ScriptedExecutor, tool_id: str) -> None:
         self._executor = executor
         self._tool_id = tool_id
 
     def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
-        self._executor.ran.append(Ran(self._tool_id, copy.deepcopy(arguments), context.invocation_id))
+        self._executor.ran.append(ScriptedRun(self._tool_id, copy.deepcopy(arguments), context.invocation_id))
         step = self._executor.next_step(self._tool_id)
-        return _taken(step(arguments) if callable(step) else step)
+        return _play_step(step(arguments) if callable(step) else step)
 
     async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
         """Give what was answered."""
@@ -137,16 +137,16 @@ class _Scripted:
         return Output({"state": state.decode(), "answer": answer})
 
 
-def _taken(given: Any) -> Any:
+def _play_step(given: Any) -> Any:
     if asyncio.iscoroutine(given):
-        return _awaited(given)
+        return _await_step(given)
     if isinstance(given, BaseException):
         raise given
     return given
 
 
-async def _awaited(given: Any) -> Any:
-    return _taken(await given)
+async def _await_step(given: Any) -> Any:
+    return _play_step(await given)
 
 
 def failure(error_class: Any, message: str = "it failed", **details: Any) -> ExecutionFailed:

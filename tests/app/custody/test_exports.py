@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.custody.exports import export_rows, exported_calls, rows_between, write_lines
+from ferrule.app.custody.exports import export_rows, find_rows_between, stream_calls, write_lines
 from ferrule.app.custody.paths import LedgerPaths
-from ferrule.app.custody.state import ends_of
+from ferrule.app.custody.state import find_ends
 from ferrule.errors import LedgerError
 
 
@@ -36,7 +36,7 @@ def test_what_breaks_off_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_pat
 
 
 def test_rows_that_are_not_there_are_told_with_those_that_are(paths: LedgerPaths, tmp_path: Path) -> None:
-    ends = ends_of(paths)
+    ends = find_ends(paths)
     told = f"the ledger has rows {ends.first_seq} to {ends.last_seq}"
     with pytest.raises(LedgerError, match=told):
         export_rows(paths, tmp_path / "out.jsonl", first=ends.last_seq + 1)
@@ -44,14 +44,14 @@ def test_rows_that_are_not_there_are_told_with_those_that_are(paths: LedgerPaths
 
 
 def test_only_wanted_calls_are_given(paths: LedgerPaths) -> None:
-    every = [json.loads(line)["invocation_id"] for line in exported_calls(paths)]
-    wanted = exported_calls(paths, is_wanted=lambda record: record["invocation_id"] == every[0])
+    every = [json.loads(line)["invocation_id"] for line in stream_calls(paths)]
+    wanted = stream_calls(paths, is_wanted=lambda record: record["invocation_id"] == every[0])
     assert len(every) > 1 and [json.loads(line)["invocation_id"] for line in wanted] == every[:1]
 
 
 def test_a_time_is_found_as_the_rows_of_it(paths: LedgerPaths) -> None:
-    ends = ends_of(paths)
-    assert rows_between(paths, None, None) == (0, None)
-    assert rows_between(paths, ends.first_at, None)[0] <= ends.first_seq
+    ends = find_ends(paths)
+    assert find_rows_between(paths, None, None) == (0, None)
+    assert find_rows_between(paths, ends.first_at, None)[0] <= ends.first_seq
     with pytest.raises(LedgerError, match="there are no rows of that time"):
-        rows_between(paths, None, 1)
+        find_rows_between(paths, None, 1)

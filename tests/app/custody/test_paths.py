@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.custody.paths import LedgerPaths, damage_told, ledger_paths, public_keys, tell_witness
+from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys, translate_damage, update_witness
 from ferrule.contracts.ledger import SourceDamaged
 from ferrule.definitions.compiler.seal import load_key, public_half
 from ferrule.errors import LedgerError
@@ -40,34 +40,34 @@ def test_another_ledger_has_the_keys_beside_it_and_no_witness(tmp_path: Path) ->
 
 def test_the_private_key_stands_in_for_a_public_half_that_is_gone(paths: LedgerPaths) -> None:
     paths.public.unlink()
-    assert public_keys(paths) == (public_half(load_key(paths.key)),)
+    assert load_public_keys(paths) == (public_half(load_key(paths.key)),)
     paths.key.unlink()
     with pytest.raises(LedgerError, match="there is no key to check with"):
-        public_keys(paths)
+        load_public_keys(paths)
 
 
 def test_a_key_file_that_somebody_names_is_there_and_holds_a_key(paths: LedgerPaths, tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="there is no key file"):
-        public_keys(paths, str(tmp_path / "none.pub"))
+        load_public_keys(paths, str(tmp_path / "none.pub"))
     (tmp_path / "empty.pub").write_text("# nothing\n")
     with pytest.raises(LedgerError, match="holds no public key"):
-        public_keys(paths, str(tmp_path / "empty.pub"))
-    assert public_keys(paths, str(paths.public)) == public_keys(paths)
+        load_public_keys(paths, str(tmp_path / "empty.pub"))
+    assert load_public_keys(paths, str(paths.public)) == load_public_keys(paths)
 
 
 def test_the_witness_is_told_the_last_row_and_a_witness_that_cannot_be_written_is_told_of(
     paths: LedgerPaths, tmp_path: Path
 ) -> None:
     told = paths._replace(witness=tmp_path / "seen.log")
-    tell_witness(told)
+    update_witness(told)
     assert (tmp_path / "seen.log").read_text().strip()
     with pytest.raises(LedgerError, match="it is done, but the witness"):
-        tell_witness(paths._replace(witness=tmp_path))
+        update_witness(paths._replace(witness=tmp_path))
 
 
 def test_damage_is_told_with_the_file_and_what_tells_more(paths: LedgerPaths) -> None:
     with (
         pytest.raises(LedgerError, match=r"is damaged \(it breaks off\); 'ferrule audit verify'"),
-        damage_told(paths.ledger),
+        translate_damage(paths.ledger),
     ):
         raise SourceDamaged("it breaks off")

@@ -16,7 +16,7 @@ from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.copies import back_up, restore
 from ferrule.app.custody.erase import erase_principal
 from ferrule.app.custody.exports import export_calls, export_rows
-from ferrule.app.custody.paths import LedgerPaths, ledger_paths, public_keys
+from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys
 from ferrule.app.custody.prune import prune
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.approval import APPROVE, Identity
@@ -107,7 +107,7 @@ async def running(paths: LedgerPaths, clock: FakeClock | None = None) -> AsyncIt
 
 
 def verified(paths: LedgerPaths) -> Verdict:
-    return verify_ledger(paths.ledger, public_keys(paths), witness=paths.witness)
+    return verify_ledger(paths.ledger, load_public_keys(paths), witness=paths.witness)
 
 
 def person(app: App, name: str) -> Identity:

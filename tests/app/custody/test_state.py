@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from ferrule.app.custody.erase import erase_call
-from ferrule.app.custody.paths import LedgerPaths, tell_witness
-from ferrule.app.custody.state import ends_of, last_seen, links_around, marks_of
+from ferrule.app.custody.paths import LedgerPaths, update_witness
+from ferrule.app.custody.state import find_ends, list_links, list_marks, read_last_head
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 
 
@@ -21,41 +21,41 @@ def changed(paths: LedgerPaths, statement: str, seq: int) -> None:
 def test_the_ends_are_the_first_and_the_last_row_and_the_signed_head(paths: LedgerPaths) -> None:
     with SqliteSource(paths.ledger) as source:
         first, last = source.bounds()
-    ends = ends_of(paths)
+    ends = find_ends(paths)
     assert (ends.first_seq, ends.last_seq, ends.heads[0].seq) == (first, last, last)
     assert 0 < ends.first_at <= ends.last_at
     assert ends.size_bytes == paths.ledger.stat().st_size
 
 
 def test_an_erasure_is_told_with_who_did_it_and_why(paths: LedgerPaths) -> None:
-    before = ends_of(paths).last_seq
-    assert [mark.deed for mark in marks_of(paths)][:1] == ["opened"]
+    before = find_ends(paths).last_seq
+    assert [mark.deed for mark in list_marks(paths)][:1] == ["opened"]
     with SqliteSource(paths.ledger) as source:
-        ended = next(link.call for link in links_around(paths, 1, source.bounds()[1]) if link.kind == "call")
+        ended = next(link.call for link in list_links(paths, 1, source.bounds()[1]) if link.kind == "call")
     erase_call(paths, ended, reason="she asked for it", by="oda")
-    (mark,) = marks_of(paths, before)
+    (mark,) = list_marks(paths, before)
     assert (mark.deed, mark.by) == ("erased", "oda")
     assert mark.told.endswith("of 1 call were destroyed: she asked for it")
 
 
 def test_a_changed_row_is_not_whole_and_the_others_are(paths: LedgerPaths) -> None:
-    assert all(link.is_whole and not link.follows_gap for link in links_around(paths, 4, 2))
+    assert all(link.is_whole and not link.follows_gap for link in list_links(paths, 4, 2))
     changed(paths, "UPDATE journal SET outcome = 'other' WHERE seq = ?", 4)
-    assert [(link.seq, link.is_whole) for link in links_around(paths, 4, 1)] == [(3, True), (4, False), (5, True)]
+    assert [(link.seq, link.is_whole) for link in list_links(paths, 4, 1)] == [(3, True), (4, False), (5, True)]
 
 
 def test_a_row_after_a_gap_says_so(paths: LedgerPaths) -> None:
     changed(paths, "DELETE FROM journal WHERE seq = ?", 4)
-    assert [(link.seq, link.follows_gap) for link in links_around(paths, 4, 1)] == [(3, False), (5, True)]
+    assert [(link.seq, link.follows_gap) for link in list_links(paths, 4, 1)] == [(3, False), (5, True)]
 
 
 def test_a_witness_tells_what_it_saw_last_and_nothing_when_it_cannot_be_read(
     paths: LedgerPaths, tmp_path: Path
 ) -> None:
     witness = tmp_path / "seen.log"
-    assert last_seen(witness) is None
+    assert read_last_head(witness) is None
     witness.write_text("no witness at all\n")
-    assert last_seen(witness) is None
-    tell_witness(paths._replace(witness=witness))
-    seen = last_seen(witness)
-    assert seen is not None and seen.seq == ends_of(paths).last_seq
+    assert read_last_head(witness) is None
+    update_witness(paths._replace(witness=witness))
+    seen = read_last_head(witness)
+    assert seen is not None and seen.seq == find_ends(paths).last_seq

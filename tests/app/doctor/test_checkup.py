@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from ferrule.app.assembly import open_app
-from ferrule.app.doctor.checkup import look_over
-from ferrule.app.doctor.doctor import Examined
+from ferrule.app.doctor.checkup import check_workspace
+from ferrule.app.doctor.doctor import Examination
 from ferrule.errors import FerruleError
 from tests.runtime.executors.oxp.upstream import ECHO
 
@@ -33,8 +33,8 @@ def _workspace(folder: Path, settings: str = "") -> Path:
     return folder
 
 
-def _looked_over(folder: Path, **options: Any) -> dict[str, Examined]:
-    found = asyncio.run(look_over(folder, os.environ, **options))
+def _looked_over(folder: Path, **options: Any) -> dict[str, Examination]:
+    found = asyncio.run(check_workspace(folder, os.environ, **options))
     return {one.name: one for one in (*found.workspace, *found.tools)}
 
 

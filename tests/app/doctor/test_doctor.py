@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.app.doctor.doctor import Doctor, Examined
+from ferrule.app.doctor.doctor import Doctor, Examination
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.model.tool import Tool, raw
 from ferrule.runtime.executors.shell import ShellExecutor
@@ -71,8 +71,8 @@ def _tools(count: int, **facts: Any) -> list[Tool]:
     ]  # fmt: skip
 
 
-def _examined(probing: Probing, tools: list[Tool], seconds: float = 5.0, **more: Any) -> dict[str, Examined]:
-    async def story() -> list[Examined]:
+def _examined(probing: Probing, tools: list[Tool], seconds: float = 5.0, **more: Any) -> dict[str, Examination]:
+    async def story() -> list[Examination]:
         async with memory_app(tools=tools, executors=[probing]) as app:
             doctor = Doctor(app, principal="alice", seconds=seconds, **more)
             found = await doctor.examine(app.catalog.list_preferred())
@@ -147,7 +147,7 @@ def test_what_is_told_is_one_line_without_secrets() -> None:
     async def probe(name: str, context: Context) -> str:
         return "connected\nas hunter2-the-secret\x1b[31m"
 
-    async def story() -> Examined:
+    async def story() -> Examination:
         async with memory_app(tools=_tools(1), executors=[Probing(probe)]) as app:
             assert app.services.redactor is not None
             app.services.redactor.add("PASSWORD", "hunter2-the-secret")
@@ -170,7 +170,7 @@ def test_tools_that_are_off_are_not_tried() -> None:
 
 
 def test_a_program_that_is_not_there_is_told_and_none_is_run(tmp_path: Path) -> None:
-    async def looked_at(*argv: str) -> Examined:
+    async def looked_at(*argv: str) -> Examination:
         mapping = {"source": "cli", "argv": list(argv)}
         tool = made("tool", {"type": "object"}, tool_kind="shell_command", external_mappings=[mapping])
         async with memory_app(tools=[tool], executors=[ShellExecutor(tmp_path, sandbox="off")]) as app:
@@ -187,7 +187,7 @@ def test_a_program_that_is_not_there_is_told_and_none_is_run(tmp_path: Path) -> 
 def test_what_an_imported_oxp_tool_requires_is_told_by_name_and_with_the_place_for_it() -> None:
     required = {"secrets": [{"id": "POST_KEY"}], "authorization": [{"id": "google"}]}
 
-    async def story() -> list[Examined]:
+    async def story() -> list[Examination]:
         async with using("http://127.0.0.1:1", {**ECHO, "requirements": required}) as app:
             return await Doctor(app, principal="alice", seconds=5.0).examine(app.catalog.list_preferred())
 

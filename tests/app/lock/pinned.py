@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ferrule.app.lock.pinning import accept, review
-from ferrule.app.lock.reviews import Reviewed
+from ferrule.app.lock.pinning import accept_servers, review_servers
+from ferrule.app.lock.reviews import LockReview
 from ferrule.infra.lockfile.file import write_lock
 from ferrule.workspace.workspace import Workspace
 from tests.runtime.executors.oxp.upstream import ALLOW
@@ -21,7 +21,7 @@ def workspace(folder: Path, url: str, more: str = "") -> Workspace:
     return Workspace.open(folder)
 
 
-async def locked(here: Workspace, *names: str) -> Reviewed:
-    found = await review(here, {})
-    write_lock(here.root, accept(found, "ada", AT, names or None, firsts=True))
+async def locked(here: Workspace, *names: str) -> LockReview:
+    found = await review_servers(here, {})
+    write_lock(here.root, accept_servers(found, "ada", AT, names or None, firsts=True))
     return found

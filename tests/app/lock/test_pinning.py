@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import ferrule
-from ferrule.app.lock.pinning import review
+from ferrule.app.lock.pinning import review_servers
 from ferrule.infra.lockfile.file import read_lock
 from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
 from ferrule.model.result import Result
@@ -46,7 +46,7 @@ async def test_what_changed_is_told_and_stays_as_it_was_until_it_is_accepted(tmp
         here = workspace(tmp_path, remote.url)
         await locked(here)
         server.tools = [{**ECHO, "description": "Tells everybody."}, definition("New.Thing@1.0.0")]
-        found = await review(here, {})
+        found = await review_servers(here, {})
         assert [(one.kind, one.tool) for one in found.servers[0].differences] == [
             ("changed", "Echo.Text@1.0.0"),
             ("new", "New.Thing@1.0.0"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.app.lock.pinning import review
+from ferrule.app.lock.pinning import review_servers
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools, oxp_tool_of, unusable_oxp
 from tests.app.lock.pinned import locked, workspace
@@ -20,7 +20,7 @@ from tests.servers.oxp.written import definition
 
 @driven
 async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
-    found = await review(workspace(tmp_path, "http://127.0.0.1:1"), {})
+    found = await review_servers(workspace(tmp_path, "http://127.0.0.1:1"), {})
     assert "nobody listens" in found.servers[0].problem
 
 
@@ -28,9 +28,9 @@ async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
 async def test_a_server_of_a_later_draft_is_told_with_what_helps(tmp_path: Path) -> None:
     """OXP-49"""
     with far(lambda asked: Reply(200, {"items": [ECHO]})) as remote:
-        found = await review(workspace(tmp_path, remote.url), {})
+        found = await review_servers(workspace(tmp_path, remote.url), {})
         assert "compat = true in [oxp.servers.up]" in found.servers[0].problem
-        helped = await review(workspace(tmp_path, remote.url, "compat = true\n"), {})
+        helped = await review_servers(workspace(tmp_path, remote.url, "compat = true\n"), {})
         assert list(helped.servers[0].offered) == ["Echo.Text@1.0.0"]
 
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.preview.reach import entries, loading_counts, reached, request_of, subject, subjects, token_estimate
+from ferrule.app.preview.reach import (
+    count_loading,
+    estimate_surface_tokens,
+    find_user,
+    list_entries,
+    list_users,
+    make_surface_request,
+    reach_tool,
+)
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import SafetyFacts
 from tests.runtime.policy.samples import engine, rule
@@ -17,8 +25,8 @@ READS = SafetyFacts(is_read_only=True)
 
 def stands(policy: Any, **circumstances: Any) -> tuple[str, str, str]:
     surface = surface_of(view_of(a_tool(facts=READS)), **circumstances)
-    (entry,) = entries(surface)
-    found = reached(surface, entry, policy)
+    (entry,) = list_entries(surface)
+    found = reach_tool(surface, entry, policy)
     return found.verdict, found.loading, found.why
 
 
@@ -48,25 +56,25 @@ def test_a_policy_that_fails_is_a_no() -> None:
 
 def test_tools_are_counted_by_how_they_are_loaded() -> None:
     surface = surface_of(view_of(a_tool(), a_tool("other")), switched_off={"acme.other"})
-    assert loading_counts(entries(surface)) == {"loaded": 1, "deferred": 0, "hidden": 0, "gone": 1}
+    assert count_loading(list_entries(surface)) == {"loaded": 1, "deferred": 0, "hidden": 0, "gone": 1}
 
 
 def test_a_longer_description_takes_more_of_a_models_attention() -> None:
     short, long = (surface_of(view_of(a_tool(description=text))) for text in ("Finds.", "Finds things. " * 50))
-    assert token_estimate(short, SurfaceSettings()) < token_estimate(long, SurfaceSettings())
+    assert estimate_surface_tokens(short, SurfaceSettings()) < estimate_surface_tokens(long, SurfaceSettings())
 
 
 def test_agents_roles_and_surfaces_are_found_by_kind_and_id() -> None:
     tool = a_tool()
     view = view_of(tool, records=[agent_record(tool), role_record(), surface_record()])
-    assert [one.id for one in subjects(view, "agent")] == ["helper"]
-    assert [one.id for one in subjects(view, "role")] == ["reader"]
-    assert subjects(view, "none") == []
-    found = subject(view, "surface", "desk")
+    assert [one.id for one in list_users(view, "agent")] == ["helper"]
+    assert [one.id for one in list_users(view, "role")] == ["reader"]
+    assert list_users(view, "none") == []
+    found = find_user(view, "surface", "desk")
     assert found is not None and (found.kind, found.id) == ("surface", "desk")
-    assert subject(view, "agent", "nobody") is None
+    assert find_user(view, "agent", "nobody") is None
 
 
 def test_somebody_of_a_kind_asks_for_the_surface_of_that_kind_alone() -> None:
-    asked = request_of("role", "reader", principal="ada", tenant="acme")
+    asked = make_surface_request("role", "reader", principal="ada", tenant="acme")
     assert (asked.role, asked.agent, asked.surface_id, asked.tenant) == ("reader", None, None, "acme")

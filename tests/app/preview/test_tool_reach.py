@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.app.preview.tool_reach import CallerKind, Circumstances, Reach, reach_of, rules_about_others
+from ferrule.app.preview.tool_reach import (
+    CallerAccess,
+    CallerKind,
+    SurfaceContext,
+    list_caller_access,
+    list_rules_about_others,
+)
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import SafetyFacts
 from ferrule.runtime.surface.catalogs import SealedCatalog
@@ -16,9 +22,9 @@ READS = SafetyFacts(is_read_only=True)
 
 def asked(
     view: SealedCatalog, tool_id: str = "acme.search", *, policy: Any = None, most: int = 50, **here: Any
-) -> dict[tuple[CallerKind, str], Reach]:
-    given = Circumstances(view, policy or engine(), here.get("off", ()), Ready(), SurfaceSettings(), 0)
-    found, _ = reach_of(tool_id, given, most)
+) -> dict[tuple[CallerKind, str], CallerAccess]:
+    given = SurfaceContext(view, policy or engine(), here.get("off", ()), Ready(), SurfaceSettings(), 0)
+    found, _ = list_caller_access(tool_id, given, most)
     return {(reach.kind, reach.name): reach for reach in found}
 
 
@@ -68,7 +74,7 @@ principal = "bob"
     (rule,) = reach.rules
     assert (rule.rule_id, rule.is_always) == ("small", False)
     assert rule.condition == 'amount is at most 20 and to.country is "DE" or "SE" and note is not given'
-    (other,) = rules_about_others(view.versions("acme.search")[0], policy)
+    (other,) = list_rules_about_others(view.versions("acme.search")[0], policy)
     assert (other.rule_id, other.condition) == ("bob", "principal is bob")
 
 
@@ -88,6 +94,6 @@ def test_a_policy_that_fails_allows_nothing() -> None:
 def test_there_is_an_end_to_asking() -> None:
     tool = a_tool(facts=READS)
     view = view_of(tool, records=[agent_record(tool, name=f"agent{number}") for number in range(9)])
-    given = Circumstances(view, engine(), (), Ready(), SurfaceSettings(), 0)
-    found, is_cut = reach_of("acme.search", given, 5)
+    given = SurfaceContext(view, engine(), (), Ready(), SurfaceSettings(), 0)
+    found, is_cut = list_caller_access("acme.search", given, 5)
     assert (len(found), is_cut) == (5, True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.app.preview.preview import Preview
-from ferrule.app.preview.trial import Trial, Tried, failure_of, result_of
+from ferrule.app.preview.trial import PolicyTrial, TrialCall, make_case_result, why_case_failed
 from ferrule.errors import PolicyError
 from ferrule.model.decision import Ruling
 from ferrule.model.tool import SafetyFacts
@@ -29,12 +29,12 @@ tool = "search"
 """
 
 
-def trial(**options: Any) -> Trial:
+def trial(**options: Any) -> PolicyTrial:
     mine, other = a_tool(facts=SafetyFacts(is_read_only=True)), a_tool("other")
-    return Trial(view_of(mine, other, records=[agent_record(other)]), engine(policy_settings=RULES), **options)
+    return PolicyTrial(view_of(mine, other, records=[agent_record(other)]), engine(policy_settings=RULES), **options)
 
 
-def tried(here: Trial, name: str, arguments: dict[str, Any] | None = None, **caller: Any) -> Tried:
+def tried(here: PolicyTrial, name: str, arguments: dict[str, Any] | None = None, **caller: Any) -> TrialCall:
     return asyncio.run(here.try_call(name, arguments or {}, caller))
 
 
@@ -45,7 +45,7 @@ def test_the_arguments_decide_as_in_a_real_call(amount: int, behavior: str) -> N
 
 def test_every_rule_is_told_with_what_came_of_it() -> None:
     here = trial()
-    told = {each.rule.rule_id: each.is_matched for each in here.considered(tried(here, "search", {"amount": 1}))}
+    told = {each.rule.rule_id: each.is_matched for each in here.explain(tried(here, "search", {"amount": 1}))}
     assert told == {"large": False, "rest": True}
 
 
@@ -68,7 +68,7 @@ def test_a_case_that_cannot_be_judged_fails_and_the_others_are_tested_all_the_sa
         ("search", {"amount": 999}),
     )
     cases = [Case("case", 1, name, "allow", arguments, "", {}) for name, arguments in asked]
-    found = asyncio.run(trial().test(cases))
+    found = asyncio.run(trial().test_cases(cases))
     assert [one.failure is None for one in found] == [False, True, False]
     assert found[0].behavior is None and found[2].behavior == "ask"
 
@@ -82,29 +82,32 @@ def ruled(ruling: Ruling) -> Preview:
 
 def test_a_case_fails_by_another_answer_or_another_rule() -> None:
     asked = ruled(Ruling("ask", "why", "rule", rule_refs=("large",)))
-    assert failure_of(LARGE, asked) is None
-    assert failure_of(LARGE._replace(rule=""), asked) is None
-    assert "expected allow, and it is ask" in str(failure_of(LARGE._replace(expect="allow"), asked))
-    other = failure_of(LARGE._replace(rule="small"), asked)
+    assert why_case_failed(LARGE, asked) is None
+    assert why_case_failed(LARGE._replace(rule=""), asked) is None
+    assert "expected allow, and it is ask" in str(why_case_failed(LARGE._replace(expect="allow"), asked))
+    other = why_case_failed(LARGE._replace(rule="small"), asked)
     assert "expected the rule 'small' to decide, and it was 'large'" in str(other)
 
 
 def test_an_answer_of_the_mode_is_decided_by_no_rule() -> None:
     by_mode = ruled(Ruling("ask", "the mode asks", "mode"))
-    assert failure_of(LARGE._replace(rule=""), by_mode) is None
-    assert "it was 'no rule'" in str(failure_of(LARGE, by_mode))
+    assert why_case_failed(LARGE._replace(rule=""), by_mode) is None
+    assert "it was 'no rule'" in str(why_case_failed(LARGE, by_mode))
 
 
 def test_a_case_may_expect_a_call_to_be_blocked_and_blocked_is_no_deny() -> None:
     off = trial(switched_off={"acme.search"})
     cases = [Case("off", 1, "search", expect, {}, "", {}) for expect in ("blocked", "deny")]
-    found = asyncio.run(off.test(cases))
+    found = asyncio.run(off.test_cases(cases))
     assert found[0].failure is None
     assert str(found[1].failure).startswith("expected deny, and it is blocked: it is switched off")
 
 
 def test_a_record_says_whether_the_case_passed() -> None:
     ruling = Ruling("ask", "why", rule_refs=("large",))
-    passed, failed = result_of(LARGE, ruled(ruling), None), result_of(LARGE, None, "there is no such tool")
+    passed, failed = (
+        make_case_result(LARGE, ruled(ruling), None),
+        make_case_result(LARGE, None, "there is no such tool"),
+    )
     assert (passed.passed, passed.behavior, passed.rule_refs) == (True, "ask", ("large",))
     assert (failed.passed, failed.behavior, failed.failure) == (False, None, "there is no such tool")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.app.views.browsing import Shelf, effect_of, size_of
+from ferrule.app.views.browsing import CatalogBrowser, effect_of, measure_tool
 from ferrule.model.tool import SafetyFacts
 from tests.runtime.surface.parts import a_tool, view_of
 
@@ -15,12 +15,12 @@ TOOLS = (
 )
 
 
-def ids(shelf: Shelf, words: str = "", **wanted: str) -> list[str]:
+def ids(shelf: CatalogBrowser, words: str = "", **wanted: str) -> list[str]:
     return [shown.listed.tool.name for shown in shelf.find(words, wanted).page]  # type: ignore[arg-type]  # facets
 
 
 def test_filters_narrow_and_count_what_else_there_is() -> None:
-    shelf = Shelf(view_of(*TOOLS))
+    shelf = CatalogBrowser(view_of(*TOOLS))
     assert ids(shelf, owner="desk") == ["erase", "find_order"]
     assert ids(shelf, owner="desk", effect="reads") == ["find_order"]
     assert ids(shelf, owner="nobody at all") == []
@@ -31,7 +31,7 @@ def test_filters_narrow_and_count_what_else_there_is() -> None:
 
 
 def test_switches_and_findings_are_filters_of_the_moment() -> None:
-    shelf = Shelf(view_of(*TOOLS))
+    shelf = CatalogBrowser(view_of(*TOOLS))
     found = shelf.find("", {"switch": "off"}, switched_off={"acme.erase", "gone"}, findings={"errors": {"acme.erase"}})
     assert [shown.listed.tool.name for shown in found.page] == ["erase"]
     assert found.counts["switch"] == {"on": 3, "off": 1}
@@ -40,7 +40,7 @@ def test_switches_and_findings_are_filters_of_the_moment() -> None:
 
 
 def test_what_is_so_called_comes_first() -> None:
-    shelf = Shelf(view_of(*TOOLS))
+    shelf = CatalogBrowser(view_of(*TOOLS))
     assert ids(shelf, "find_order")[0] == "find_order"
     assert ids(shelf, "find_orders")[0] == "find_orders"
     assert ids(shelf, "ras") == ["erase"], "a part of a name is enough"
@@ -50,7 +50,7 @@ def test_what_is_so_called_comes_first() -> None:
 
 
 def test_pages_go_on_where_the_last_ended() -> None:
-    shelf = Shelf(view_of(*(a_tool(f"t{number:03}") for number in range(120))))
+    shelf = CatalogBrowser(view_of(*(a_tool(f"t{number:03}") for number in range(120))))
     seen = [shown.listed.tool.name for skip in (0, 50, 100) for shown in shelf.find(skip=skip, count=50).page]
     assert seen == [f"t{number:03}" for number in range(120)]
     assert shelf.find(skip=500).page == []
@@ -60,6 +60,6 @@ def test_effects_and_sizes() -> None:
     assert effect_of(a_tool()) == "writes"
     assert effect_of(a_tool(facts=SafetyFacts(is_read_only="classifier:x"))) == "depends"
     assert effect_of(a_tool(facts=DESTROYS)) == "destroys"
-    small, large = size_of(a_tool(description="x")), size_of(a_tool(description="x" * 401))
+    small, large = measure_tool(a_tool(description="x")), measure_tool(a_tool(description="x" * 401))
     assert large.characters - small.characters == 400
     assert large.tokens - small.tokens == 89  # 400 characters more

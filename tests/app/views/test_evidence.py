@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.views.evidence import Thing, thing_of
+from ferrule.app.views.evidence import Thing, find_thing
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from ferrule.app.views.evidence import Thing, thing_of
     ],
 )
 def test_what_is_typed_names_the_thing_and_can_be_typed(value: Any, thing: Thing) -> None:
-    assert thing_of(value, "erase") == thing
+    assert find_thing(value, "erase") == thing

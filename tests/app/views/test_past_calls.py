@@ -7,7 +7,7 @@ import pytest
 import ferrule
 from ferrule.app.app import App
 from ferrule.app.views import past_calls
-from ferrule.app.views.past_calls import Rows, page_of_calls
+from ferrule.app.views.past_calls import Rows, list_calls
 from ferrule.ledger.history.summary import brief_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import memory_app
@@ -33,7 +33,7 @@ def is_bobs(rows: Rows) -> bool:
 async def all_pages(app: App, count: int) -> tuple[list[str], int]:
     found, before, pages = [], None, 0
     while True:
-        page = await page_of_calls(app.store, is_bobs, before=before, count=count)
+        page = await list_calls(app.store, is_bobs, before=before, count=count)
         found += [rows[0].call for rows in page.calls]
         before, pages = page.before, pages + 1
         if before is None:
@@ -49,9 +49,9 @@ async def test_a_call_that_moves_while_somebody_pages_is_neither_repeated_nor_mi
         for _ in range(5):
             made.append((await bob.call("look")).invocation_id)
             await eve.call("look")
-        page = await page_of_calls(app.store, is_bobs, before=None, count=3)
+        page = await list_calls(app.store, is_bobs, before=None, count=3)
         await app.inbox(Identity("amy", "amy", frozenset({APPROVE}))).approve(first)
-        rest = await page_of_calls(app.store, is_bobs, before=page.before, count=50)
+        rest = await list_calls(app.store, is_bobs, before=page.before, count=50)
         assert [rows[0].call for rows in (*page.calls, *rest.calls)] == made[::-1]
         assert rest.before is None
         assert rest.calls[-1][-1].outcome == "succeeded"
@@ -66,7 +66,7 @@ async def test_a_page_looks_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None
         made = (await bob.call("look")).invocation_id
         for _ in range(100):
             await eve.call("look")
-        page = await page_of_calls(app.store, is_bobs, before=None, count=5)
+        page = await list_calls(app.store, is_bobs, before=None, count=5)
         assert (page.calls, page.before is None) == ([], False)
         found, pages = await all_pages(app, 5)
         assert found == [made]

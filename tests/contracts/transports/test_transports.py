@@ -267,7 +267,7 @@ def test_nobody_there(make: MakeUpstream) -> None:
 def test_a_probe_tells_what_works_without_calling_the_tool(make: MakeUpstream, behaviour: Behaviour) -> None:
     async def story(upstream: FakeUpstream, app: App) -> None:
         entry = app.surface().surface.entries[behaviour]
-        executor = app.executor_of(entry.tool)
+        executor = app.find_executor(entry.tool)
         assert executor is not None
         run: Any = executor.prepare(entry.tool)
         before = upstream.touched()

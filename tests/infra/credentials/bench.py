@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from ferrule.app.connections import make_authorizations, make_transport_services
 from ferrule.app.network import Network
-from ferrule.app.surroundings import authorizations_of, surroundings_of
 from ferrule.infra.credentials.oauth import Authorizations
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.infra.credentials.oauth_tokens import UserTokens
@@ -45,8 +45,8 @@ async def bench(
     """A process that has a workspace open."""
     time, learned = clock or FakeClock(START), list[str]()
     settings = Settings(network=NetworkSettings(allow=("127.0.0.1",)), oauth=dict(providers))
-    around = surroundings_of(
-        Network(settings, {}, root).client(),
+    around = make_transport_services(
+        Network(settings, {}, root).make_client(),
         settings,
         SECRETS,
         root,
@@ -54,7 +54,7 @@ async def bench(
         tick=time.seconds,
         now=time.now,
     )
-    authorizations = authorizations_of(settings, around, tick=time.seconds)
+    authorizations = make_authorizations(settings, around, tick=time.seconds)
     tokens = UserTokens(authorizations, around.learn_secret)
     try:
         yield Bench(authorizations, tokens, time, learned)

@@ -62,7 +62,7 @@ async def _followed(app: App, surface: SurfaceHandle) -> None:
     running = await surface.begin("watch", {"seconds": 0})
     async for _ in surface.follow(running.invocation_ids[0]):
         pass
-    await running.ended()
+    await running.wait()
 
 
 async def _waiting(app: App, surface: SurfaceHandle) -> None:

@@ -168,7 +168,7 @@ async def _canceled_after(steps: int, tool: str) -> str:
             await until(lambda: len(BEGUN) > before)
         live.ask_to_stop(Cancel())
         HELD.set()
-        (outcome,) = await asyncio.wait_for(running.ended(), 3)
+        (outcome,) = await asyncio.wait_for(running.wait(), 3)
         is_thread = len(BEGUN) > before  # a thread that has begun is not called canceled, one that is never begins
         assert ended(outcome) == (("succeeded", None, None) if is_thread else CANCELED)
         assert (await app.store.rows_of(call))[-1].outcome == ended(outcome)[0]
@@ -327,7 +327,7 @@ async def test_a_call_that_waits_for_another_of_its_batch_can_be_canceled() -> N
         told = await surface.cancel(running.invocation_ids[1])
         assert told is not None and told.outcome == "canceled"
         HELD.set()
-        assert [ended(each) for each in await running.ended()] == [("succeeded", None, None), CANCELED]
+        assert [ended(each) for each in await running.wait()] == [("succeeded", None, None), CANCELED]
 
 
 async def under_way_in(app: Any, call: str) -> None:
@@ -360,10 +360,10 @@ async def test_a_batch_has_its_own_number_of_calls_at_once() -> None:
     async with overtime() as (_app, surface):
         running = await surface.begin_many([("look", {"seconds": 0.02})] * 6, max_parallel=2)
         most = 0
-        while running.unended():
+        while running.list_unfinished():
             most = max(most, sum(state == "executing" for state in running.queue_states()))
             await asyncio.sleep(0)
-        assert most == 2 and not (await running.ended()).is_error
+        assert most == 2 and not (await running.wait()).is_error
 
 
 # Calls inside of calls
@@ -472,7 +472,7 @@ async def test_a_thread_may_call_other_tools(is_safe: bool, fate: str) -> None:
             await until(lambda: len(app.services.live.calls) > 1)
             await surface.cancel(running.invocation_ids[0], within=0)
         behind = asyncio.ensure_future(surface.call("act"))
-        (outcome,) = await running.ended()
+        (outcome,) = await running.wait()
         assert ended(outcome)[0] == ("timed_out" if fate == "times out" else "succeeded")
         await behind
         await until(lambda: not app.services.live.calls and not app.services.live._spawned)

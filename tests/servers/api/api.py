@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import LimitSettings, ServeSettings
@@ -141,7 +141,7 @@ async def api(folder: Path, *, toml: str = TOML, limits: LimitSettings | None = 
         access = Access(folder)
         owner = access.local_owner()
         secrets = {
-            key: access.add(owner, name, scopes, (), Limits(tenant=tenant))[1]
+            key: access.add(owner, name, scopes, (), KeyLimits(tenant=tenant))[1]
             for key, (name, scopes, tenant) in PEOPLE.items()
         }
         yield Api(stand, {**secrets, "owner": stand.owner(), "nobody": "frl_00000000_wrong"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import GrantSettings
 from ferrule.servers.auth.callers import LOCAL, Caller, Refused, caller_of, granted, has_scope, require_scopes
@@ -13,11 +13,11 @@ NOBODY: frozenset[str] = frozenset()
 
 
 def caller(*scopes: str, tenant: str | None = None, is_local: bool = True) -> Caller:
-    return caller_of("ann", "token:1", frozenset(scopes), NOBODY, Limits(tenant=tenant), is_local=is_local)
+    return caller_of("ann", "token:1", frozenset(scopes), NOBODY, KeyLimits(tenant=tenant), is_local=is_local)
 
 
-def bound(grants: list[GrantSettings], principal: str = "ann", said: Limits | None = None) -> Limits:
-    return granted(grants, principal, frozenset({"sales"}), said or Limits(), [LOCAL])
+def bound(grants: list[GrantSettings], principal: str = "ann", said: KeyLimits | None = None) -> KeyLimits:
+    return granted(grants, principal, frozenset({"sales"}), said or KeyLimits(), [LOCAL])
 
 
 def test_who_administers_may_call_and_approving_is_never_implied() -> None:
@@ -49,9 +49,9 @@ def test_who_comes_from_elsewhere_always_belongs_to_a_tenant() -> None:
 
 def test_the_first_grant_that_fits_fills_in_what_the_credential_leaves_open() -> None:
     grants = [GrantSettings(group="nobody", agent="x"), GrantSettings(group="sales", agent="seller", tenant="acme")]
-    assert bound(grants) == Limits(tenant="acme", agent="seller")
-    assert bound(grants, said=Limits(agent="own")).agent == "own", "what a credential says comes first"
-    assert bound([]) == Limits()
+    assert bound(grants) == KeyLimits(tenant="acme", agent="seller")
+    assert bound(grants, said=KeyLimits(agent="own")).agent == "own", "what a credential says comes first"
+    assert bound([]) == KeyLimits()
 
 
 @pytest.mark.parametrize(("written", "fits"), [("a*", True), ("*n", True), ("a.n", False), ("bob", False)])

@@ -11,7 +11,7 @@ import pytest
 
 from ferrule.access.keys import Access
 from ferrule.access.last_use import COARSE_SECONDS
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.serving import GrantSettings, ServeSettings
@@ -50,7 +50,7 @@ async def soon(ask: Callable[[], Awaitable[int]], expected: int) -> float:
 @driven
 async def test_a_key_makes_exactly_the_caller_that_it_is_bound_to(tmp_path: Path) -> None:
     access = Access(tmp_path)
-    limits = Limits(tenant="acme", agent="desk", role="clerk", surface="small")
+    limits = KeyLimits(tenant="acme", agent="desk", role="clerk", surface="small")
     token, secret = access.add(access.local_owner(), "bot", [CALL, ADMIN], ["support"], limits)
     gate = GuardedGate(ServeSettings(), access)
     caller = await resolve(gate.caller(bearing(secret)))
@@ -81,7 +81,7 @@ async def test_what_a_key_says_itself_stands_whatever_grants_say(tmp_path: Path)
         GrantSettings(issuer="local", role="clerk", tenant="shop"),
     )
     access = Access(tmp_path)
-    _, bound = access.add(access.local_owner(), "bot", [CALL], (), Limits(tenant="acme", agent="desk"))
+    _, bound = access.add(access.local_owner(), "bot", [CALL], (), KeyLimits(tenant="acme", agent="desk"))
     _, free = access.add(access.local_owner(), "cat", [CALL])
     gate = GuardedGate(ServeSettings(grants=grants), access)
     one, two = await resolve(gate.caller(bearing(bound))), await resolve(gate.caller(bearing(free)))
@@ -114,7 +114,7 @@ async def test_keys_and_graces_end_by_themselves(tmp_path: Path) -> None:
     now = 2_000_000_000.0
     access = Access(tmp_path, clock=lambda: now)
     owner = access.local_owner()
-    _, short = access.add(owner, "bot", [CALL], (), Limits(expires="2033-05-18T04:33:20Z"))  # an hour from then
+    _, short = access.add(owner, "bot", [CALL], (), KeyLimits(expires="2033-05-18T04:33:20Z"))  # an hour from then
     token, old = access.add(owner, "cat", [CALL])
     gate = GuardedGate(ServeSettings(), access, clock=lambda: now)
     _, new = access.rotate(owner, token.id, 60)

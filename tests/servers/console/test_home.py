@@ -12,7 +12,7 @@ import pytest
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.servers.console.home import (
     chart_points,
@@ -57,7 +57,7 @@ async def call(stand: Stand, tool: str, **arguments: Any) -> str:
 def somebody(stand: Stand, name: str, scopes: list[str], tenant: str | None = None) -> str:
     """A new key."""
     access = Access(stand.app.root)
-    return access.add(access.local_owner(), name, scopes, (), Limits(tenant=tenant))[1]
+    return access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
 
 
 @driven

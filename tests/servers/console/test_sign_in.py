@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from ferrule.access.keys import AGENT_FILE, CODE_SECONDS, KEYS_FOLDER, OWNER_FILE, SIGN_IN_FOLDER, Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import HttpRequest
@@ -178,7 +178,7 @@ async def test_an_expired_key_shows_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
         access = Access(tmp_path)
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
-        _, secret = access.add(access.local_owner(), "mara", [APPROVE], limits=Limits(expires=moment))
+        _, secret = access.add(access.local_owner(), "mara", [APPROVE], limits=KeyLimits(expires=moment))
         person = await signed_in(stand, secret)
         async with asyncio.timeout(10):
             while (await person.see("/inbox")).status == 200:
@@ -200,7 +200,7 @@ async def test_the_agents_token_signs_in_and_sees_only_its_own(tmp_path: Path) -
 async def test_who_belongs_to_a_tenant_is_not_shown_the_workspace(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
         access = Access(tmp_path)
-        _, secret = access.add(access.local_owner(), "tia", [CALL, APPROVE, ADMIN], limits=Limits(tenant="acme"))
+        _, secret = access.add(access.local_owner(), "tia", [CALL, APPROVE, ADMIN], limits=KeyLimits(tenant="acme"))
         person = await signed_in(stand, secret)
         assert (await person.see("/")).status == 200
         assert (await person.see("/audit")).status in (200, 403)
@@ -271,7 +271,7 @@ def codes(folder: Path) -> list[Path]:
 @driven
 async def test_a_link_signs_in_once(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
-        code = Access(tmp_path).sign_in_code()
+        code = Access(tmp_path).make_sign_in_code()
         first = await stand.ask("GET", f"/console/login?code={code}")
         assert (first.status, first.headers["location"]) == (303, "/console/")
         person = Person(stand, first.headers["set-cookie"].partition(";")[0])
@@ -285,7 +285,7 @@ async def test_a_link_signs_in_once(tmp_path: Path) -> None:
 @driven
 async def test_a_link_on_a_page_of_another_site_takes_a_press_of_a_button(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
-        code = Access(tmp_path).sign_in_code()
+        code = Access(tmp_path).make_sign_in_code()
         headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
         shown = await stand.ask("GET", f"/console/login?code={code}", headers=headers)
         assert shown.status == 200 and "set-cookie" not in shown.headers
@@ -297,7 +297,7 @@ async def test_a_link_on_a_page_of_another_site_takes_a_press_of_a_button(tmp_pa
 @driven
 async def test_what_only_looks_ahead_uses_no_link_up(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
-        code = Access(tmp_path).sign_in_code()
+        code = Access(tmp_path).make_sign_in_code()
         address = f"/console/login?code={code}"
         assert (await stand.ask("HEAD", address)).status == 200
         assert (await stand.ask("GET", address, headers={"Sec-Purpose": "prefetch;prerender"})).status == 200
@@ -315,22 +315,22 @@ async def test_what_is_no_code_opens_nothing(tmp_path: Path, code: str) -> None:
 
 def test_a_code_is_over_after_a_while_and_is_tidied_away(tmp_path: Path) -> None:
     access = Access(tmp_path)
-    late = access.sign_in_code()
+    late = access.make_sign_in_code()
     old = time.time() - CODE_SECONDS
     for file in codes(tmp_path):
         os.utime(file, (old, old))
-    assert access.redeemed(late) is None
-    forgotten = access.sign_in_code()
+    assert access.redeem_code(late) is None
+    forgotten = access.make_sign_in_code()
     for file in codes(tmp_path):
         os.utime(file, (old, old))
-    good = access.sign_in_code()  # making another one tidies
+    good = access.make_sign_in_code()  # making another one tidies
     assert len(codes(tmp_path)) == 1
-    assert access.redeemed(forgotten) is None
-    assert access.redeemed(good) == (tmp_path / KEYS_FOLDER / OWNER_FILE).read_text().strip()
+    assert access.redeem_code(forgotten) is None
+    assert access.redeem_code(good) == (tmp_path / KEYS_FOLDER / OWNER_FILE).read_text().strip()
 
 
 def test_codes_are_for_their_owner_to_read_and_not_stored_in_clear(tmp_path: Path) -> None:
-    code = Access(tmp_path).sign_in_code()
+    code = Access(tmp_path).make_sign_in_code()
     (file,) = codes(tmp_path)
     assert file.stat().st_mode & 0o077 == 0 and code not in file.name
 
@@ -338,8 +338,8 @@ def test_codes_are_for_their_owner_to_read_and_not_stored_in_clear(tmp_path: Pat
 def test_a_code_stands_for_the_token_in_the_environment(tmp_path: Path) -> None:
     access = Access(tmp_path)
     _, secret = access.add(access.local_owner(), "mara", [APPROVE])
-    code = Access(tmp_path, {"FERRULE_TOKEN": secret}).sign_in_code()
-    assert access.redeemed(code) == secret
+    code = Access(tmp_path, {"FERRULE_TOKEN": secret}).make_sign_in_code()
+    assert access.redeem_code(code) == secret
 
 
 def test_of_many_processes_at_the_same_time_one_is_signed_in(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_of_many_processes_at_the_same_time_one_is_signed_in(tmp_path: Path) -> 
         "print(flush=True); sys.stdin.readline()\n"
         "print('in' if access.redeemed(code) else 'out')\n"
     )
-    code = access.sign_in_code()
+    code = access.make_sign_in_code()
     words = [sys.executable, "-c", program, str(tmp_path), code]
     rivals = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(6)]
     for rival in rivals:

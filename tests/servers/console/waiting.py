@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests.servers.console.browsing import Person, signed_in
@@ -122,7 +122,7 @@ class Shop(NamedTuple):
         if who not in self.secrets:
             name, scopes, tenant = PEOPLE[who]
             access = Access(self.stand.app.root)
-            self.secrets[who] = access.add(access.local_owner(), name, scopes, (), Limits(tenant=tenant))[1]
+            self.secrets[who] = access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
         return self.secrets[who]
 
     async def person(self, who: str) -> Person:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, OxpSettings, ServeSettings
 from tests.servers.oxp.desk import LOGGED, Desk, desk
@@ -54,9 +54,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             yield one
 
 
-def key(made: Desk, name: str, limits: Limits | None = None) -> dict[str, str]:
+def key(made: Desk, name: str, limits: KeyLimits | None = None) -> dict[str, str]:
     access = Access(made.stand.app.root)
-    _, secret = access.add(access.local_owner(), name, [CALL], (), limits or Limits())
+    _, secret = access.add(access.local_owner(), name, [CALL], (), limits or KeyLimits())
     return {"OXP-API-Key": secret}
 
 
@@ -98,9 +98,9 @@ def signed_raw(claims: dict[str, object]) -> dict[str, str]:
     return {"Authorization": f"Bearer {b'.'.join([*parts, base64.urlsafe_b64encode(mark).rstrip(b'=')]).decode()}"}
 
 
-@pytest.mark.parametrize("limits", [Limits(agent="ghost"), Limits(role="ghost"), Limits(surface="ghost")])
+@pytest.mark.parametrize("limits", [KeyLimits(agent="ghost"), KeyLimits(role="ghost"), KeyLimits(surface="ghost")])
 def test_a_key_for_what_the_catalog_lacks_is_refused_and_its_owner_can_see_why(
-    made: Desk, limits: Limits, caplog: pytest.LogCaptureFixture
+    made: Desk, limits: KeyLimits, caplog: pytest.LogCaptureFixture
 ) -> None:
     """OXP-47"""
     shown = key(made, "bot", limits)

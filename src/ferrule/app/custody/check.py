@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.app.custody.paths import damage_told
+from ferrule.app.custody.paths import translate_damage
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.export import ExportSource, verify_export
@@ -32,12 +32,12 @@ def verify_ledger(
     ledger: Path, keys: Iterable[bytes], *, witness: Path | None = None, progress: Progress | None = None
 ) -> Verdict:
     """Check a ledger. Raises LedgerError when it is none, or cannot be opened."""
-    with sightings(witness) as seen, SqliteSource(ledger) as source:
+    with read_sightings(witness) as seen, SqliteSource(ledger) as source:
         return verify(source, keys, witness=seen, progress=progress)
 
 
 @contextmanager
-def sightings(witness: Path | None) -> Iterator[Iterable[Sighting] | None]:
+def read_sightings(witness: Path | None) -> Iterator[Iterable[Sighting] | None]:
     """What a witness has written by now: later lines may be about rows that are not in our moment of the ledger."""
     if witness is None:
         yield None
@@ -63,12 +63,12 @@ def verify_file(export: Path, keys: Iterable[bytes] | None, *, progress: Progres
     """Check an export; without keys, against the one it carries. Raises LedgerError when it is none."""
     source = ExportSource(export)
     try:
-        return verify_export(source, (key_in(source),) if keys is None else keys, progress)
+        return verify_export(source, (read_key(source),) if keys is None else keys, progress)
     finally:
         source.close()
 
 
-def key_in(source: ExportSource) -> bytes:
+def read_key(source: ExportSource) -> bytes:
     """The public key an export carries. Raises LedgerError."""
     try:
         key = b64decode(source.opening.public_key, validate=True)
@@ -92,12 +92,12 @@ class RowCheck(NamedTuple):
 
 def check_rows(ledger: Path, numbers: Iterable[int]) -> list[RowCheck]:
     """Check rows of a ledger file; those that are not there are left out. Raises LedgerError."""
-    with SqliteSource(ledger) as source, damage_told(ledger):
+    with SqliteSource(ledger) as source, translate_damage(ledger):
         found = []
         for number in numbers:
             for values in source.rows(number, number):
                 row = RawRow._make(values)
-                before = _before(source, row.seq)
+                before = _hash_before(source, row.seq)
                 found.append(RowCheck(row.seq, before, row.hash, None if before is None else is_intact(before, row)))
         return found
 
@@ -112,13 +112,13 @@ def is_intact(before: bytes, row: RawRow) -> bool:
     return made == row.hash
 
 
-def _before(source: SqliteSource, seq: int) -> bytes | None:
+def _hash_before(source: SqliteSource, seq: int) -> bytes | None:
     if seq == 1:
         return START
-    return source.hash_at(seq - 1) or _anchored(source, seq)
+    return source.hash_at(seq - 1) or _hash_in_anchor(source, seq)
 
 
-def _anchored(source: SqliteSource, seq: int) -> bytes | None:
+def _hash_in_anchor(source: SqliteSource, seq: int) -> bytes | None:
     """The hash that the oldest row of a pruned ledger goes on from."""
     pruned: tuple[Any, ...] | None = source.last_pruned()
     if pruned is None:

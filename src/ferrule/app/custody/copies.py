@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from ferrule.app.custody.check import sightings, verify_ledger
-from ferrule.app.custody.paths import LedgerPaths, now, public_keys, signing_keys, tell_witness
+from ferrule.app.custody.check import read_sightings, verify_ledger
+from ferrule.app.custody.paths import LedgerPaths, load_public_keys, load_signing_keys, now, update_witness
 from ferrule.contracts.ledger import HeadRow, SourceDamaged
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.ledger.audit.findings import Verdict
@@ -18,7 +18,7 @@ from ferrule.ledger.stores.sqlite.upkeep import Upkeep
 from ferrule.model.journal import Entry
 
 
-class Lost(NamedTuple):
+class LostRows(NamedTuple):
     """What a restore gives up."""
 
     first: int
@@ -32,12 +32,12 @@ class Lost(NamedTuple):
         return None if self.last is None else max(0, self.last - self.first + 1)
 
 
-class Restored(NamedTuple):
+class RestoreOutcome(NamedTuple):
     """What a restore did."""
 
     verdict: Verdict
     """Of the backup."""
-    lost: Lost | None
+    lost: LostRows | None
     """None when the ledger was as the backup is, and nothing was done."""
     aside: Path | None
     """Where the ledger that was replaced is kept."""
@@ -50,7 +50,7 @@ def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = Non
 
     A copy that does not verify is removed again. Raises LedgerError.
     """
-    keys = public_keys(paths)
+    keys = load_public_keys(paths)
     if target.exists():
         raise LedgerError(f"{target} exists already; a backup never overwrites anything")
     copy = copies.copy_ledger(paths.ledger, target)
@@ -63,23 +63,25 @@ def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = Non
     return verdict
 
 
-def restore(paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progress: Progress | None = None) -> Restored:
+def restore(
+    paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progress: Progress | None = None
+) -> RestoreOutcome:
     """Put a backup in the place of the ledger, with a row that says so. Nothing is changed if the backup does not verify.
 
     Raises LedgerError when the ledger has rows that the backup lacks (unless `may_lose`), or a process has it open.
     """
-    verdict = verify_ledger(backup, public_keys(paths), progress=progress)
+    verdict = verify_ledger(backup, load_public_keys(paths), progress=progress)
     if not verdict.is_clean:
-        return Restored(verdict, None, None)
+        return RestoreOutcome(verdict, None, None)
     _check_unused(paths)
-    lost = _lost(paths, verdict)
+    lost = _find_lost_rows(paths, verdict)
     if lost is None:
-        return Restored(verdict, None, None)
+        return RestoreOutcome(verdict, None, None)
     if lost.rows != 0 and not may_lose:
-        raise LedgerError(_refusal(paths, backup, verdict, lost))
+        raise LedgerError(_describe_refusal(paths, backup, verdict, lost))
     aside = _replace(paths, backup, verdict, lost)
-    tell_witness(paths)
-    return Restored(verdict, lost, aside, _approved(paths) if lost.rows != 0 else ())
+    update_witness(paths)
+    return RestoreOutcome(verdict, lost, aside, _list_approved(paths) if lost.rows != 0 else ())
 
 
 def _check_unused(paths: LedgerPaths) -> None:
@@ -89,7 +91,7 @@ def _check_unused(paths: LedgerPaths) -> None:
         raise LedgerUnavailable(f"the ledger {paths.ledger} is open in process {numbers}; stop it, then restore")
 
 
-def _refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> str:
+def _describe_refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: LostRows) -> str:
     if lost.rows is None:
         what = f"{paths.ledger} cannot be read, so nobody knows what would be lost"
     else:
@@ -97,23 +99,23 @@ def _refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> 
     return f"{backup} ends with row {verdict.last_seq}; {what}. To give them up, use --force-older: it is recorded"
 
 
-def _lost(paths: LedgerPaths, verdict: Verdict) -> Lost | None:
+def _find_lost_rows(paths: LedgerPaths, verdict: Verdict) -> LostRows | None:
     """What would be given up; None when the ledger is exactly as the backup."""
-    seen = _furthest_seen(paths, verdict)
+    seen = _last_witnessed_row(paths, verdict)
     if not paths.ledger.exists():
-        return Lost(verdict.last_seq + 1, max(seen, verdict.last_seq))
+        return LostRows(verdict.last_seq + 1, max(seen, verdict.last_seq))
     try:
         with SqliteSource(paths.ledger) as source:
             head = source.heads()[0]
-            common = _common(source, head, verdict)
+            common = _last_common_row(source, head, verdict)
     except (LedgerError, SourceDamaged, IndexError):
-        return Lost(verdict.last_seq + 1, None)
+        return LostRows(verdict.last_seq + 1, None)
     if common is None:
         return None
-    return Lost(common + 1, max(seen, head.seq))
+    return LostRows(common + 1, max(seen, head.seq))
 
 
-def _common(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None:
+def _last_common_row(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None:
     """The last row both have; None when they are the same. A ledger that went another way shares nothing we can name."""
     if head.ledger != verdict.ledger:
         return 0
@@ -123,17 +125,17 @@ def _common(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None
     return verdict.last_seq if found is not None and found.hex() == verdict.head_hash else 0
 
 
-def _furthest_seen(paths: LedgerPaths, verdict: Verdict) -> int:
+def _last_witnessed_row(paths: LedgerPaths, verdict: Verdict) -> int:
     if paths.witness is None or not paths.witness.exists():
         return 0
-    with sightings(paths.witness) as seen:
+    with read_sightings(paths.witness) as seen:
         return max((one.seq for one in seen or () if one.ledger == verdict.ledger), default=0)
 
 
-def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> Path | None:
+def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: LostRows) -> Path | None:
     copy = copies.copy_ledger(backup, paths.ledger)
     try:
-        _record(copy, paths, backup, lost)
+        _record_restore(copy, paths, backup, lost)
         copies.drop_log(copy)
         aside = _set_aside(paths, lost)
         _check_unused(paths)
@@ -143,13 +145,13 @@ def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> 
     return aside
 
 
-def _approved(paths: LedgerPaths) -> tuple[str, ...]:
+def _list_approved(paths: LedgerPaths) -> tuple[str, ...]:
     with SqliteSource(paths.ledger) as source:
         return tuple(call[0] for call in source.table("open_calls") if call[1] == "approved")
 
 
-def _record(copy: Path, paths: LedgerPaths, backup: Path, lost: Lost) -> None:
-    with Upkeep(copy, signing_keys(paths)) as upkeep, upkeep.writing():
+def _record_restore(copy: Path, paths: LedgerPaths, backup: Path, lost: LostRows) -> None:
+    with Upkeep(copy, load_signing_keys(paths)) as upkeep, upkeep.writing():
         facts = {
             "ledger": upkeep.ledger,
             "restored_from": backup.name,
@@ -160,7 +162,7 @@ def _record(copy: Path, paths: LedgerPaths, backup: Path, lost: Lost) -> None:
         upkeep.append(Entry("opened", "", now(), "", "restored", facts))
 
 
-def _set_aside(paths: LedgerPaths, lost: Lost) -> Path | None:
+def _set_aside(paths: LedgerPaths, lost: LostRows) -> Path | None:
     if not paths.ledger.exists():
         return None
     copies.drop_log(paths.ledger)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.app.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
+from ferrule.app.custody.paths import LedgerPaths, load_signing_keys, now, translate_damage, update_witness
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.walk import UNREADABLE
@@ -30,7 +30,7 @@ _decode_top = msgspec.msgpack.Decoder(_Top).decode
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 
-def is_of(row: RawRow, principal: str) -> bool:
+def is_row_of(row: RawRow, principal: str) -> bool:
     """True when a row was written on behalf of a principal. News does not tell: ask about another row of its call."""
     if row.kind > LAST_CALL_KIND:
         return _decode_facts(row.body).get("principal") == principal
@@ -41,7 +41,7 @@ _ROWS_PER_RECORD = 5_000
 """An `erased` row names at most so many rows."""
 
 
-class Erased(NamedTuple):
+class Erasure(NamedTuple):
     """What an erasure destroyed."""
 
     rows: int
@@ -54,9 +54,9 @@ class Erased(NamedTuple):
     """True when the whole file was written anew to be rid of a second copy."""
 
 
-def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erased:
+def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erasure:
     """Destroy the payloads of one call. Raises LedgerError when there is no such call, or it has not ended."""
-    with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
+    with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
         with upkeep.writing():
             rows = upkeep.rows_of(call)
             if not rows:
@@ -65,15 +65,15 @@ def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erased
             if state is not None:
                 raise LedgerError(f"{call} has not ended (it is {state}); answer or cancel it first, then erase it")
             erased, salts = _destroy(upkeep, rows, reason, by)
-        return _finished(paths, upkeep, erased, salts)
+        return _finish_erasure(paths, upkeep, erased, salts)
 
 
-def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, reason: str, by: str) -> Erased:
+def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, reason: str, by: str) -> Erasure:
     """Destroy the payloads of everything done on behalf of a principal, up to a moment. Open calls are left, and told."""
-    with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
-        found, last = _rows_of(paths.ledger, principal)
+    with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
+        found, last = _find_rows(paths.ledger, principal)
         with upkeep.writing():
-            found += [row for row in upkeep.rows_after(last) if row.kind == NEWS or _is_of(row, principal)]
+            found += [row for row in upkeep.rows_after(last) if row.kind == NEWS or _is_row_of(row, principal)]
             found = [row for row in found if row.kind != NEWS or _has_call(upkeep, row.call, principal)]
             if before is not None:
                 found = [row for row in found if row.at < before]
@@ -81,24 +81,24 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
             closed = [row for row in found if row.call not in open_calls]
             left = tuple(dict.fromkeys(row.call for row in found if row.call in open_calls))
             erased, salts = _destroy(upkeep, closed, reason, by)
-        return _finished(paths, upkeep, erased._replace(still_open=left), salts)
+        return _finish_erasure(paths, upkeep, erased._replace(still_open=left), salts)
 
 
-def _rows_of(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
+def _find_rows(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
     """The rows of a principal and news of anybody, without content, and the last row looked at. Others may write meanwhile."""
     found, last = [], 0
-    with SqliteSource(ledger) as source, damage_told(ledger):
+    with SqliteSource(ledger) as source, translate_damage(ledger):
         for values in source.rows():
             row = RawRow._make(values)
             last = row.seq
-            if row.payload is not None and (row.kind == NEWS or _is_of(row, principal)):
+            if row.payload is not None and (row.kind == NEWS or _is_row_of(row, principal)):
                 found.append(row._replace(body=b"", payload=b"", mark=b"", hash=b""))
     return found, last
 
 
-def _is_of(row: RawRow, principal: str) -> bool:
+def _is_row_of(row: RawRow, principal: str) -> bool:
     try:
-        return is_of(row, principal)
+        return is_row_of(row, principal)
     except UNREADABLE:
         text = f"row {row.seq} cannot be understood, so nobody knows whose it is; run 'ferrule audit verify' first"
         raise LedgerError(text) from None
@@ -106,24 +106,24 @@ def _is_of(row: RawRow, principal: str) -> bool:
 
 def _has_call(upkeep: Upkeep, call: str, principal: str) -> bool:
     """News does not say whose it is: the call's other rows do."""
-    return any(_is_of(row, principal) for row in upkeep.rows_of(call) if row.kind <= LAST_CALL_KIND)
+    return any(_is_row_of(row, principal) for row in upkeep.rows_of(call) if row.kind <= LAST_CALL_KIND)
 
 
-def _destroy(upkeep: Upkeep, rows: Iterable[RawRow], reason: str, by: str) -> tuple[Erased, list[bytes]]:
+def _destroy(upkeep: Upkeep, rows: Iterable[RawRow], reason: str, by: str) -> tuple[Erasure, list[bytes]]:
     wanted = [row for row in rows if row.payload is not None]
     salts = upkeep.destroy_payloads(row.seq for row in wanted)
     for start in range(0, len(wanted), _ROWS_PER_RECORD):
         some = wanted[start : start + _ROWS_PER_RECORD]
-        facts = {"rows": [row.seq for row in some], "calls": _calls(some), "reason": reason, "by": by}
+        facts = {"rows": [row.seq for row in some], "calls": _list_calls(some), "reason": reason, "by": by}
         upkeep.append(Entry("erased", "", now(), "", "erased", facts))
-    return Erased(len(wanted), _calls(wanted), ()), salts
+    return Erasure(len(wanted), _list_calls(wanted), ()), salts
 
 
-def _calls(rows: Iterable[RawRow]) -> tuple[str, ...]:
+def _list_calls(rows: Iterable[RawRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.call for row in rows if row.call))
 
 
-def _finished(paths: LedgerPaths, upkeep: Upkeep, erased: Erased, salts: list[bytes]) -> Erased:
+def _finish_erasure(paths: LedgerPaths, upkeep: Upkeep, erased: Erasure, salts: list[bytes]) -> Erasure:
     is_gone, was_rewritten = upkeep.scrub(salts)
-    tell_witness(paths)
+    update_witness(paths)
     return erased._replace(is_gone=is_gone, was_rewritten=was_rewritten)

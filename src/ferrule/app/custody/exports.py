@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.app.custody.paths import LedgerPaths, damage_told, fingerprint, now, public_keys
+from ferrule.app.custody.paths import LedgerPaths, fingerprint, load_public_keys, now, translate_damage
 from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged
 from ferrule.definitions.compiler.seal import load_key, public_half
 from ferrule.errors import LedgerError
@@ -37,17 +37,17 @@ def export_rows(
 
     The private key seals the file if it is there; a part that ends before the ledger does needs it.
     """
-    return write_lines(target, exported_rows(paths, first=first, last=last, has_payloads=has_payloads)) - 2
+    return write_lines(target, stream_rows(paths, first=first, last=last, has_payloads=has_payloads)) - 2
 
 
-def exported_rows(
+def stream_rows(
     paths: LedgerPaths, *, first: int = 0, last: int | None = None, has_payloads: bool = False
 ) -> Generator[bytes]:
     """The lines of such a file: an opening, the rows, an ending. Raises LedgerError, on the first line where it can."""
     key = load_key(paths.key) if paths.key.is_file() else None
-    public = public_keys(paths)[0] if key is None else public_half(key)
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
-        opening, head = _opening(source, first, last, fingerprint(public), has_payloads)
+    public = load_public_keys(paths)[0] if key is None else public_half(key)
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
+        opening, head = _make_opening(source, first, last, fingerprint(public), has_payloads)
         sign: Sign | None = None if key is None else key.sign
         rows = source.rows(opening.first, opening.last)
         try:
@@ -56,7 +56,7 @@ def exported_rows(
             raise SourceDamaged(f"a row cannot be written down: {type(error).__name__}") from None
 
 
-def _opening(
+def _make_opening(
     source: SqliteSource, first: int, last: int | None, public: str, has_payloads: bool
 ) -> tuple[Opening, HeadRow | None]:
     heads, begin = source.heads(), next(source.rows(), None)
@@ -91,20 +91,20 @@ def _hash_before(source: SqliteSource, seq: int) -> bytes:
 
 def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None) -> int:
     """Write the `tool_invocation` record of every call whose last row is among these rows; gives how many."""
-    return write_lines(target, exported_calls(paths, first=first, last=last))
+    return write_lines(target, stream_calls(paths, first=first, last=last))
 
 
-def exported_calls(
+def stream_calls(
     paths: LedgerPaths, *, first: int = 0, last: int | None = None, is_wanted: IsWanted | None = None
 ) -> Generator[bytes]:
     """The same, a line at a time: of all, or of those whose record is wanted. Raises LedgerError."""
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
-        yield from _records(source, first, last, is_wanted)
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
+        yield from _stream_records(source, first, last, is_wanted)
 
 
-def rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tuple[int, int | None]:
+def find_rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tuple[int, int | None]:
     """The first and the last row of a time, in microseconds since 1970; None where it has no end. Raises LedgerError."""
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         first = source.first_from(since) if since is not None else 0
         last = source.first_from(until) - 1 if until is not None else None
         if last is not None and last < max(first, source.bounds()[0]):
@@ -112,10 +112,10 @@ def rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tu
         return first, last
 
 
-def _records(source: SqliteSource, first: int, last: int | None, is_wanted: IsWanted | None) -> Iterator[bytes]:
+def _stream_records(source: SqliteSource, first: int, last: int | None, is_wanted: IsWanted | None) -> Iterator[bytes]:
     for call in source.calls(first, last):
         try:
-            entries = [_entry(row) for row in source.rows_of(call)]
+            entries = [_read_entry(row) for row in source.rows_of(call)]
             rows = [entry for entry in entries if entry.kind != "news"]
             if rows:  # of a call that left nothing but news there is no record
                 news = [entry for entry in entries if entry.kind == "news"]
@@ -126,7 +126,7 @@ def _records(source: SqliteSource, first: int, last: int | None, is_wanted: IsWa
             raise SourceDamaged(f"the rows of {call!r} cannot be understood: {type(error).__name__}") from None
 
 
-def _entry(values: tuple[Any, ...]) -> StoredEntry:
+def _read_entry(values: tuple[Any, ...]) -> StoredEntry:
     row = RawRow._make(values)
     return stored(*row[:8], row.commitment is not None, row.mark, row.hash)
 

@@ -51,13 +51,13 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ...]:
+def load_public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ...]:
     """The keys that may have signed a ledger's head: those in a file somebody names, else those of the workspace.
 
     Raises LedgerError when there is none, SealError when they cannot be read.
     """
     if named is not None:
-        return _named(named)
+        return _read_named_keys(named)
     keys = read_trusted_keys(paths.public)
     if not keys and paths.key.is_file():
         keys = (public_half(load_key(paths.key)),)
@@ -66,7 +66,7 @@ def public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ..
     return keys
 
 
-def _named(file: str) -> tuple[bytes, ...]:
+def _read_named_keys(file: str) -> tuple[bytes, ...]:
     if not Path(file).is_file():
         raise LedgerError(
             f"there is no key file {file!r}; --key takes a file with a line 'ed25519 …', such as ledger.pub"
@@ -77,7 +77,7 @@ def _named(file: str) -> tuple[bytes, ...]:
     return keys
 
 
-def signing_keys(paths: LedgerPaths) -> Keys:
+def load_signing_keys(paths: LedgerPaths) -> Keys:
     """What is needed to write to the ledger. Raises SealError when the private key is not there."""
     older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in read_trusted_keys(paths.public))
     return Keys(load_key(paths.key), older)
@@ -88,11 +88,11 @@ def fingerprint(key: bytes) -> str:
     return base64.b64encode(key).decode()
 
 
-def tell_witness(paths: LedgerPaths) -> None:
+def update_witness(paths: LedgerPaths) -> None:
     """Let the witness know the ledger's last row, so that undoing what was just done is found out. Raises LedgerError."""
     if paths.witness is None:
         return
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         head = source.heads()[0]
     try:
         FileWitness(paths.witness).write(*head)
@@ -104,7 +104,7 @@ def tell_witness(paths: LedgerPaths) -> None:
 
 
 @contextmanager
-def damage_told(ledger: Path) -> Iterator[None]:
+def translate_damage(ledger: Path) -> Iterator[None]:
     """Turns a file that breaks off while it is read into a message."""
     try:
         yield

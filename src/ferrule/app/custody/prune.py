@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.app.custody.exports import export_rows
-from ferrule.app.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
+from ferrule.app.custody.paths import LedgerPaths, load_signing_keys, now, translate_damage, update_witness
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.findings import Findings
 from ferrule.ledger.audit.histories import Anchor, to_facts
@@ -23,7 +23,7 @@ from ferrule.model.journal import Entry
 from ferrule.model.timestamps import iso
 
 
-class Plan(NamedTuple):
+class PrunePlan(NamedTuple):
     """What is to be recorded, and what goes."""
 
     anchor: Anchor
@@ -31,10 +31,10 @@ class Plan(NamedTuple):
     """Counters nothing refers to any more."""
 
 
-def plan(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[str, str], int]) -> Plan:
+def plan_pruning(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[str, str], int]) -> PrunePlan:
     """The plan to remove the rows a walk went over. `keys`: those that stay; `used`: a run's counter now."""
     before = walk.anchor
-    kept, dropped = _runs(walk, used)
+    kept, dropped = _split_runs(walk, used)
     anchor = Anchor(
         ledger=walk.ledger,
         last=walk.last,
@@ -49,10 +49,12 @@ def plan(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[str, str],
         histories=dict(walk.histories.open),
         restored=list(walk.restored),
     )
-    return Plan(anchor, dropped)
+    return PrunePlan(anchor, dropped)
 
 
-def _runs(walk: Walk, used: Callable[[str, str], int]) -> tuple[list[tuple[str, str, int]], list[tuple[str, str]]]:
+def _split_runs(
+    walk: Walk, used: Callable[[str, str], int]
+) -> tuple[list[tuple[str, str, int]], list[tuple[str, str]]]:
     """Counters that went up after the removed rows stay; the others are forgotten with their calls."""
     kept, dropped = [], []
     for run, tool_id, count in walk.tables.rows("runs"):
@@ -63,7 +65,7 @@ def _runs(walk: Walk, used: Callable[[str, str], int]) -> tuple[list[tuple[str, 
     return kept, dropped
 
 
-class Pruned(NamedTuple):
+class PruneOutcome(NamedTuple):
     """What a pruning removed."""
 
     rows: int
@@ -81,35 +83,35 @@ def prune(
     archive: Path | None = None,
     has_payloads: bool = False,
     progress: Progress | None = None,
-) -> Pruned:
+) -> PruneOutcome:
     """Remove the rows from before a moment, as far as no open call has rows there. Raises LedgerError.
 
     Rows that do not verify are never removed: that would hide what happened to them. With `archive` they are kept in a
     file that proves itself, with their payloads if wanted.
     """
-    with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
+    with Upkeep(paths.ledger, load_signing_keys(paths)) as upkeep:
         with upkeep.writing() as tail:
             last = min(upkeep.last_row_before(before), tail.seq - 1)
             held_by = upkeep.first_row_of_open_calls()
         is_held = held_by is not None and held_by <= last
         cut = held_by - 1 if is_held and held_by is not None else last
-        walk = _walked(paths.ledger, cut, progress)
+        walk = _walk_rows(paths.ledger, cut, progress)
         try:
             if walk.count and archive is not None:
                 export_rows(paths, archive, last=cut, has_payloads=has_payloads)
             if walk.count:
                 _remove(upkeep, walk, before, by)
-                tell_witness(paths)
+                update_witness(paths)
         finally:
             walk.close()
-        return Pruned(walk.count, cut if walk.count else 0, held_by if is_held else None)
+        return PruneOutcome(walk.count, cut if walk.count else 0, held_by if is_held else None)
 
 
-def _walked(ledger: Path, cut: int, progress: Progress | None) -> Walk:
+def _walk_rows(ledger: Path, cut: int, progress: Progress | None) -> Walk:
     """A pass over the rows to remove: they never change, so nobody has to wait for it. Raises LedgerError."""
     findings = Findings()
     walk = Walk(findings)
-    with SqliteSource(ledger) as source, damage_told(ledger):
+    with SqliteSource(ledger) as source, translate_damage(ledger):
         anchor = find_anchor(source, findings)
         if anchor is not None:
             walk.begin(anchor)
@@ -124,7 +126,7 @@ def _walked(ledger: Path, cut: int, progress: Progress | None) -> Walk:
 
 def _remove(upkeep: Upkeep, walk: Walk, before: int, by: str) -> None:
     with upkeep.writing():
-        planned = plan(walk, upkeep.kept_keys(walk.last), upkeep.used)
+        planned = plan_pruning(walk, upkeep.kept_keys(walk.last), upkeep.used)
         upkeep.remove_up_to(walk.last, planned.dropped_runs)
         facts = to_facts(planned.anchor, by=by, before=iso(before))
         upkeep.append(Entry("pruned", "", now(), "", "pruned", facts))

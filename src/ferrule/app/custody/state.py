@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ferrule.app.custody.paths import LedgerPaths, damage_told
+from ferrule.app.custody.paths import LedgerPaths, translate_damage
 from ferrule.contracts.ledger import HeadRow, RawRow
 from ferrule.ledger.audit.walk import UNREADABLE
 from ferrule.ledger.audit.witness import read_witness
@@ -20,7 +20,7 @@ _decode = msgspec.msgpack.Decoder(dict[str, Any]).decode
 Deed = Literal["opened", "restored", "erased", "pruned"]
 
 
-class Mark(NamedTuple):
+class LedgerMark(NamedTuple):
     """Something that was done to the ledger itself, as a row of it tells."""
 
     seq: int
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
     told: str
 
 
-class Ends(NamedTuple):
+class LedgerEnds(NamedTuple):
     """The first and the last row, and the signed head."""
 
     first_seq: int
@@ -41,14 +41,14 @@ class Ends(NamedTuple):
     size_bytes: int
 
 
-class Seen(NamedTuple):
+class WitnessedHead(NamedTuple):
     """What a witness wrote down last."""
 
     seq: int
     at: int
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """One row as it hangs in the chain."""
 
     seq: int
@@ -65,46 +65,46 @@ class Link(NamedTuple):
     """True when rows before it are missing."""
 
 
-def ends_of(paths: LedgerPaths) -> Ends:
+def find_ends(paths: LedgerPaths) -> LedgerEnds:
     """Where a ledger begins and ends. Raises LedgerError."""
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         first, last = source.bounds()
         times = {number: row[3] for number in (first, last) for row in source.rows(number, number)}
         heads = tuple(source.heads())
-    return Ends(first, times.get(first, 0), last, times.get(last, 0), heads, paths.ledger.stat().st_size)
+    return LedgerEnds(first, times.get(first, 0), last, times.get(last, 0), heads, paths.ledger.stat().st_size)
 
 
-def marks_of(paths: LedgerPaths, after: int = 0) -> list[Mark]:
+def list_marks(paths: LedgerPaths, after: int = 0) -> list[LedgerMark]:
     """What was done to a ledger, in rows after a number. Raises LedgerError."""
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
-        return [_mark(RawRow._make(row)) for row in source.upkeep_rows(after)]
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
+        return [_make_mark(RawRow._make(row)) for row in source.upkeep_rows(after)]
 
 
-def _mark(row: RawRow) -> Mark:
+def _make_mark(row: RawRow) -> LedgerMark:
     try:
         facts, kind = _decode(row.body), KINDS[row.kind]
         by = str(facts.get("by", ""))
         if kind == "erased":
             rows, calls, why = len(facts["rows"]), len(facts["calls"]), str(facts.get("reason", ""))
             told = f"payloads of {_count(rows, 'row')} of {_count(calls, 'call')} were destroyed"
-            return Mark(row.seq, row.at, "erased", by, f"{told}: {why}" if why else told)
+            return LedgerMark(row.seq, row.at, "erased", by, f"{told}: {why}" if why else told)
         if kind == "pruned":
-            return Mark(row.seq, row.at, "pruned", by, f"rows up to {facts['last']} were removed")
+            return LedgerMark(row.seq, row.at, "pruned", by, f"rows up to {facts['last']} were removed")
         if "lost_first" in facts:
             last = facts.get("lost_last")
             upto = f" to {last}" if last is not None else " on"
             told = f"it was restored; rows from {facts['lost_first']}{upto} were given up"
-            return Mark(row.seq, row.at, "restored", by, told)
-        return Mark(row.seq, row.at, "opened", by, "it was created" if row.seq == 1 else "it was opened anew")
+            return LedgerMark(row.seq, row.at, "restored", by, told)
+        return LedgerMark(row.seq, row.at, "opened", by, "it was created" if row.seq == 1 else "it was opened anew")
     except UNREADABLE:
-        return Mark(row.seq, row.at, "opened", "", "the row cannot be understood; a check tells more")
+        return LedgerMark(row.seq, row.at, "opened", "", "the row cannot be understood; a check tells more")
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def last_seen(witness: Path) -> Seen | None:
+def read_last_head(witness: Path) -> WitnessedHead | None:
     """What a witness wrote down last; None when nothing of it can be read."""
     try:
         with witness.open("rb") as file:
@@ -114,32 +114,32 @@ def last_seen(witness: Path) -> Seen | None:
     except OSError:
         return None
     known = [sighting for sighting in read_witness(lines) if sighting.ledger]
-    return Seen(known[-1].seq, known[-1].at) if known else None
+    return WitnessedHead(known[-1].seq, known[-1].at) if known else None
 
 
-def links_around(paths: LedgerPaths, seq: int, count: int) -> list[Link]:
+def list_links(paths: LedgerPaths, seq: int, count: int) -> list[ChainLink]:
     """The rows around one, each held against its hash. Raises LedgerError."""
     first, last = max(1, seq - count), seq + count
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         before = source.hash_at(first - 1) if first > 1 else START
         rows = [RawRow._make(row) for row in source.rows(first, last)]
     found, at = [], first - 1
     for row in rows:
-        found.append(_link(row, before, at))
+        found.append(_make_link(row, before, at))
         before, at = row.hash, row.seq
     return found
 
 
-def _link(row: RawRow, before: bytes | None, at: int) -> Link:
+def _make_link(row: RawRow, before: bytes | None, at: int) -> ChainLink:
     try:
         promise = commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
         fits = before is None or row.hash == row_hash(
             before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark
         )
         kind = KINDS[row.kind]
-        return Link(
+        return ChainLink(
             row.seq, kind, row.call, row.at, row.tool, row.outcome, row.commitment is not None, row.hash.hex(), fits,
             row.seq != at + 1,
         )  # fmt: skip
     except UNREADABLE:
-        return Link(row.seq, "", "", 0, "", "", False, "", False, row.seq != at + 1)
+        return ChainLink(row.seq, "", "", 0, "", "", False, "", False, row.seq != at + 1)

@@ -19,8 +19,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.app.app import App
 from ferrule.app.assembly import Overrides, assemble, open_store, run_app
-from ferrule.app.doctor.doctor import Doctor, Examined, Told
-from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
+from ferrule.app.doctor.doctor import Doctor, Examination, OnProgress
+from ferrule.app.doctor.premises import (
+    check_bound_names,
+    check_cached_tools,
+    check_premises,
+    check_providers,
+    check_sandbox,
+    report_broken,
+    report_line,
+)
 from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.compiler.build import CatalogContents, collect_contents
 from ferrule.definitions.compiler.discover import load
@@ -45,8 +53,8 @@ from ferrule.workspace.workspace import Workspace, show_path
 class Checkup(NamedTuple):
     """What was found."""
 
-    tools: list[Examined]
-    workspace: list[Examined]
+    tools: list[Examination]
+    workspace: list[Examination]
 
     @property
     def is_broken(self) -> bool:
@@ -54,14 +62,14 @@ class Checkup(NamedTuple):
         return any(found.health == "broken" for found in (*self.tools, *self.workspace))
 
 
-class _Definitions(NamedTuple):
+class _CheckedDefinitions(NamedTuple):
     catalog: CatalogView
-    tools: list[Examined]
+    tools: list[Examination]
     """Those whose files have errors."""
-    others: list[Examined]
+    others: list[Examination]
 
 
-async def look_over(
+async def check_workspace(
     path: str | Path,
     env: Mapping[str, str],
     *,
@@ -69,24 +77,24 @@ async def look_over(
     principal: str | None = None,
     tenant: str = DEFAULT_TENANT,
     seconds: float = 10.0,
-    told: Told = lambda done, total: None,
+    told: OnProgress = lambda done, total: None,
 ) -> Checkup:
     """Everything that can be found out without calling a tool. `names`: only these tools, and not the workspace.
     Raises FerruleError when there is no workspace to look at."""
     workspace = Workspace.open(path)
-    definitions = _definitions(workspace)
+    definitions = _read_definitions(workspace)
     if isinstance(definitions.catalog, EmptyCatalog) and not (workspace.has_settings_file or definitions.tools):
         raise WorkspaceError(f"there is no workspace in {workspace.root}; name one with --workspace")
-    own = [] if names else [*definitions.others, *premises(workspace, env)]
-    usable, problems = _usable(workspace, definitions.catalog, env)
+    own = [] if names else [*definitions.others, *check_premises(workspace, env)]
+    usable, problems = _drop_broken_functions(workspace, definitions.catalog, env)
     own += problems
-    off = await _off(workspace)
+    off = await _list_disabled(workspace)
     try:
-        async with _open_to_look(usable, definitions.catalog, env) as app:
-            chosen, broken = _chosen(app.catalog, definitions.tools, names)
+        async with _open_for_inspection(usable, definitions.catalog, env) as app:
+            chosen, broken = _choose_tools(app.catalog, definitions.tools, names)
             doctor = Doctor(
                 app,
-                principal=principal or _caller(workspace),
+                principal=principal or _choose_principal(workspace),
                 seconds=seconds,
                 off=off,
                 tenant=tenant,
@@ -95,20 +103,20 @@ async def look_over(
             examined = await doctor.examine(chosen, told)
             if not names:
                 own += [
-                    *await providers(app, seconds),
-                    *await sandbox(workspace, chosen),
-                    *cached_tools(workspace, app),
-                    *bound_names(workspace, app),
+                    *await check_providers(app, seconds),
+                    *await check_sandbox(workspace, chosen),
+                    *check_cached_tools(workspace, app),
+                    *check_bound_names(workspace, app),
                 ]
     except WorkspaceError:
         raise  # a tool was named that is not there
     except FerruleError as error:
-        chosen, broken = _chosen(definitions.catalog, definitions.tools, names)
-        examined = [_closed(listed, error) for listed in chosen]
+        chosen, broken = _choose_tools(definitions.catalog, definitions.tools, names)
+        examined = [_report_closed(listed, error) for listed in chosen]
     return Checkup(sorted([*examined, *broken], key=lambda found: found.name), own)
 
 
-def _open_to_look(
+def _open_for_inspection(
     workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]
 ) -> AbstractAsyncContextManager[App]:
     """Opens an app on a catalog of the moment, with a ledger and a key that are thrown away: it looks at tools and calls none.
@@ -118,7 +126,7 @@ def _open_to_look(
     return run_app(assemble(workspace, catalog, MemoryStore(clock=clock.now), clock, env, overrides))
 
 
-def _caller(workspace: Workspace) -> str:
+def _choose_principal(workspace: Workspace) -> str:
     """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
     with suppress(FerruleError):
         if (workspace.root / KEYS_FOLDER / TOKENS_FILE).exists():
@@ -126,12 +134,14 @@ def _caller(workspace: Workspace) -> str:
     return AGENTS
 
 
-def _closed(listed: CatalogEntry, error: FerruleError) -> Examined:
+def _report_closed(listed: CatalogEntry, error: FerruleError) -> Examination:
     told = f"no call is made here as long as the workspace cannot be opened: {error}"
-    return Examined(name=listed.tool.tool_id, kind=listed.tool.tool_kind, health="broken", told=told, code="workspace")
+    return Examination(
+        name=listed.tool.tool_id, kind=listed.tool.tool_kind, health="broken", told=told, code="workspace"
+    )
 
 
-def _definitions(workspace: Workspace) -> _Definitions:
+def _read_definitions(workspace: Workspace) -> _CheckedDefinitions:
     """What the definitions are now, without those that have errors."""
     errors: dict[str, list[Diagnostic]] = defaultdict(list)
     for diagnostic in workspace.check().diagnostics:
@@ -142,11 +152,11 @@ def _definitions(workspace: Workspace) -> _Definitions:
     shown = {piece.file: show_path(os.path.join(workspace.root, piece.file)) for piece in pieces}
     sound = [piece for piece in pieces if piece.compiled is not None and shown[piece.file] not in errors]
     tools = [
-        Examined(
+        Examination(
             name=outline.tool_id,
             kind="definition",
             health="broken",
-            told=_first(errors[shown[piece.file]]),
+            told=_describe_first(errors[shown[piece.file]]),
             code="definition",
         )
         for piece in pieces
@@ -155,45 +165,51 @@ def _definitions(workspace: Workspace) -> _Definitions:
         if isinstance(outline, ToolOutline) and outline.tool_id
     ]
     named = {shown[piece.file] for piece in pieces if any(isinstance(one, ToolOutline) for one in piece.outlines)}
-    others = [broken_line(file, _first(found), "definition") for file, found in errors.items() if file not in named]
-    catalog, problem = _catalog(sound)
-    return _Definitions(catalog, tools, [*others, *problem])
+    others = [
+        report_broken(file, _describe_first(found), "definition") for file, found in errors.items() if file not in named
+    ]
+    catalog, problem = _make_catalog(sound)
+    return _CheckedDefinitions(catalog, tools, [*others, *problem])
 
 
-def _catalog(pieces: list[SourcePiece]) -> tuple[CatalogView, list[Examined]]:
-    contents, problem = _contents(pieces)
+def _make_catalog(pieces: list[SourcePiece]) -> tuple[CatalogView, list[Examination]]:
+    contents, problem = _join_contents(pieces)
     if not contents.tools:
         return EmptyCatalog(), problem
     key = Ed25519PrivateKey.generate()
     return SealedCatalog(Catalog.from_bytes(contents.seal(key), [public_half(key)])), problem
 
 
-def _contents(pieces: list[SourcePiece]) -> tuple[CatalogContents, list[Examined]]:
+def _join_contents(pieces: list[SourcePiece]) -> tuple[CatalogContents, list[Examination]]:
     """What the sound files hold. An agent may name a tool of a file that is not sound: then only tools count."""
     try:
         return collect_contents(pieces), []
     except (FerruleError, LookupError):
         only = [piece for piece in pieces if piece.compiled is not None and piece.compiled.tools]
         told = "agents and roles could not be joined with their tools, because other files have errors"
-        return collect_contents(only), [line("definitions", "warned", told)]
+        return collect_contents(only), [report_line("definitions", "warned", told)]
 
 
-def _first(found: list[Diagnostic]) -> str:
+def _describe_first(found: list[Diagnostic]) -> str:
     first = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{first.rule} in line {first.line} of {first.file}: {first.message}{more}; 'ferrule check' tells more"
 
 
-def _usable(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) -> tuple[Workspace, list[Examined]]:
+def _drop_broken_functions(
+    workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]
+) -> tuple[Workspace, list[Examination]]:
     """The workspace as far as it can be opened: functions that cannot be used are told and left out."""
     said, root = workspace.settings.functions, workspace.root
-    problems: list[Examined] = []
+    problems: list[Examination] = []
 
     def is_sound(name: str, find: Callable[[], Iterable[Any]]) -> bool:
         try:
             joined(catalog, find(), workspace.namespace, environment=env)
         except FerruleError as error:
-            problems.append(broken_line(f"functions {name}", f"{error}; until then no call is made here", "functions"))
+            problems.append(
+                report_broken(f"functions {name}", f"{error}; until then no call is made here", "functions")
+            )
             return False
         return True
 
@@ -208,9 +224,9 @@ def _usable(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) 
     return Workspace(root, settings, has_settings_file=workspace.has_settings_file), problems
 
 
-def _chosen(
-    catalog: CatalogView, broken: list[Examined], names: Collection[str]
-) -> tuple[list[CatalogEntry], list[Examined]]:
+def _choose_tools(
+    catalog: CatalogView, broken: list[Examination], names: Collection[str]
+) -> tuple[list[CatalogEntry], list[Examination]]:
     """The tools that are meant. Raises WorkspaceError for a name that nothing has."""
     preferred = catalog.list_preferred()
     if not names:
@@ -226,7 +242,7 @@ def _chosen(
     return chosen, [found for found in broken if found.name in wanted]
 
 
-async def _off(workspace: Workspace) -> list[str]:
+async def _list_disabled(workspace: Workspace) -> list[str]:
     """The tools that somebody disabled."""
     with suppress(FerruleError):
         async with open_store(workspace.root) as store:

@@ -30,7 +30,7 @@ Health = Literal["works", "unproven", "warned", "broken", "off"]
 seen to. `off`: not in use, by definition or by `ferrule disable`."""
 
 
-class Examined(msgspec.Struct, frozen=True, kw_only=True):
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a doctor's report."""
 
     name: str
@@ -60,13 +60,13 @@ _LONGEST_WORDS = 160
 _REQUIRING = frozenset({"oxp", "oxp_server"})
 """Dialects whose tools say what they require by names that only the settings explain."""
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """How many are done, of how many."""
 
 NO_PROGRAMS: Mapping[str, McpProgram] = {}
 
 
-class _Known(msgspec.Struct):
+class _UpstreamState(msgspec.Struct):
     """What is known about one system behind tools."""
 
     lock: asyncio.Lock
@@ -97,45 +97,47 @@ class Doctor:
         self._seconds = seconds
         self._off = frozenset(off)
         self._places = asyncio.Semaphore(_TOGETHER)
-        self._upstreams: dict[tuple[str, str], _Known] = {}
+        self._upstreams: dict[tuple[str, str], _UpstreamState] = {}
 
-    async def examine(self, tools: Sequence[CatalogEntry], told: Told = lambda done, total: None) -> list[Examined]:
+    async def examine(
+        self, tools: Sequence[CatalogEntry], told: OnProgress = lambda done, total: None
+    ) -> list[Examination]:
         """What was found for each tool, in their order."""
         done, surface = (
             0,
             await self._app.preview(SurfaceRequest(principal=self._principal, channel="doctor", tenant=self._tenant)),
         )
 
-        async def one(listed: CatalogEntry) -> Examined:
+        async def one(listed: CatalogEntry) -> Examination:
             nonlocal done
             async with self._places:
-                found = await self._examined(listed.tool, surface)
+                found = await self._examine_tool(listed.tool, surface)
             done += 1
             told(done, len(tools))
             return found
 
         return list(await asyncio.gather(*map(one, tools)))
 
-    async def _examined(self, tool: Tool, surface: Surface) -> Examined:
+    async def _examine_tool(self, tool: Tool, surface: Surface) -> Examination:
         began = time.perf_counter()
-        kind = kind_of(tool, self._app.executor_of(tool))
+        kind = kind_of(tool, self._app.find_executor(tool))
         code = ""
         health: Health = "broken"
         try:
-            health, words = await self._looked_at(tool, kind)
+            health, words = await self._diagnose(tool, kind)
         except ExecutionFailed as failed:
-            words, code = _cause(tool, failed), failed.code or failed.error_class
+            words, code = _describe_cause(tool, failed), failed.code or failed.error_class
         except Exception as error:  # one broken part must not hide what is wrong with the others
             words, code = f"its executor failed with {type(error).__name__}", "executor_broken"
         took = round((time.perf_counter() - began) * 1000, 1)
         found = self._preview(tool, surface)
         if health in ("works", "unproven", "warned") and found is not None and found.verdict in ("deny", "blocked"):
             words = f"{words}; a call for {self._principal!r} is {_ENDS[found.verdict]}: {found.why}"
-        return Examined(
+        return Examination(
             name=tool.tool_id,
             kind=kind,
             health=health,
-            told=self._line(words),
+            told=self._redact_line(words),
             code=code,
             milliseconds=took,
             verdict=None if found is None else found.verdict,
@@ -146,26 +148,26 @@ class Doctor:
         entry = surface.entries.get(tool.tool_id)
         return None if entry is None else preview_tool(entry, surface.request, self._app.policy)
 
-    async def _looked_at(self, tool: Tool, kind: str) -> tuple[Health, str]:
+    async def _diagnose(self, tool: Tool, kind: str) -> tuple[Health, str]:
         """What was found. Raises ExecutionFailed with what is wrong."""
         if tool.tool_id in self._off:
             return "off", f"it was disabled; 'ferrule enable {tool.name}' turns it on"
         readiness = self._app.readiness
         if tool.lifecycle in _OFF and not (readiness is not None and readiness.is_switched_on(tool)):
             return "off", _OFF[tool.lifecycle]
-        executor = self._app.executor_of(tool)
-        lacking = self._lacking(tool)
+        executor = self._app.find_executor(tool)
+        lacking = self._describe_missing(tool)
         if executor is None:
-            raise _unreachable(tool, lacking)
+            raise _make_unreachable(tool, lacking)
         if lacking:
             raise ExecutionFailed("credential_missing", lacking, code="credential_missing")
         run = executor.prepare(tool)
         probe = getattr(run, "probe", None)
         if probe is None:
-            return "unproven", self._unused_program(tool, kind) or _UNPROVEN.get(kind, _UNTRIED)
-        return "works", await self._probed(tool, run)
+            return "unproven", self._describe_unused_program(tool, kind) or _UNPROVEN.get(kind, _UNTRIED)
+        return "works", await self._probe_shared(tool, run)
 
-    def _unused_program(self, tool: Tool, kind: str) -> str:
+    def _describe_unused_program(self, tool: Tool, kind: str) -> str:
         """What to know of a tool that a program should run, and a function does."""
         named = next((name for name, program in self._programs.items() if program.runs(tool.tool_id)), "")
         if kind != "function" or not named:
@@ -174,24 +176,28 @@ class Doctor:
             f"a function is bound to it, so [mcp.programs.{named}] does not run it; take the function away if it should"
         )
 
-    def _lacking(self, tool: Tool) -> str:
+    def _describe_missing(self, tool: Tool) -> str:
         """Which credentials are known to be missing, before anybody is asked; empty when none are."""
         readiness = self._app.readiness
         names = credential_names(tool, availability(tool))
         missing = readiness.missing_credentials(tool, names) if readiness is not None else ()
         shown = ", ".join(map(repr, sorted(missing)))
-        return f"it needs {shown}, which is not set; {_advice(tool)}" if missing else ""
+        return f"it needs {shown}, which is not set; {_advise_credentials(tool)}" if missing else ""
 
-    async def _probed(self, tool: Tool, run: Any) -> str:
+    async def _probe_shared(self, tool: Tool, run: Any) -> str:
         upstream = getattr(run, "upstream", "")
-        known = self._upstreams.setdefault((type(run).__name__, upstream), _Known(asyncio.Lock())) if upstream else None
+        known = (
+            self._upstreams.setdefault((type(run).__name__, upstream), _UpstreamState(asyncio.Lock()))
+            if upstream
+            else None
+        )
         if known is None or known.answers:
-            return await self._asked(run)
+            return await self._probe(run)
         async with known.lock:  # the first one finds out for all whether anybody answers
             if known.failed is not None:
-                raise _as_of(known.failed, known.tool_id, tool.tool_id)
+                raise _reword_failure(known.failed, known.tool_id, tool.tool_id)
             try:
-                said = await self._asked(run)
+                said = await self._probe(run)
             except ExecutionFailed as failed:
                 if failed.error_class in _SHARED:
                     known.failed, known.tool_id = failed, tool.tool_id
@@ -199,7 +205,7 @@ class Doctor:
             known.answers = True
             return said
 
-    async def _asked(self, run: Any) -> str:
+    async def _probe(self, run: Any) -> str:
         loop = asyncio.get_running_loop()
         context = Context(
             "doctor", self._principal, None, self._tenant, deadline=loop.time() + self._seconds, run_id="doctor"
@@ -213,7 +219,7 @@ class Doctor:
                 "timeout", f"nothing came back within {self._seconds:g} seconds; is it up, and reachable from here?"
             ) from None
 
-    def _line(self, words: str) -> str:
+    def _redact_line(self, words: str) -> str:
         """What is told, in one line and without a secret."""
         redactor = self._app.services.redactor or ONLY_GIVEN
         told: str = redactor.value(" ".join(words.split()))[0]
@@ -235,7 +241,7 @@ _UNPROVEN = {
 }
 
 
-def _unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
+def _make_unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
     """A call would be told of the credentials first, so both are told."""
     also = f"; besides, {lacking}" if lacking else ""
     if tool.tool_kind == "function" or tool.dialect in ("oxp", "adl"):
@@ -250,7 +256,7 @@ def _unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
     )
 
 
-def _advice(tool: Tool) -> str:
+def _advise_credentials(tool: Tool) -> str:
     if tool.dialect in _REQUIRING:
         return (
             "say where secrets are in [secrets.bindings] and set them there, and who gives tokens in [oauth.ID]; callers over"
@@ -259,7 +265,7 @@ def _advice(tool: Tool) -> str:
     return "set it in the environment or in .env"
 
 
-def _cause(tool: Tool, failed: ExecutionFailed) -> str:
+def _describe_cause(tool: Tool, failed: ExecutionFailed) -> str:
     """What is wrong, with what an operator needs besides: which secret was refused, what the other side said itself."""
     if failed.error_class == "credential_missing":
         unnamed = [name for name in credential_names(tool, availability(tool)) if name not in failed.message]
@@ -267,18 +273,18 @@ def _cause(tool: Tool, failed: ExecutionFailed) -> str:
             f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect not in _REQUIRING else failed.message
         )
     message = describe_failure(failed, f"tool {tool.tool_id!r}")
-    said = _own_words(failed.output.value) if failed.output is not None else ""
+    said = _find_message(failed.output.value) if failed.output is not None else ""
     return f"{message}: {said[:_LONGEST_WORDS]}" if said and said not in message else message
 
 
-def _own_words(value: Any) -> str:
+def _find_message(value: Any) -> str:
     """The first text that looks like a message in what a failing system gave."""
     if isinstance(value, dict):
-        return next((words for key in _MESSAGES if (words := _own_words(value.get(key)))), "")
+        return next((words for key in _MESSAGES if (words := _find_message(value.get(key)))), "")
     return value if isinstance(value, str) else ""
 
 
-def _as_of(failed: ExecutionFailed, of: str, tool_id: str) -> ExecutionFailed:
+def _reword_failure(failed: ExecutionFailed, of: str, tool_id: str) -> ExecutionFailed:
     """The failure of another tool behind the same system, in this tool's words."""
     message = failed.message.replace(repr(of), repr(tool_id))
     return ExecutionFailed(failed.error_class, message, code=failed.code, output=failed.output)

@@ -19,7 +19,7 @@ from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.access.tokens import Token
 from ferrule.app.app import App
 from ferrule.app.assembly import is_stale
-from ferrule.app.doctor.doctor import Examined, Health
+from ferrule.app.doctor.doctor import Examination, Health
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
@@ -36,14 +36,16 @@ from ferrule.runtime.surface.candidates import listed
 from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.workspace import Workspace, show_path
 
-Known = Callable[[str], Iterable[str]]
+ListNames = Callable[[str], Iterable[str]]
 """The names of one kind of record that there are."""
 _RECORDS = {"agent": ("agent", "manifest"), "role": ("role",), "surface": ("surface",)}
 """Where the names of each kind stand in a catalog."""
 _GRANTS = "[[serve.grants]]"
 
 
-def unknown_names(known: Sequence[Known], grants: Iterable[GrantSettings], tokens: Iterable[Token]) -> list[str]:
+def list_unknown_names(
+    known: Sequence[ListNames], grants: Iterable[GrantSettings], tokens: Iterable[Token]
+) -> list[str]:
     """What keys and grants name in vain, each name once, with what was probably meant. `known`: asked in this order."""
     named: dict[tuple[str, str], list[str]] = {}
     for kind, name, where in (*_in_grants(grants), *_in_keys(tokens)):
@@ -54,11 +56,11 @@ def unknown_names(known: Sequence[Known], grants: Iterable[GrantSettings], token
         f"there is no {kind} {name!r} in the catalog, and {' and '.join(by)} {'names' if len(by) == 1 else 'name'} it: whoever"
         f" comes by that is refused; {hint}"
         for (kind, name), by in named.items()
-        if (hint := hint_for(kind, name, known))
+        if (hint := find_hint(kind, name, known))
     ]
 
 
-def hint_for(kind: str, name: str, known: Sequence[Known]) -> str:
+def find_hint(kind: str, name: str, known: Sequence[ListNames]) -> str:
     """What there is instead of a name that there is not; empty when there is one."""
     names: list[str] = []
     for source in known:
@@ -68,30 +70,30 @@ def hint_for(kind: str, name: str, known: Sequence[Known]) -> str:
     return " ".join(filter(None, (nearest(name, names), listed(f"{kind}s", names))))
 
 
-def names_here(workspace: Workspace) -> tuple[Known, Known]:
+def names_here(workspace: Workspace) -> tuple[ListNames, ListNames]:
     """The names in the catalog as it was built, and in the definitions as they are now, which take longer to read."""
 
-    def built(kind: str) -> Iterator[str]:
+    def list_built(kind: str) -> Iterator[str]:
         try:
             yield from (record.record_id for record in load_catalog(workspace).records(kind))
         except FerruleError:  # not built yet, or not readable
             return
 
-    def defined(kind: str) -> Iterator[str]:
+    def list_defined(kind: str) -> Iterator[str]:
         for file in workspace.compile():
             for compiled in file.compiled:
                 yield from (record.record_id for record in compiled.records if record.kind == kind)
 
-    return built, defined
+    return list_built, list_defined
 
 
-def keys_of(root: Path) -> tuple[Token, ...]:
+def list_valid_keys(root: Path) -> tuple[Token, ...]:
     """The keys of a workspace that still count. None are made for the sake of looking."""
     try:
-        kept = Access(root).tokens() if (root / KEYS_FOLDER / TOKENS_FILE).exists() else ()
+        kept = Access(root).list_tokens() if (root / KEYS_FOLDER / TOKENS_FILE).exists() else ()
     except FerruleError:  # whoever needs them says so
         return ()
-    return tuple(token for token in kept if not token.is_over(time.time()))
+    return tuple(token for token in kept if not token.has_ended(time.time()))
 
 
 def _in_grants(grants: Iterable[GrantSettings]) -> Iterator[tuple[str, str, str]]:
@@ -111,160 +113,162 @@ _LEAST_FREE = 50 * 1024**2
 _BUSY_SECONDS = 2.0
 
 
-def premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examined]:
+def check_premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examination]:
     """Everything that can be told without opening the workspace. One that cannot be looked at does not hide the others."""
-    found: list[Examined] = []
+    found: list[Examination] = []
     for check in _CHECKS:
         try:
             found += check(workspace, env)
         except FerruleError as error:
-            found.append(broken_line(check.__name__.strip("_"), str(error), "setup_required"))
+            found.append(report_broken(check.__name__.strip("_"), str(error), "setup_required"))
     return found
 
 
-async def providers(app: App, seconds: float) -> list[Examined]:
+async def check_providers(app: App, seconds: float) -> list[Examination]:
     """Whether those who give tokens in users' names can be asked."""
 
-    async def one(name: str) -> Examined:
+    async def one(name: str) -> Examination:
         try:
             async with asyncio.timeout(seconds):
                 endpoints = await app.authorizations.endpoints(name)
         except ExecutionFailed as failed:
-            return broken_line(f"oauth.{name}", failed.message, failed.code or failed.error_class)
+            return report_broken(f"oauth.{name}", failed.message, failed.code or failed.error_class)
         except TimeoutError:
-            return broken_line(f"oauth.{name}", f"nothing came back within {seconds:g} seconds", "timeout")
-        return line(f"oauth.{name}", "works", f"users are sent to {endpoints.authorization.host}")
+            return report_broken(f"oauth.{name}", f"nothing came back within {seconds:g} seconds", "timeout")
+        return report_line(f"oauth.{name}", "works", f"users are sent to {endpoints.authorization.host}")
 
     return list(await asyncio.gather(*map(one, app.authorizations.providers)))
 
 
-async def sandbox(workspace: Workspace, tools: Iterable[CatalogEntry]) -> list[Examined]:
+async def check_sandbox(workspace: Workspace, tools: Iterable[CatalogEntry]) -> list[Examination]:
     """Whether commands can be confined, where a tool runs any."""
     mode = workspace.settings.builtins.sandbox
     if mode == "off" or not any(listed.tool.tool_kind == "shell_command" for listed in tools):
         return []
     found = await asyncio.to_thread(find_bubblewrap)
     if isinstance(found, str):
-        return [line("sandbox", "broken" if mode == "required" else "warned", found, "sandbox_missing")]
-    return [line("sandbox", "works", f"{found.program} confines commands")]
+        return [report_line("sandbox", "broken" if mode == "required" else "warned", found, "sandbox_missing")]
+    return [report_line("sandbox", "works", f"{found.program} confines commands")]
 
 
-def cached_tools(workspace: Workspace, app: App) -> Iterator[Examined]:
+def check_cached_tools(workspace: Workspace, app: App) -> Iterator[Examination]:
     """What `[cache] tools` names in vain."""
     known = {listed.tool.tool_id for listed in app.catalog.list_preferred()}
     for name in workspace.settings.cache.tools:
         if name not in known:
             hint = nearest(name, known) or "'ferrule list' shows them"
             told = f"[cache] tools names {name!r}, and there is no such tool; {hint}"
-            yield line("cache", "warned", told, "cache")
+            yield report_line("cache", "warned", told, "cache")
 
 
-def bound_names(workspace: Workspace, app: App) -> Iterator[Examined]:
+def check_bound_names(workspace: Workspace, app: App) -> Iterator[Examination]:
     """What keys and `[[serve.grants]]` name in vain."""
 
-    def known(kind: str) -> Iterator[str]:
+    def list_known(kind: str) -> Iterator[str]:
         return (record.record_id for record in app.catalog.records(kind))
 
-    for told in unknown_names((known,), workspace.settings.serve.grants, keys_of(workspace.root)):
-        yield line("grants", "warned", told, "grants")
+    for told in list_unknown_names((list_known,), workspace.settings.serve.grants, list_valid_keys(workspace.root)):
+        yield report_line("grants", "warned", told, "grants")
 
 
-def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     if not (workspace.root / CATALOG_FILE).exists():
-        yield line("catalog", "unproven", "it is built with the first call; 'ferrule build' does it now")
+        yield report_line("catalog", "unproven", "it is built with the first call; 'ferrule build' does it now")
         return
     load_catalog(workspace)
     if is_stale(workspace):
-        yield line(
+        yield report_line(
             "catalog", "warned", "definitions changed since it was built; 'ferrule build' builds it anew", "stale"
         )
     else:
-        yield line("catalog", "works", "sealed, and as new as the definitions")
+        yield report_line("catalog", "works", "sealed, and as new as the definitions")
 
 
-def _ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     file = workspace.root / workspace.settings.ledger.path
     folder = next((one for one in (file.parent, *file.parents) if one.exists()), workspace.root)
     if not os.access(folder, os.W_OK | os.X_OK) or (file.exists() and not os.access(file, os.W_OK)):
-        yield broken_line(
+        yield report_broken(
             "ledger", f"{show_path(str(file))} cannot be written; no call is made without it", "ledger_unavailable"
         )
         return
     free = os.statvfs(folder)
     if free.f_bavail * free.f_frsize < _LEAST_FREE:
-        yield line("ledger", "warned", f"less than {_LEAST_FREE // 1024**2} MB are free for it; make room", "disk_full")
+        yield report_line(
+            "ledger", "warned", f"less than {_LEAST_FREE // 1024**2} MB are free for it; make room", "disk_full"
+        )
     if not file.exists():
-        yield line("ledger", "unproven", "it begins with the first call")
+        yield report_line("ledger", "unproven", "it begins with the first call")
         return
     try:
         with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
     except sqlite3.Error as error:
-        yield broken_line("ledger", f"{show_path(str(file))} cannot be written: {error}", "ledger_unavailable")
+        yield report_broken("ledger", f"{show_path(str(file))} cannot be written: {error}", "ledger_unavailable")
         return
-    yield line("ledger", "works", "it can be written")
+    yield report_line("ledger", "works", "it can be written")
 
 
-def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     secret = [*_files(workspace.root / KEYS_FOLDER), *_files(workspace.root / TOKENS_FOLDER)]
     open_ones = [file for file in secret if not file.name.endswith(_PUBLIC_ENDS) and _mode(file) & _OTHERS]
     for file in open_ones:
         where = show_path(str(file))
-        yield broken_line(
+        yield report_broken(
             "keys", f"{where} can be read by others; make it yours alone: chmod 600 {where}", "key_exposed"
         )
     if secret and not open_ones:
-        yield line("keys", "works", "only their owner can read them")
+        yield report_line("keys", "works", "only their owner can read them")
     elif not secret:
-        yield line("keys", "unproven", "they are made with the first call")
+        yield report_line("keys", "unproven", "they are made with the first call")
 
 
-def _policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     settings = workspace.settings
     policy = load_policy(workspace.root, settings.policy, env, expires_seconds=settings.approval.expires_seconds)
     engine_of(policy, BUILTIN)
-    yield line("policy", "works", "it can be used as written")
+    yield report_line("policy", "works", "it can be used as written")
 
 
-def _env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     name = workspace.settings.secrets.env_file
     file = workspace.root / name
     if not name or not file.exists():
         return
     if not os.access(file, os.R_OK):
-        yield broken_line(name, "it cannot be read, so the secrets in it are missing", "env_file_unreadable")
+        yield report_broken(name, "it cannot be read, so the secrets in it are missing", "env_file_unreadable")
     elif _mode(file) & _OTHERS:
         where = show_path(str(file))
-        yield line(
+        yield report_line(
             name,
             "warned",
             f"others can read the secrets in it; make it yours alone: chmod 600 {where}",
             "env_file_exposed",
         )
     else:
-        yield line(name, "works", "only its owner can read it")
+        yield report_line(name, "works", "only its owner can read it")
 
 
-def _mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     servers = workspace.settings.mcp.servers
     locked = read_lock(workspace.root).servers if servers else {}
     for name in servers:
         if name not in locked:
             told = f"its tools are not there: nothing of it is in {LOCK_FILE}; run 'ferrule lock'"
-            yield broken_line(f"mcp.servers.{name}", told, "not_locked")
+            yield report_broken(f"mcp.servers.{name}", told, "not_locked")
 
 
-def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     servers = workspace.settings.oxp.servers
     locked = read_lock(workspace.root).servers if servers else {}
     for name in servers:
         if lock_key(name) not in locked:
             told = f"its tools are not there: nothing of it is in {LOCK_FILE}; run 'ferrule lock'"
-            yield broken_line(f"oxp.servers.{name}", told, "not_locked")
+            yield report_broken(f"oxp.servers.{name}", told, "not_locked")
 
 
-_CHECKS: tuple[Callable[[Workspace, Mapping[str, str]], Iterator[Examined]], ...] = (
+_CHECKS: tuple[Callable[[Workspace, Mapping[str, str]], Iterator[Examination]], ...] = (
     _built, _ledger, _keys, _policy, _env_file, _mcp_servers, _oxp_servers,
 )  # fmt: skip
 
@@ -277,11 +281,11 @@ def _mode(file: Path) -> int:
     return stat.S_IMODE(file.stat().st_mode)
 
 
-def broken_line(name: str, told: str, code: str) -> Examined:
+def report_broken(name: str, told: str, code: str) -> Examination:
     """One that is broken."""
-    return line(name, "broken", told, code)
+    return report_line(name, "broken", told, code)
 
 
-def line(name: str, health: Health, told: str, code: str = "") -> Examined:
+def report_line(name: str, health: Health, told: str, code: str = "") -> Examination:
     """What is told about one thing of the workspace."""
-    return Examined(name=name, kind="workspace", health=health, told=" ".join(told.split()), code=code)
+    return Examination(name=name, kind="workspace", health=health, told=" ".join(told.split()), code=code)

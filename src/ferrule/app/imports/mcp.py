@@ -17,8 +17,8 @@ import msgspec
 from ferrule.app.imports.secret_file import keep_secrets
 from ferrule.app.imports.store import demand_inside
 from ferrule.app.imports.toml_text import with_member, with_table
-from ferrule.app.lock.pinning import review
-from ferrule.app.lock.reviews import Review, Reviewed
+from ferrule.app.lock.pinning import review_servers
+from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.errors import SettingsError
 from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import Lock, Native, write_lock
@@ -142,16 +142,16 @@ def _called(words: Sequence[str], *, is_address: bool) -> str:
     return plain
 
 
-async def looked_at(workspace: Workspace, server: Server, env: Mapping[str, str] = os.environ) -> Reviewed:
+async def looked_at(workspace: Workspace, server: Server, env: Mapping[str, str] = os.environ) -> LockReview:
     """What the server offers, against what is pinned of it. Nothing is written. Raises FerruleError."""
     mcp = msgspec.structs.replace(workspace.settings.mcp, servers={server.name: server.server})
     oxp = msgspec.structs.replace(workspace.settings.oxp, servers={})
     settings = msgspec.structs.replace(workspace.settings, mcp=mcp, oxp=oxp)
     alone = Workspace(workspace.root, settings, has_settings_file=workspace.has_settings_file)
-    return await review(alone, {**env, **server.secrets}, only=frozenset({server.name}))
+    return await review_servers(alone, {**env, **server.secrets}, only=frozenset({server.name}))
 
 
-def review_of(reviewed: Reviewed, name: str) -> Review:
+def review_of(reviewed: LockReview, name: str) -> ServerReview:
     """The one server that was looked at."""
     return next(one for one in reviewed.servers if one.key == name)
 

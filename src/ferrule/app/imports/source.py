@@ -83,7 +83,7 @@ async def _fetched(workspace: Workspace, source: str) -> bytes:
         raise WorkspaceError(
             "the address holds a password, which would be written down; fetch the document yourself, and pipe it"
         )
-    client = Network(workspace.settings, os.environ, workspace.root).client()
+    client = Network(workspace.settings, os.environ, workspace.root).make_client()
     try:
         async with asyncio.timeout(_SECONDS):
             followed = await follow(client, Step("GET", parse_url(source), _ACCEPT))

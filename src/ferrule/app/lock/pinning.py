@@ -13,9 +13,16 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from ferrule.app.lock.reviews import TELLING, Review, Reviewed, Served, review_oxp, without_secrets
+from ferrule.app.connections import make_transport_services
+from ferrule.app.lock.reviews import (
+    HOLDS_SECRET,
+    LockReview,
+    ReviewedServer,
+    ServerReview,
+    redact_description,
+    review_oxp_servers,
+)
 from ferrule.app.network import Network
-from ferrule.app.surroundings import surroundings_of
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.redactor import Redactor
 from ferrule.errors import SettingsError
@@ -35,36 +42,39 @@ from ferrule.workspace.workspace import Workspace
 _AT_ONCE = 8
 
 
-async def review(
+async def review_servers(
     workspace: Workspace, env: Mapping[str, str] = os.environ, *, only: Collection[str] | None = None
-) -> Reviewed:
+) -> LockReview:
     """Look at every server, several at once, or at `only` some of them, by what they are called in the lock. One that cannot be
     looked at is told as such. Raises FerruleError."""
     lock = read_lock(workspace.root)
-    servers = [server for server in served(workspace) if only is None or server.upstream.key in only]
+    servers = [server for server in list_reviewed_servers(workspace) if only is None or server.upstream.key in only]
     # Shapes of keys are left alone: examples in descriptions have them.
     redactor = KnownSecrets(msgspec.structs.replace(workspace.settings.redaction, well_known=False), env)
-    client = Network(workspace.settings, env, workspace.root, redactor.add).client()
-    around = surroundings_of(
+    client = Network(workspace.settings, env, workspace.root, redactor.add).make_client()
+    around = make_transport_services(
         client, workspace.settings, env, workspace.root, redactor.add, tick=time.monotonic,
         now=lambda: int(time.time() * MICROSECONDS), redactor=redactor,
     )  # fmt: skip
     executor = McpExecutor(around)
     door = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(server: Served) -> Review:
+    async def one(server: ReviewedServer) -> ServerReview:
         async with door:
-            return await _reviewed(executor, server, lock.servers.get(server.upstream.key), redactor)
+            return await _review_server(executor, server, lock.servers.get(server.upstream.key), redactor)
 
     try:
-        found = [*await asyncio.gather(*map(one, servers)), *await review_oxp(workspace, around, lock, redactor)]
+        found = [
+            *await asyncio.gather(*map(one, servers)),
+            *await review_oxp_servers(workspace, around, lock, redactor),
+        ]
     except asyncio.CancelledError:
         executor.connections.give_up()
         raise
     finally:
         await _close(executor, around)
     named = {review.key for review in found}
-    return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
+    return LockReview(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
 
 
 async def _close(executor: McpExecutor, around: TransportServices) -> None:
@@ -77,10 +87,10 @@ async def _close(executor: McpExecutor, around: TransportServices) -> None:
     patience.check()
 
 
-def served(workspace: Workspace) -> list[Served]:
+def list_reviewed_servers(workspace: Workspace) -> list[ReviewedServer]:
     """The servers of a workspace: imported ones, then those that definitions name. Raises SettingsError."""
     settings = workspace.settings.mcp
-    found: list[Served] = []
+    found: list[ReviewedServer] = []
     for server_id, server in settings.servers.items():
         check_server(server_id, server)
         try:
@@ -89,7 +99,7 @@ def served(workspace: Workspace) -> list[Served]:
             raise SettingsError(
                 f"{workspace.root / FILE_NAME}: {failed.message}; mend it there, or take [mcp.servers.{server_id}] out"
             ) from None
-        found.append(Served(upstream=upstream, is_imported=True))
+        found.append(ReviewedServer(upstream=upstream, is_imported=True))
     places: dict[str, tuple[ToolLocation, dict[str, tuple[str, ...]]]] = {}
     for file in workspace.compile():
         for tool in (tool for compiled in file.compiled for tool in compiled.tools if transport_of(tool) == MCP):
@@ -99,21 +109,21 @@ def served(workspace: Workspace) -> list[Served]:
                 continue
             _, tools = places.setdefault(place.upstream.key, (place, {}))
             tools[place.tool_name] = (*tools.get(place.tool_name, ()), tool.tool_id)
-    return found + [Served(upstream=place.upstream, tools=tools) for place, tools in places.values()]
+    return found + [ReviewedServer(upstream=place.upstream, tools=tools) for place, tools in places.values()]
 
 
-def accept(reviewed: Reviewed, by: str, at: str, names: Collection[str] | None, *, firsts: bool) -> Lock:
+def accept_servers(reviewed: LockReview, by: str, at: str, names: Collection[str] | None, *, firsts: bool) -> Lock:
     """The lock with what was accepted. `names`: servers, tools as `SERVER.TOOL`, or definitions; None: nothing but `firsts`,
     the servers of which nothing was pinned before; empty: everything."""
     servers = dict(reviewed.lock.servers)
     for one in reviewed.servers:
         if one.seen is None:
             continue
-        accepted = {name for name in _touched(one) if names is not None and _is_named(one, name, names)}
+        accepted = {name for name in _list_changed_names(one) if names is not None and _is_named(one, name, names)}
         if one.is_first and firsts:
             accepted = set(one.offered)
         if accepted or (names is not None and not names) or (one.is_first and firsts):
-            servers[one.key] = _renewed(one, accepted, by, at)
+            servers[one.key] = _update_locked_server(one, accepted, by, at)
     if names is not None:
         for key in reviewed.unused:
             if not names or key in names:
@@ -121,14 +131,16 @@ def accept(reviewed: Reviewed, by: str, at: str, names: Collection[str] | None, 
     return Lock(servers=servers)
 
 
-async def _reviewed(executor: McpExecutor, server: Served, pinned: LockedServer | None, redactor: Redactor) -> Review:
+async def _review_server(
+    executor: McpExecutor, server: ReviewedServer, pinned: LockedServer | None, redactor: Redactor
+) -> ServerReview:
     try:
-        seen, telling = without_secrets(await inspect_server(executor, server.upstream), redactor)
+        seen, telling = redact_description(await inspect_server(executor, server.upstream), redactor)
     except ExecutionFailed as failed:
         words = failed.output.content if failed.output is not None else None
         said = redactor.text(str(words[0].get("text", "")))[0].strip() if words else ""
         more = f" ({said[-300:]})" if said else ""
-        return Review(served=server, pinned=pinned, problem=f"{redactor.text(failed.message)[0]}{more}")
+        return ServerReview(served=server, pinned=pinned, problem=f"{redactor.text(failed.message)[0]}{more}")
     settings = executor.settings.servers.get(server.upstream.key)
     wanted = [
         tool
@@ -136,21 +148,21 @@ async def _reviewed(executor: McpExecutor, server: Served, pinned: LockedServer 
         if (is_wanted(settings, tool["name"]) if settings is not None else tool["name"] in server.tools)
     ]
     unfit = {tool["name"]: why for tool in wanted if (why := unusable(tool)) is not None and server.is_imported}
-    unfit |= {tool["name"]: TELLING for tool in wanted if tool["name"] in telling}
+    unfit |= {tool["name"]: HOLDS_SECRET for tool in wanted if tool["name"] in telling}
     fit = [tool for tool in wanted if tool["name"] not in unfit]
-    return Review(
+    return ServerReview(
         served=server,
         pinned=pinned,
         seen=seen,
         offered={tool["name"]: tool for tool in fit},
         unfit=unfit,
-        differences=_differences(server, pinned, seen, fit),
-        notes=tuple(_notes(server, pinned, seen)),
+        differences=_find_differences(server, pinned, seen, fit),
+        notes=tuple(_list_notes(server, pinned, seen)),
     )
 
 
-def _differences(
-    server: Served, pinned: LockedServer | None, seen: ServerDescription, fit: list[Native]
+def _find_differences(
+    server: ReviewedServer, pinned: LockedServer | None, seen: ServerDescription, fit: list[Native]
 ) -> tuple[Difference, ...]:
     accepted = {name: tool.definition for name, tool in pinned.tools.items()} if pinned is not None else {}
     if server.is_imported:
@@ -167,7 +179,7 @@ def _differences(
     )
 
 
-def _notes(server: Served, pinned: LockedServer | None, seen: ServerDescription) -> list[str]:
+def _list_notes(server: ReviewedServer, pinned: LockedServer | None, seen: ServerDescription) -> list[str]:
     if pinned is None:
         return []
     pairs = [
@@ -180,18 +192,18 @@ def _notes(server: Served, pinned: LockedServer | None, seen: ServerDescription)
     return [f"{what} changed: {before!a} is now {after!a}" for what, before, after in pairs if before != after]
 
 
-def _touched(one: Review) -> set[str]:
+def _list_changed_names(one: ServerReview) -> set[str]:
     """The names that differ, under which something can be accepted."""
     return {name for found in one.differences for name in (found.tool, found.now) if name}
 
 
-def _is_named(one: Review, name: str, names: Collection[str]) -> bool:
+def _is_named(one: ServerReview, name: str, names: Collection[str]) -> bool:
     if not names or one.key in names or f"{one.key}.{name}" in names:
         return True
     return any(tool_id in names for tool_id in one.served.tools.get(name, ()))
 
 
-def _renewed(one: Review, accepted: set[str], by: str, at: str) -> LockedServer:
+def _update_locked_server(one: ServerReview, accepted: set[str], by: str, at: str) -> LockedServer:
     assert one.seen is not None
     renamed = {found.tool: found.now for found in one.differences if found.kind == "renamed" and found.tool in accepted}
     accepted = accepted | set(renamed.values())

@@ -22,10 +22,10 @@ from ferrule.runtime.executors.oxp.upstream import ToolLists, upstream_of
 from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.workspace.workspace import Workspace
 
-TELLING = "its definition holds a secret, which is not written down; tell whoever runs the server"
+HOLDS_SECRET = "its definition holds a secret, which is not written down; tell whoever runs the server"
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewedServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server, and what is wanted of it."""
 
     upstream: McpUpstream
@@ -34,10 +34,10 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     is_imported: bool = False
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
+class ServerReview(msgspec.Struct, frozen=True, kw_only=True):
     """One server, against what is pinned of it."""
 
-    served: Served
+    served: ReviewedServer
     pinned: LockedServer | None
     seen: ServerDescription | None = None
     problem: str = ""
@@ -61,16 +61,16 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
         return self.pinned is None and self.seen is not None
 
 
-class Reviewed(msgspec.Struct, frozen=True):
+class LockReview(msgspec.Struct, frozen=True):
     """All servers of a workspace."""
 
     lock: Lock
-    servers: tuple[Review, ...]
+    servers: tuple[ServerReview, ...]
     unused: tuple[str, ...]
     """In the lock, and nothing names them any more."""
 
 
-def without_secrets(
+def redact_description(
     seen: ServerDescription, redactor: Redactor, key: str = "name"
 ) -> tuple[ServerDescription, frozenset[str]]:
     """What a server said, as it may be written down and shown; and the tools whose definitions held a secret, by
@@ -92,13 +92,17 @@ def without_secrets(
 _AT_ONCE = 8
 
 
-async def review_oxp(workspace: Workspace, around: TransportServices, lock: Lock, redactor: Redactor) -> list[Review]:
+async def review_oxp_servers(
+    workspace: Workspace, around: TransportServices, lock: Lock, redactor: Redactor
+) -> list[ServerReview]:
     """Every server of `[oxp.servers]`, several at once. Raises SettingsError."""
     listings, door = ToolLists(around), asyncio.Semaphore(_AT_ONCE)
 
-    async def one(server_id: str, server: OxpServer) -> Review:
+    async def one(server_id: str, server: OxpServer) -> ServerReview:
         async with door:
-            return await _review_server(listings, server_id, server, lock.servers.get(lock_key(server_id)), redactor)
+            return await _review_oxp_server(
+                listings, server_id, server, lock.servers.get(lock_key(server_id)), redactor
+            )
 
     servers = workspace.settings.oxp.servers
     for server_id, server in servers.items():
@@ -106,26 +110,26 @@ async def review_oxp(workspace: Workspace, around: TransportServices, lock: Lock
     return await asyncio.gather(*(one(server_id, server) for server_id, server in servers.items()))
 
 
-async def _review_server(
+async def _review_oxp_server(
     listings: ToolLists, server_id: str, server: OxpServer, pinned: LockedServer | None, redactor: Redactor
-) -> Review:
-    served = Served(upstream=McpUpstream(key=lock_key(server_id), label=server_id), is_imported=True)
+) -> ServerReview:
+    served = ReviewedServer(upstream=McpUpstream(key=lock_key(server_id), label=server_id), is_imported=True)
     try:
         upstream = upstream_of(server_id, server)
-        served = Served(
+        served = ReviewedServer(
             upstream=McpUpstream(key=lock_key(server_id), label=server_id, target=upstream.target), is_imported=True
         )
         listed = await listings.tools(upstream, Context("lock", "", None, ""))
     except ExecutionFailed as failed:
-        return Review(served=served, pinned=pinned, problem=redactor.text(failed.message)[0])
+        return ServerReview(served=served, pinned=pinned, problem=redactor.text(failed.message)[0])
     found = ServerDescription(name=server_id, version="", protocol_version="OXP 1.0", instructions="", tools=listed)
-    seen, telling = without_secrets(found, redactor, "id")
+    seen, telling = redact_description(found, redactor, "id")
     wanted = {str(tool.get("id")): tool for tool in seen.tools if is_wanted_oxp(server, str(tool.get("id")))}
     unfit = {tool_id: why for tool_id, tool in wanted.items() if (why := unusable_oxp(tool, is_compat=server.compat))}
-    unfit |= {tool_id: TELLING for tool_id in wanted if tool_id in telling}
+    unfit |= {tool_id: HOLDS_SECRET for tool_id in wanted if tool_id in telling}
     fit = {tool_id: tool for tool_id, tool in wanted.items() if tool_id not in unfit}
     accepted = {tool_id: tool.definition for tool_id, tool in pinned.tools.items()} if pinned is not None else {}
-    return Review(
+    return ServerReview(
         served=served,
         pinned=pinned,
         seen=seen,

@@ -87,16 +87,16 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
     """Says what would become of a call by this name with these arguments, as JSON that nobody has looked at yet."""
     prepared = session.prepared.get(name) or session.find(name)
     if prepared.refusal is not None:
-        return _stopped(prepared.refusal)
+        return _make_blocked(prepared.refusal)
     if not prepared.is_loaded or prepared.arguments is None:
-        return _stopped(not_loaded(prepared, name))
+        return _make_blocked(not_loaded(prepared, name))
     parsed = prepared.arguments.parse(raw)
     if not isinstance(parsed, Parsed):
         stop = Stop("schema_validation_failed", parsed.message, parsed.code)
-        return _stopped(stop, complaints=tuple(prepared.arguments.misfits(raw, _MOST_COMPLAINTS)))
+        return _make_blocked(stop, complaints=tuple(prepared.arguments.misfits(raw, _MOST_COMPLAINTS)))
     changed = tuple(dict.fromkeys(field for change in parsed.changes for field in change.changed_fields))
     if prepared.unready is not None:
-        return _stopped(prepared.unready, changed_fields=changed)
+        return _make_blocked(prepared.unready, changed_fields=changed)
     entry, program = prepared.require_entry(), prepared.require_program()
     copy = msgspec.json.decode(msgspec.json.encode(parsed.arguments))
     found = await _preview_call(entry, lambda: program, copy, services.now(), services.classifiers)
@@ -119,8 +119,8 @@ async def _preview_call(
         said: Any = program.decide(judged)
         ruling: Ruling = await said if isawaitable(said) else said
     except Exception as error:  # whatever a policy fails with is a no, as in a call
-        ruling = _refusal(error)
-    return _ruled(ruling, judged, failures)
+        ruling = _make_refusal(error)
+    return _make_preview(ruling, judged, failures)
 
 
 def _preview_program(
@@ -132,28 +132,28 @@ def _preview_program(
     try:
         program = program_of()
     except Exception as error:
-        return _ruled(_refusal(error)), None
+        return _make_preview(_make_refusal(error)), None
     if program.fixed is not None:
-        return _ruled(program.fixed), program
-    return Preview(verdict="depends", why=_on_what(program, entry)), program
+        return _make_preview(program.fixed), program
+    return Preview(verdict="depends", why=_describe_dependence(program, entry)), program
 
 
-def _ruled(ruling: Ruling, judged: JudgedCall | None = None, failures: tuple[str, ...] = ()) -> Preview:
+def _make_preview(ruling: Ruling, judged: JudgedCall | None = None, failures: tuple[str, ...] = ()) -> Preview:
     # Whatever is neither allowed nor denied is put to a person, as in a call.
     verdict: Verdict = ruling.behavior if ruling.behavior in ("allow", "deny") else "ask"
     return Preview(verdict=verdict, why=ruling.message, ruling=ruling, judged=judged, failures=failures)
 
 
-def _stopped(stop: Stop, **more: Any) -> Preview:
+def _make_blocked(stop: Stop, **more: Any) -> Preview:
     return Preview(verdict="blocked", why=stop.message, stop=stop, **more)
 
 
-def _refusal(error: Exception) -> Ruling:
+def _make_refusal(error: Exception) -> Ruling:
     kind = type(error).__name__
     return Ruling("deny", f"the policy failed to decide ({kind}), so the answer is no", "safety_check")
 
 
-def _on_what(program: PolicyProgram, entry: SurfaceEntry) -> str:
+def _describe_dependence(program: PolicyProgram, entry: SurfaceEntry) -> str:
     """Who looks at each call, and who wants a person to agree."""
     rules = program.looking if isinstance(program, RuleProgram) else ()
     verb = "looks" if len(rules) == 1 else "look"

@@ -28,7 +28,7 @@ Loading = Literal["loaded", "deferred", "hidden", "gone"]
 """`hidden`: it answers to its name and is shown to nobody. `gone`: nobody on that surface knows of it."""
 
 
-class Reached(NamedTuple):
+class ReachableTool(NamedTuple):
     """One tool, as somebody has it."""
 
     entry: SurfaceEntry
@@ -37,7 +37,7 @@ class Reached(NamedTuple):
     why: str
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class ToolUser(msgspec.Struct, frozen=True, kw_only=True):
     """Who or what reaches tools."""
 
     kind: Kind
@@ -51,32 +51,32 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-def subjects(catalog: CatalogView, kind: Kind) -> list[Subject]:
+def list_users(catalog: CatalogView, kind: Kind) -> list[ToolUser]:
     """Everything of a kind that the catalog has, by id; of several versions the newest."""
     kinds = ("agent", "manifest") if kind == "agent" else (kind,) if kind != "none" else ()
     ids = sorted({(record.record_id, name) for name in kinds for record in catalog.records(name)})
     found = [(catalog.record(name, record_id), kind) for record_id, name in ids]
-    return [_subject(record, kind) for record, kind in found if record is not None]
+    return [_make_user(record, kind) for record, kind in found if record is not None]
 
 
-def subject(catalog: CatalogView, kind: Kind, name: str) -> Subject | None:
+def find_user(catalog: CatalogView, kind: Kind, name: str) -> ToolUser | None:
     """One of them; None when there is none."""
     if kind == "none":
-        return Subject(kind="none", id="", title="No agent", description="Keys that name no agent, role or surface.")
+        return ToolUser(kind="none", id="", title="No agent", description="Keys that name no agent, role or surface.")
     for record_kind in ("agent", "manifest") if kind == "agent" else (kind,):
         record = catalog.record(record_kind, name)
         if record is not None:
-            return _subject(record, kind)
+            return _make_user(record, kind)
     return None
 
 
-def _subject(record: Record, kind: Kind) -> Subject:
+def _make_user(record: Record, kind: Kind) -> ToolUser:
     payload: Any = msgspec.json.decode(record.payload)
     about = dig(payload, ("definition", "meta")) or dig(payload, ("meta",)) or dig(payload, ("metadata",)) or {}
     said = about if isinstance(about, dict) else {}
     status = dig(payload, ("definition", "status")) or dig(payload, ("status",))
     role = dig(payload, ("definition", "role"))
-    return Subject(
+    return ToolUser(
         kind=kind,
         id=record.record_id,
         title=_text(said.get("name")),
@@ -92,7 +92,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def request_of(kind: Kind, name: str, *, principal: str, tenant: str, channel: str = "console") -> SurfaceRequest:
+def make_surface_request(
+    kind: Kind, name: str, *, principal: str, tenant: str, channel: str = "console"
+) -> SurfaceRequest:
     """The surface that somebody of this kind would ask for."""
     return SurfaceRequest(
         principal=principal,
@@ -104,13 +106,13 @@ def request_of(kind: Kind, name: str, *, principal: str, tenant: str, channel: s
     )
 
 
-def entries(surface: Surface) -> list[SurfaceEntry]:
+def list_entries(surface: Surface) -> list[SurfaceEntry]:
     """The tools of a surface by id, without the one that finds others."""
     own = (entry for entry in surface.entries.values() if entry.tool is not SEARCH_TOOL)
     return sorted(own, key=lambda entry: entry.tool.tool_id)
 
 
-def reached(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Reached:
+def reach_tool(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> ReachableTool:
     """How one tool stands."""
     found = preview_tool(entry, surface.request, engine)
     loading: Loading = "loaded" if entry.standing == "loaded" else "deferred"
@@ -118,10 +120,10 @@ def reached(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Reac
         loading = "gone"
     elif not entry.is_offered:
         loading = "hidden"
-    return Reached(entry, found.verdict, loading, found.why)
+    return ReachableTool(entry, found.verdict, loading, found.why)
 
 
-def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:
+def count_loading(found: Iterable[SurfaceEntry]) -> dict[str, int]:
     """How many tools are loaded, deferred, hidden and gone. Cheap: no rule is asked."""
     counts: Counter[str] = Counter(dict.fromkeys(get_args(Loading), 0))
     for entry in found:
@@ -134,7 +136,7 @@ def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:
     return dict(counts)
 
 
-def token_estimate(surface: Surface, settings: SurfaceSettings) -> int:
+def estimate_surface_tokens(surface: Surface, settings: SurfaceSettings) -> int:
     """About how many tokens a model reads before it can use the surface, by what it is shown."""
     shown = render(surface, settings)
     texts: list[str | bytes] = [shown.instructions]

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ferrule.app.preview.narrowed import NarrowedCatalog
+from ferrule.app.preview.narrowed_catalog import NarrowedCatalog
 from ferrule.app.preview.preview import Verdict, preview_tool
 from ferrule.contracts.policy import JudgedCall, PolicyEngine
 from ferrule.contracts.surface import CatalogEntry, CatalogView, Readiness
@@ -45,7 +45,7 @@ class AccessRule(msgspec.Struct, frozen=True):
     """False when it holds for some calls only."""
 
 
-class Reach(msgspec.Struct, frozen=True, kw_only=True):
+class CallerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What one caller may do with a tool."""
 
     kind: CallerKind
@@ -61,7 +61,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[AccessRule, ...] = ()
 
 
-class Circumstances(NamedTuple):
+class SurfaceContext(NamedTuple):
     """What surfaces of this process are made from."""
 
     catalog: CatalogView
@@ -72,20 +72,20 @@ class Circumstances(NamedTuple):
     now: int
 
 
-def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
+def list_caller_access(tool_id: str, here: SurfaceContext, most: int) -> tuple[list[CallerAccess], bool]:
     """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
     if not here.catalog.versions(tool_id):
         return [], False
     alone = here._replace(catalog=NarrowedCatalog(here.catalog, (tool_id,)))
-    found: list[Reach] = []
-    for kind, name in _callers(here.catalog):
+    found: list[CallerAccess] = []
+    for kind, name in _list_callers(here.catalog):
         if len(found) == most:
             return found, True
-        found.append(_reach(tool_id, kind, name, alone))
+        found.append(_find_caller_access(tool_id, kind, name, alone))
     return found, False
 
 
-def _callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
+def _list_callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
     yield "anyone", ""
     names = {record.record_id for kind in ("agent", "manifest") for record in catalog.records(kind)}
     yield from (("agent", name) for name in sorted(names))
@@ -93,7 +93,7 @@ def _callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
     yield from (("surface", name) for name in sorted({record.record_id for record in catalog.records("surface")}))
 
 
-def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
+def _find_caller_access(tool_id: str, kind: CallerKind, name: str, here: SurfaceContext) -> CallerAccess:
     request = SurfaceRequest(
         principal=_SOMEBODY,
         channel=_HERE,
@@ -113,13 +113,13 @@ def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Re
             settings=here.settings,
         )
     except FerruleError as error:
-        return Reach(kind=kind, name=name, access="blocked", why=str(error))
+        return CallerAccess(kind=kind, name=name, access="blocked", why=str(error))
     entry = surface.entries.get(tool_id)
     if entry is None:
-        return Reach(kind=kind, name=name, access="blocked", why="it is not among its tools")
+        return CallerAccess(kind=kind, name=name, access="blocked", why="it is not among its tools")
     found = preview_tool(entry, surface.request, here.engine)
     is_blocked = found.verdict == "blocked"
-    return Reach(
+    return CallerAccess(
         kind=kind,
         name=name,
         access=found.verdict,
@@ -127,15 +127,15 @@ def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Re
         is_deferred=entry.standing == "deferred",
         approval_from=() if is_blocked else entry.approval_from,
         depends_on_input=found.verdict == "depends",
-        rules=_rules(entry, surface.request, here),
+        rules=_list_rules(entry, surface.request, here),
     )
 
 
-def _call(entry: SurfaceEntry, now: int) -> JudgedCall:
+def _make_judged_call(entry: SurfaceEntry, now: int) -> JudgedCall:
     return JudgedCall({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
 
 
-def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[AccessRule, ...]:
+def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceContext) -> tuple[AccessRule, ...]:
     """The rules that hold for every call of this caller, then those that hold for some."""
     engine = here.engine
     if not isinstance(engine, RuleEngine):
@@ -143,30 +143,33 @@ def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) ->
     view = engine.view(entry)
     base = Base(engine.policy.root, engine.policy.home)
     found = [
-        _told(rule, is_always=not compile_rule(rule, view, base).checks)
+        _make_access_rule(rule, is_always=not compile_rule(rule, view, base).checks)
         for rule in engine.candidates(view)
         if tool_miss(rule, view) is None and caller_miss(rule, request, engine.policy.groups) is None
     ]
     with suppress(Exception):  # what Cedar cannot tell is not told; the ruling says what counts
-        found += [_told(hit.rule, is_always=True) for hit in engine.cedar_hits(view, request, _call(entry, here.now))]
+        found += [
+            _make_access_rule(hit.rule, is_always=True)
+            for hit in engine.cedar_hits(view, request, _make_judged_call(entry, here.now))
+        ]
     return tuple(sorted(found, key=lambda rule: not rule.is_always))
 
 
-def rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[AccessRule]:
+def list_rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[AccessRule]:
     """Rules about this tool that hold only for certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []
     view = engine.view(SurfaceEntry(listed.tool, listed.digest, "loaded"))
     anybody = SurfaceRequest(principal=_SOMEBODY, channel=_HERE)
     return [
-        _told(rule, is_always=False)
+        _make_access_rule(rule, is_always=False)
         for rule in engine.candidates(view)
         if tool_miss(rule, view) is None and caller_miss(rule, anybody, engine.policy.groups) is not None
     ]
 
 
-def _told(rule: PolicyRule, *, is_always: bool) -> AccessRule:
-    return AccessRule(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
+def _make_access_rule(rule: PolicyRule, *, is_always: bool) -> AccessRule:
+    return AccessRule(rule.rule_id, rule.decision, rule.place, rule.reason, describe_condition(rule), is_always)
 
 
 _OPERATORS: Mapping[str, str] = {
@@ -178,7 +181,7 @@ _VALUES = ("path", "command", "url", "resource")
 _WHO = ("principal", "agent", "channel", "tenant", "model")
 
 
-def condition_of(rule: PolicyRule) -> str:
+def describe_condition(rule: PolicyRule) -> str:
     """What a call must be like for a rule to hold, in words: `amount_eur is above 100 and reason is "late"`."""
     said = [f"{key} is {' or '.join(getattr(rule, key))}" for key in _WHO if getattr(rule, key)]
     for key in _VALUES:
@@ -190,11 +193,11 @@ def condition_of(rule: PolicyRule) -> str:
         if condition.operator == "present":
             said.append(f"{name} is {'given' if condition.operand is True else 'not given'}")
         else:
-            said.append(f"{name} {_OPERATORS[condition.operator]} {_operand(condition.operand)}")
+            said.append(f"{name} {_OPERATORS[condition.operator]} {_describe_operand(condition.operand)}")
     return " and ".join(said)
 
 
-def _operand(value: Any) -> str:
+def _describe_operand(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return " or ".join(map(_operand, value))
+        return " or ".join(map(_describe_operand, value))
     return msgspec.json.encode(value).decode()

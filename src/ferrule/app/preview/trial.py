@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.app.preview.narrowed import NarrowedCatalog
+from ferrule.app.preview.narrowed_catalog import NarrowedCatalog
 from ferrule.app.preview.preview import Preview, preview_call
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.surface import CatalogView, Provider
@@ -24,7 +24,7 @@ from ferrule.runtime.policy.engine import Considered, RuleEngine, explain_rules
 from ferrule.runtime.surface.build import build_surface
 
 
-class Tried(NamedTuple):
+class TrialCall(NamedTuple):
     """One call that was asked about, and what would become of it."""
 
     entry: SurfaceEntry
@@ -49,7 +49,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong; null when it is as expected."""
 
 
-def result_of(case: Case, found: Preview | None, failure: str | None) -> CaseResult:
+def make_case_result(case: Case, found: Preview | None, failure: str | None) -> CaseResult:
     """Returns the result of a case. `found`: what would become of its call; None when the caller has no such tool."""
     ruling = found.ruling if found is not None else None
     return CaseResult(
@@ -64,7 +64,7 @@ def result_of(case: Case, found: Preview | None, failure: str | None) -> CaseRes
     )
 
 
-def failure_of(case: Case, found: Preview) -> str | None:
+def why_case_failed(case: Case, found: Preview) -> str | None:
     """Returns what is wrong with what would become of a case's call; None when it is as expected."""
     ruling = found.ruling
     is_by_rule = ruling is not None and ruling.rule_refs and ruling.reason_type == "rule"
@@ -76,7 +76,7 @@ def failure_of(case: Case, found: Preview) -> str | None:
     return None
 
 
-class Trial:
+class PolicyTrial:
     """Tools and rules, to be asked about calls."""
 
     def __init__(
@@ -93,33 +93,33 @@ class Trial:
         self._classifiers = classifiers
         self._surfaces: dict[tuple[str, str], Surface] = {}
 
-    async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> Tried:
+    async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> TrialCall:
         """What would become of one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such
         tool, SurfaceError for an agent or role that is not there."""
         request = SurfaceRequest(**{"principal": "somebody", "channel": "policy", **caller})
-        entry = self._entry(name, request)
+        entry = self._find_entry(name, request)
         found = await preview_call(entry, request, self.engine, arguments, now=now, classifiers=self._classifiers)
-        return Tried(entry, request, found)
+        return TrialCall(entry, request, found)
 
-    async def test(self, cases: Iterable[Case]) -> list[CaseResult]:
+    async def test_cases(self, cases: Iterable[Case]) -> list[CaseResult]:
         """What becomes of a table of cases."""
-        return [await self._tested(case) for case in cases]
+        return [await self._test_case(case) for case in cases]
 
-    async def _tested(self, case: Case) -> CaseResult:
+    async def _test_case(self, case: Case) -> CaseResult:
         try:
             found = (await self.try_call(case.tool, case.arguments, case.caller)).preview
         except FerruleError as error:
-            return result_of(case, None, str(error))
-        return result_of(case, found, failure_of(case, found))
+            return make_case_result(case, None, str(error))
+        return make_case_result(case, found, why_case_failed(case, found))
 
-    def considered(self, tried: Tried) -> list[Considered]:
+    def explain(self, tried: TrialCall) -> list[Considered]:
         """Every rule, with what came of it; none where the policy cannot be used."""
         judged = tried.preview.judged
         if not isinstance(self.engine, RuleEngine) or judged is None:
             return []
         return explain_rules(self.engine, tried.entry, tried.request, judged)
 
-    def _entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
+    def _find_entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
         key = (repr(request), name if request.agent is None else "")
         if key not in self._surfaces:
             named = (name, *self._catalog.find_ids(name))
@@ -130,7 +130,7 @@ class Trial:
                 engine=None,
                 now=0,
                 new_id=lambda: "srf_trial",
-                readiness=_Ready(),
+                readiness=_EverythingReady(),
                 switched_off=self._off,
             )
         surface = self._surfaces[key]
@@ -139,12 +139,12 @@ class Trial:
             return entry
         if surface.is_ambiguous(name):
             raise PolicyError(f"{name!r} means several tools: {', '.join(surface.names[name])}; name one of them")
-        known = surface.names if request.agent is not None else _all_names(self._catalog)
+        known = surface.names if request.agent is not None else _list_names(self._catalog)
         hint = nearest(name, known) or "`ferrule list` lists them all"
         raise PolicyError(f"{request.agent or 'this workspace'} has no tool {name!r}; {hint}")
 
 
-class _Ready:
+class _EverythingReady:
     """Every credential is there and everything is set up: what is asked here is the policy alone."""
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
@@ -161,6 +161,6 @@ class _Ready:
         return None
 
 
-def _all_names(catalog: CatalogView) -> list[str]:
+def _list_names(catalog: CatalogView) -> list[str]:
     tools = [listed.tool for listed in catalog.list_preferred()]
     return [name for tool in tools for name in (tool.name, *tool.aliases)]

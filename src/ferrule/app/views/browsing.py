@@ -31,7 +31,7 @@ _SHORTEST_PART = 2
 """Of a name, that is looked for anywhere in it."""
 
 
-class Shown(NamedTuple):
+class ToolSummary(NamedTuple):
     """One tool as lists show it."""
 
     listed: CatalogEntry
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     effect: Effect
 
 
-class Size(msgspec.Struct, frozen=True):
+class ToolSize(msgspec.Struct, frozen=True):
     """How much of a model's attention a tool takes, each time it is shown."""
 
     characters: int
@@ -49,12 +49,12 @@ class Size(msgspec.Struct, frozen=True):
     description_characters: int
 
 
-class Found(NamedTuple):
+class ToolPage(NamedTuple):
     """What a search gave."""
 
     matched: int
     """How many there are in all."""
-    page: Sequence[Shown]
+    page: Sequence[ToolSummary]
     counts: Mapping[Facet, Mapping[str, int]]
     """For every filter: how many there would be with each of its values, the other filters as they are."""
 
@@ -74,28 +74,28 @@ def risk_of(listed: CatalogEntry) -> Risk:
     return traits_of(SurfaceEntry(listed.tool, listed.digest, "loaded")).risk
 
 
-def size_of(tool: Tool) -> Size:
+def measure_tool(tool: Tool) -> ToolSize:
     """How much a model is shown of a tool."""
     shown = {"name": tool.name, "description": tool.description, "input_schema": model_schema(tool)}
     written = msgspec.json.encode(shown)
-    return Size(len(written), token_estimate(written), len(tool.description))
+    return ToolSize(len(written), token_estimate(written), len(tool.description))
 
 
-class Shelf:
+class CatalogBrowser:
     """One catalog, made ready to be looked through."""
 
     def __init__(self, catalog: CatalogView) -> None:
         self.digest = catalog.digest
         listed = sorted(catalog.list_preferred(), key=lambda one: one.tool.tool_id)
-        self.tools = tuple(Shown(one, risk_of(one), effect_of(one.tool)) for one in listed)
+        self.tools = tuple(ToolSummary(one, risk_of(one), effect_of(one.tool)) for one in listed)
         """Every tool in the version that surfaces show, by id."""
         self._numbers = {one.tool.tool_id: number for number, one in enumerate(listed)}
         self._names = [f"{one.tool.name}\n{one.tool.tool_id}\n{one.tool.title or ''}".casefold() for one in listed]
         self._index = ToolIndex([terms_of(one.tool) for one in listed])
         self._all = (1 << len(self.tools)) - 1
-        self._bits = self._sorted_out()
+        self._bits = self._index_properties()
 
-    def _sorted_out(self) -> dict[Facet, dict[str, int]]:
+    def _index_properties(self) -> dict[Facet, dict[str, int]]:
         bits: dict[Facet, dict[str, int]] = {facet: defaultdict(int) for facet in FACETS}
         for number, shown in enumerate(self.tools):
             tool, bit = shown.listed.tool, 1 << number
@@ -117,12 +117,12 @@ class Shelf:
         findings: Mapping[str, Collection[str]] | None = None,
         skip: int = 0,
         count: int = 50,
-    ) -> Found:
+    ) -> ToolPage:
         """Tools that have something of the words and every property that is wanted: by id, or the best first where there
         are words. `findings`: the ids of the tools that have an error, or a warning, or neither is known of."""
         bits = {**self._bits, "switch": self._switch(switched_off), "findings": self._findings(findings)}
         chosen = {facet: bits[facet].get(value, 0) for facet, value in (wanted or {}).items()}
-        scores = self._scores(words) if words.strip() else None
+        scores = self._score_words(words) if words.strip() else None
         found = self._all if scores is None else _bits_of(scores)
         kept = found
         for mask in chosen.values():
@@ -131,9 +131,11 @@ class Shelf:
         if scores is not None:
             numbers.sort(key=lambda number: (-scores[number], number))
         page = [self.tools[number] for number in numbers[skip : skip + count]]
-        return Found(len(numbers), page, {facet: _counted(bits[facet], facet, chosen, found) for facet in FACETS})
+        return ToolPage(
+            len(numbers), page, {facet: _count_values(bits[facet], facet, chosen, found) for facet in FACETS}
+        )
 
-    def _scores(self, words: str) -> dict[int, float]:
+    def _score_words(self, words: str) -> dict[int, float]:
         """By the words; what is so called comes first, and what has the words in its name is found as well."""
         scores, asked = self._index.scores(words), words.strip().casefold()
         highest = max(scores.values(), default=0.0)
@@ -166,7 +168,7 @@ def _numbers_of(bits: int) -> list[int]:
     return [number for number, digit in enumerate(bin(bits)[:1:-1]) if digit == "1"]
 
 
-def _counted(values: Mapping[str, int], facet: Facet, chosen: Mapping[Facet, int], found: int) -> dict[str, int]:
+def _count_values(values: Mapping[str, int], facet: Facet, chosen: Mapping[Facet, int], found: int) -> dict[str, int]:
     others = found
     for other, mask in chosen.items():
         if other != facet:

@@ -38,7 +38,7 @@ class Thing(msgspec.Struct, frozen=True):
     value: str
 
 
-class Change(msgspec.Struct, frozen=True):
+class InputChange(msgspec.Struct, frozen=True):
     """Somebody or something that made another input of what the model wrote."""
 
     kind: str
@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Signature(msgspec.Struct, frozen=True):
+class AnswerSignature(msgspec.Struct, frozen=True):
     """One person's answer."""
 
     by: str
@@ -84,7 +84,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
     requested_at: int
     decided_at: int | None
     """Microseconds since 1970; None while it waits."""
-    signatures: tuple[Signature, ...]
+    signatures: tuple[AnswerSignature, ...]
     is_edited: bool
 
     @property
@@ -103,7 +103,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.decided_at is None else max(0, self.decided_at - self.requested_at) / MICROSECONDS
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalReview(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about one call that a person was asked about."""
 
     story: Story
@@ -123,26 +123,26 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     input: Any
     differences: tuple[FieldDifference, ...]
     """From what the model wrote to what would run."""
-    changes: tuple[Change, ...]
+    changes: tuple[InputChange, ...]
     rules: tuple[AskingRule, ...]
 
 
-def review_of(
+def make_review(
     story: Story,
     waiting: Waiting | None,
     versions: Sequence[CatalogEntry],
     engine: PolicyEngine,
-) -> Review:
+) -> ApprovalReview:
     """The review of a call. `versions`: of its tool, as the catalog has them now."""
     fate = fate_of(story, waiting)
     request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
     written = next(iter(story.input_values.values()), None)
     parked = story.final_input
-    shown = waiting.input if waiting is not None else _edited_input(story)
-    is_destructive, about = _is_destructive(story, versions), thing_of(shown, story.header.tool_name)
+    shown = waiting.input if waiting is not None else _find_edited_input(story)
+    is_destructive, about = _is_destructive(story, versions), find_thing(shown, story.header.tool_name)
     is_judged = fate.purpose == "approval" and waiting is not None
     digest = request.tool_digest if request is not None else story.header.tool_digest
-    return Review(
+    return ApprovalReview(
         story=story,
         fate=fate,
         waiting=waiting,
@@ -154,15 +154,15 @@ def review_of(
         model_input=written,
         input=shown,
         differences=differences(written, shown),
-        changes=_changes(story, parked, shown, fate),
-        rules=_asking(request, engine),
+        changes=_list_changes(story, parked, shown, fate),
+        rules=_list_asking_rules(request, engine),
     )
 
 
-def thing_of(value: Any, tool_name: str) -> Thing:
+def find_thing(value: Any, tool_name: str) -> Thing:
     """What names the thing that a call is about: a member of its input that looks like an id, else the tool."""
     members = value.items() if isinstance(value, dict) else ()
-    found = [(_rank(name), name, str(one)) for name, one in members if _can_be_typed(one)]
+    found = [(_rank_name(name), name, str(one)) for name, one in members if _can_be_typed(one)]
     best = min((each for each in found if each[0] < len(_NAMING)), default=None, key=lambda each: each[0])
     return Thing("", tool_name) if best is None else Thing(best[1], best[2])
 
@@ -171,7 +171,7 @@ _NAMING = ("id", "number", "key", "code", "email", "path", "name", "ticket", "ti
 """How members are called that name a thing, the best first."""
 
 
-def _rank(name: str) -> int:
+def _rank_name(name: str) -> int:
     last = name.lower().replace("-", "_").rpartition("_")[2]
     camel = next((number for number, word in enumerate(_NAMING) if name.endswith(word.capitalize())), len(_NAMING))
     return _NAMING.index(last) if last in _NAMING else camel
@@ -190,8 +190,8 @@ def fate_of(story: Story, waiting: Waiting | None = None) -> Fate:
     if asking is None:
         raise ValueError(f"{story.invocation_id} never waited for a person")
     request, given = story.segments[asking].request, story.answers_since
-    signatures = _signatures(given, request)
-    outcome = _outcome(story, given, request, waiting)
+    signatures = _list_signatures(given, request)
+    outcome = _classify_outcome(story, given, request, waiting)
     is_open = outcome == "waiting"
     times = [answer.answered_at for answer in given]
     return Fate(
@@ -209,7 +209,7 @@ def fate_of(story: Story, waiting: Waiting | None = None) -> Fate:
 _BY_PEOPLE = frozenset({"approved", "rejected", "answered", "settled"})
 
 
-def _outcome(
+def _classify_outcome(
     story: Story,
     given: tuple[Answer, ...],
     request: ApprovalRequest | None,
@@ -220,24 +220,24 @@ def _outcome(
         return "expired" if left is not None and left <= 0 else "waiting"
     last = given[-1] if given else None
     if request is None or request.purpose == "outcome":
-        return "settled" if last is not None else _unanswered(story)
+        return "settled" if last is not None else _classify_unanswered(story)
     if last is not None and last.verdict == "reject":
         return "rejected"
     if last is not None and request.purpose == "input":
         return "answered"
     if last is not None and not missing(request, current(given)):
         return "approved"
-    return _unanswered(story)
+    return _classify_unanswered(story)
 
 
-def _unanswered(story: Story) -> Outcome:
+def _classify_unanswered(story: Story) -> Outcome:
     state = story.rows[-1].outcome
     if state == "timed_out":
         return "expired"
     return "canceled" if state == "canceled" else "ended" if state in TERMINAL else "waiting"
 
 
-def _signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> tuple[Signature, ...]:
+def _list_signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> tuple[AnswerSignature, ...]:
     is_approval = request is not None and request.purpose == "approval"
     counted = {id(answer) for answer in current(given)} if is_approval else {id(answer) for answer in given}
     before = request.binding if request is not None else b""
@@ -246,11 +246,11 @@ def _signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> t
         is_edit = is_approval and answer.binding != before
         before = answer.binding
         at, counts = iso(answer.answered_at), id(answer) in counted
-        found.append(Signature(answer.by, at, answer.verdict, answer.reason, is_edit, counts))
+        found.append(AnswerSignature(answer.by, at, answer.verdict, answer.reason, is_edit, counts))
     return tuple(found)
 
 
-def _edited_input(story: Story) -> Any:
+def _find_edited_input(story: Story) -> Any:
     """The input of a call that does not wait. Until it goes on, an edit stands beside the answer."""
     rows = story.rows
     if rows[-1].kind == "answered" and rows[-1].outcome == "approved":
@@ -271,11 +271,11 @@ def _is_destructive(story: Story, versions: Sequence[CatalogEntry]) -> bool:
     return not versions or any(one.tool.facts.is_destructive is not False for one in versions)
 
 
-def _changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[Change, ...]:
+def _list_changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[InputChange, ...]:
     kinds = {"permission_prompt": "person"}
     said = {run.hook_id: _messages(run) for run in story.hooks}
     found = [
-        Change(
+        InputChange(
             kinds.get(each.source_type, each.source_type),
             each.source_ref,
             each.changed_fields,
@@ -286,7 +286,7 @@ def _changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[Change,
     editor = next((each for each in reversed(fate.signatures) if each.is_edit), None)
     if editor is not None and not any(each.kind == "person" for each in found):
         fields = tuple(each.path for each in differences(parked, shown))
-        found.append(Change("person", editor.by, fields, editor.reason or ""))
+        found.append(InputChange("person", editor.by, fields, editor.reason or ""))
     return tuple(found)
 
 
@@ -294,7 +294,7 @@ def _messages(run: HookRun) -> str:
     return "; ".join(str(output["message"]) for output in run.outputs if "message" in output)
 
 
-def _asking(request: ApprovalRequest | None, engine: PolicyEngine) -> tuple[AskingRule, ...]:
+def _list_asking_rules(request: ApprovalRequest | None, engine: PolicyEngine) -> tuple[AskingRule, ...]:
     refs = request.rule_refs if request is not None else ()
     known = {rule.rule_id: rule for rule in engine.rules} if isinstance(engine, RuleEngine) and refs else {}
     rules = [(ref, known.get(ref)) for ref in refs]

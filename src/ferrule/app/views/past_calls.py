@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.app.preview.considered import considered
+from ferrule.app.preview.rule_review import review_rules
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.store import ANY_CALL, CallsWanted, Store
 from ferrule.contracts.surface import CatalogView
@@ -27,41 +27,41 @@ _MOST_CALLS = 2_000
 Rows = Sequence[StoredEntry]
 
 
-class Page(NamedTuple):
+class CallPage(NamedTuple):
     """Some calls, each with all its rows, and where to go on; None at the end."""
 
     calls: list[Rows]
     before: int | None
 
 
-async def page_of_calls(
+async def list_calls(
     store: Store, is_wanted: Callable[[Rows], bool], *, before: int | None, count: int, quick: CallsWanted = ANY_CALL
-) -> Page:
+) -> CallPage:
     """Up to `count` calls that are wanted, of those that began before a row; the newest first. `quick`: what the ledger can
     tell by itself, so that calls which are not wanted anyway are not read."""
-    top = min(before or 10**15, await after_last(store))
+    top = min(before or 10**15, await next_row_number(store))
     floor = max(quick.after, top - 1 - _MOST_ROWS)
     wanted = msgspec.structs.replace(quick, after=floor)
     found: list[Rows] = []
     looked, some = 0, min(count, _ROWS)
     while looked < _MOST_CALLS:
         firsts = await store.calls_before(top, some, wanted)
-        for rows in await whole_calls(store, firsts):
+        for rows in await read_whole_calls(store, firsts):
             top = rows[0].seq
             if is_wanted(rows):
                 found.append(rows)
                 if len(found) == count:
-                    return Page(found, top if top > quick.after + 1 else None)
+                    return CallPage(found, top if top > quick.after + 1 else None)
         if len(firsts) < some:
-            return Page(found, floor + 1 if floor > quick.after else None)
+            return CallPage(found, floor + 1 if floor > quick.after else None)
         looked, some = looked + len(firsts), _ROWS
-    return Page(found, top)
+    return CallPage(found, top)
 
 
-async def page_of_open_calls(
+async def list_open_calls(
     store: Store, is_wanted: Callable[[Rows], bool], *, states: Sequence[str], before: int | None, count: int,
     quick: CallsWanted = ANY_CALL,
-) -> Page:  # fmt: skip
+) -> CallPage:  # fmt: skip
     """The same of calls that have not ended and are in one of some states: the ledger keeps a list of those."""
     names = [one.call for one in await store.open_calls(*states)]
     calls = [rows for rows in (await store.rows_of_calls(names)).values() if quick.after < rows[0].seq]
@@ -70,34 +70,34 @@ async def page_of_open_calls(
     for rows in calls:
         if (before is None or rows[0].seq < before) and is_wanted(rows):
             if len(found) == count:
-                return Page(found, found[-1][0].seq)
+                return CallPage(found, found[-1][0].seq)
             found.append(rows)
-    return Page(found, None)
+    return CallPage(found, None)
 
 
-async def calls_holding(
+async def find_calls_holding(
     store: Store, part: bytes, *, after: int, most_rows: int, holding: tuple[bytes, ...] = ()
 ) -> list[Rows]:  # fmt: skip
     """Calls whose first row names something, of those that began within so many rows after one; the oldest first."""
-    before = min(after + 1 + most_rows, await after_last(store))
+    before = min(after + 1 + most_rows, await next_row_number(store))
     firsts = await store.calls_before(before, _MOST_CALLS, CallsWanted(after=after, holding=(part, *holding)))
-    return (await whole_calls(store, firsts))[::-1]
+    return (await read_whole_calls(store, firsts))[::-1]
 
 
-async def whole_calls(store: Store, firsts: Sequence[StoredEntry]) -> list[Rows]:
+async def read_whole_calls(store: Store, firsts: Sequence[StoredEntry]) -> list[Rows]:
     """Calls with all their rows, from their first ones, in the same order."""
     longer = await store.rows_of_calls([row.call for row in firsts if row.kind != "call"])
     return [longer.get(row.call) or (row,) for row in firsts]
 
 
-async def after_last(store: Store) -> int:
+async def next_row_number(store: Store) -> int:
     """One more than the number of the last row."""
     newest = await store.rows_before(None, 1)
     return newest[0].seq + 1 if newest else 1
 
 
-async def told_story(store: Store, rows: Rows, catalog: CatalogView, engine: PolicyEngine) -> Story:
+async def read_story(store: Store, rows: Rows, catalog: CatalogView, engine: PolicyEngine) -> Story:
     """The whole story of a call, with the rules of the policy in force."""
     story = Story(rows, await store.news_of(rows[0].call))
-    story.considered = await considered(story, catalog, engine)
+    story.considered = await review_rules(story, catalog, engine)
     return story

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.serving import GrantSettings
 from ferrule.model.surface import DEFAULT_TENANT
@@ -105,8 +105,8 @@ SIGNED = "oxp"
 
 
 def granted(
-    grants: Iterable[GrantSettings], principal: str, groups: frozenset[str], said: Limits, origins: Sequence[str]
-) -> Limits:
+    grants: Iterable[GrantSettings], principal: str, groups: frozenset[str], said: KeyLimits, origins: Sequence[str]
+) -> KeyLimits:
     """Returns the caller's limits: those of its credential, and for the rest those of the first matching grant. Raises
     Refused.
 
@@ -118,7 +118,7 @@ def granted(
         if grant.refuse:
             detail = f"{principal}, whom a grant of [[serve.grants]] refuses"
             raise Refused(403, "this credential may not be used here", detail=detail)
-        return Limits(
+        return KeyLimits(
             tenant=said.tenant or grant.tenant or None,
             agent=said.agent or grant.agent or None,
             role=said.role or grant.role or None,
@@ -128,7 +128,7 @@ def granted(
 
 
 def caller_of(
-    principal: str, channel: str, scopes: frozenset[str], groups: frozenset[str], bound: Limits, *, is_local: bool
+    principal: str, channel: str, scopes: frozenset[str], groups: frozenset[str], bound: KeyLimits, *, is_local: bool
 ) -> Caller:
     """Returns the caller. A foreign one always belongs to a tenant; a local key without one is for the whole workspace."""
     tenant = bound.tenant or DEFAULT_TENANT

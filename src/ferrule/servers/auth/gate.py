@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import NotValid, is_token
+from ferrule.access.tokens import InvalidToken, is_token
 from ferrule.errors import AccessError
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings, ServeSettings
@@ -257,7 +257,7 @@ class GuardedGate:
     def _key(self, secret: str, request: HttpRequest) -> _Known:
         try:
             held = self._keys.held(secret)
-        except NotValid:
+        except InvalidToken:
             raise self._invalid(request, self._keys.why_not(secret)) from None
         except AccessError as error:
             raise self._unreadable(error) from None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jwt
 
-from ferrule.access.tokens import FOREIGN, Limits
+from ferrule.access.tokens import FOREIGN, KeyLimits
 from ferrule.infra.network.client import Client
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
@@ -140,7 +140,7 @@ class Issuers:
             if issuer.groups_claim
             else frozenset()
         )
-        claimed = Limits(
+        claimed = KeyLimits(
             tenant=_require_name(claims, issuer.tenant_claim),
             agent=_read_name(claims, issuer.agent_claim),
             role=_read_name(claims, issuer.role_claim),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ferrule.access.keys import Access
 from ferrule.access.last_use import COARSE_SECONDS
-from ferrule.access.tokens import Limits, Token, id_in
+from ferrule.access.tokens import KeyLimits, Token, read_token_id
 from ferrule.model.serving import GrantSettings
 from ferrule.servers.auth.callers import LOCAL, Caller, caller_of, granted
 
@@ -51,16 +51,16 @@ class KeyRing:
 
     def demand_readable(self) -> None:
         """Raises AccessError when the keys are missing or unreadable."""
-        self._access.demand_readable()
+        self._access.check_readable()
 
     def why_not(self, secret: str) -> str:
         """Returns why a secret is not valid, for the log; never contains the secret."""
-        known = {token.id: token for token in self._access.tokens()}
-        token = known.get(id_in(secret))
+        known = {token.id: token for token in self._access.list_tokens()}
+        token = known.get(read_token_id(secret))
         if token is None:
             return "a credential that is no key of this workspace ('ferrule key list' shows them)"
         who = f"the key {token.id} of {token.person}"
-        over = token.why_over(self._clock())
+        over = token.why_ended(self._clock())
         if over is not None:
             return f"{who}, which {over}"
         return f"{who}, by a secret that is not its own, or was replaced when it was rotated"
@@ -70,11 +70,11 @@ class KeyRing:
         token. Raises AccessError and Refused.
         """
         channel = self._access.local_agent().channel
-        return next(self._caller(token) for token in self._access.tokens() if token.identity.channel == channel)
+        return next(self._caller(token) for token in self._access.list_tokens() if token.identity.channel == channel)
 
     def _caller(self, token: Token) -> Caller:
         groups = frozenset(token.groups)
-        said = Limits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
+        said = KeyLimits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
         bound = granted(self._grants, token.person, groups, said, (LOCAL,))
         identity = token.identity
         return caller_of(identity.principal, identity.channel, identity.scopes, groups, bound, is_local=True)

@@ -158,7 +158,7 @@ class ConsoleEndpoint:
         there, code = fields.get("next", ""), fields.get("code", "")
         if request.method != "POST" and (not code or not _is_opened_by_person(request)):
             return self._show_login(there, code=code)
-        credential = self._access.redeemed(code) if code else fields.get("token", "").strip()
+        credential = self._access.redeem_code(code) if code else fields.get("token", "").strip()
         if not credential or not await self._is_accepted(request, credential):
             wrong = "This link was already used or has expired." if code else "This token is not valid here."
             return self._show_login(there, wrong, status=401)

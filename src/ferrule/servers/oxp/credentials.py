@@ -15,7 +15,7 @@ from typing import Any
 
 import jwt
 
-from ferrule.access.tokens import Limits, is_token
+from ferrule.access.tokens import KeyLimits, is_token
 from ferrule.errors import SettingsError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import CALL, Identity
@@ -142,7 +142,7 @@ class OxpAuthenticator:
         """Returns the caller that the signer of a token becomes here. Raises TokenRejected when a grant refuses it."""
         groups: frozenset[str] = frozenset()
         try:
-            bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
+            bound = granted(self._edge.settings.grants, principal, groups, KeyLimits(), (SIGNED, LOCAL))
         except Refused as refused:
             raise TokenRejected(refused.detail) from None
         return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.app.app import App
+from ferrule.app.connections import make_transport_services
 from ferrule.app.network import Network
-from ferrule.app.surroundings import surroundings_of
 from ferrule.infra.lockfile.tools import is_wanted, tool_of
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
@@ -36,8 +36,8 @@ def settings_of(server: McpServerSettings, **options: Any) -> Settings:
 async def seen(server: McpServerSettings, environment: Mapping[str, str] | None = None) -> ServerDescription:
     """What the server says at this moment."""
     settings = settings_of(server)
-    client = Network(settings, {}, Path("/")).client()
-    around = surroundings_of(client, settings, environment or {"PATH": "/usr/bin:/bin"}, Path("/"),
+    client = Network(settings, {}, Path("/")).make_client()
+    around = make_transport_services(client, settings, environment or {"PATH": "/usr/bin:/bin"}, Path("/"),
                              lambda name, value: None, tick=lambda: 0.0, now=lambda: 0)  # fmt: skip
     executor = McpExecutor(around)
     try:

@@ -66,7 +66,7 @@ def test_a_confined_agent_reaches_listed_hosts_only() -> None:
         url = "http://upstream.example.com/mcp"
         async with memory_app(definitions=definition(url), settings=LOCAL) as app:
             entry = app.surface().surface.entries["echo"]
-            executor = app.executor_of(entry.tool)
+            executor = app.find_executor(entry.tool)
             assert executor is not None
             run: Any = executor.prepare(entry.tool)
             with pytest.raises(ExecutionFailed) as caught:

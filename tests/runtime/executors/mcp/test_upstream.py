@@ -106,6 +106,6 @@ def test_a_name_that_a_server_lists_twice_is_not_called(tmp_path: Path) -> None:
 
 def _run(app: App, name: str) -> Any:
     tool = app.surface().surface.entries[f"far.{name}"].tool
-    executor = app.executor_of(tool)
+    executor = app.find_executor(tool)
     assert executor is not None
     return executor.prepare(tool)

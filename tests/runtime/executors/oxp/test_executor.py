@@ -177,7 +177,7 @@ async def test_a_probe_tells_whether_it_would_work() -> None:
     with far(server := Server(done("ok"))) as remote:
         async with using(remote.url) as app:
             tool = app.catalog.versions("up.Echo.Text")[0].tool
-            executor = app.executor_of(tool)
+            executor = app.find_executor(tool)
             assert executor is not None
             run: Any = executor.prepare(tool)
             assert "as accepted" in await run.probe(Context("probe", "ada", None, ""))

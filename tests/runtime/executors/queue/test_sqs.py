@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.replies import Deliveries
+from ferrule.app.replies import ReplyDelivery
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.receiver import Fate
 from ferrule.ledger.stores.memory.store import MemoryStore
@@ -47,9 +47,9 @@ async def test_a_reply_that_came_while_no_process_was_there_ends_the_call_in_the
 @played
 async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -> None:
     delivering: list[str] = []
-    deliver, send = Deliveries.deliver, SqsQueue.send
+    deliver, send = ReplyDelivery.deliver, SqsQueue.send
 
-    async def told(deliveries: Deliveries, invocation_id: str, value: Any, channel: str) -> Fate:
+    async def told(deliveries: ReplyDelivery, invocation_id: str, value: Any, channel: str) -> Fate:
         delivering.append(invocation_id)
         return await deliver(deliveries, invocation_id, value, channel)
 
@@ -61,7 +61,7 @@ async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -
         return sent
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Deliveries, "deliver", told)
+        patched.setattr(ReplyDelivery, "deliver", told)
         patched.setattr(SqsQueue, "send", answered_at_once)
         async with calling(queues.ask(), env=queues.env) as app:
             await parked(app, "ask", {"text": "slow"})  # so that somebody listens

@@ -94,7 +94,7 @@ async def refs(app: App, invocation_id: str) -> list[dict[str, Any]]:
 async def probed(app: App, name: str) -> str:
     """What `ferrule doctor` would be told."""
     tool = app.surface().surface.entries[name].tool
-    executor = app.executor_of(tool)
+    executor = app.find_executor(tool)
     assert executor is not None
     runner: Any = executor.prepare(tool)
     found: str = await runner.probe(Context("doctor", "owner", None, ""))
@@ -104,6 +104,6 @@ async def probed(app: App, name: str) -> str:
 async def direct(app: App, name: str, arguments: dict[str, Any], **said: Any) -> Any:
     """What the runner gives, past the pipeline. Raises ExecutionFailed."""
     tool = app.surface().surface.entries[name].tool
-    executor = app.executor_of(tool)
+    executor = app.find_executor(tool)
     assert executor is not None
     return await executor.prepare(tool)(arguments, Context("inv_direct", "ann", None, "", **said))

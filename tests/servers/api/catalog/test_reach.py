@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.serving import GrantSettings, ServeSettings
 from tests.driven import driven
 from tests.servers.api.api import Api
@@ -52,11 +52,11 @@ async def reach(folder: Path, policy: str = "", **settings: Any) -> AsyncIterato
     async with serving(folder, settings=ServeSettings(auth=True, **settings)) as stand:
         access = Access(folder)
         owner = access.local_owner()
-        access.add(owner, "pia", ["call"], (), Limits(agent="packer"))
+        access.add(owner, "pia", ["call"], (), KeyLimits(agent="packer"))
         access.add(owner, "sam", ["call"], ["sales"])
         secrets = {
             "oda": access.add(owner, "oda", ["admin"])[1],
-            "oda of acme": access.add(owner, "oda", ["admin"], (), Limits(tenant="acme"))[1],
+            "oda of acme": access.add(owner, "oda", ["admin"], (), KeyLimits(tenant="acme"))[1],
             "ada": access.add(owner, "ada", ["call"])[1],
         }
         yield Api(stand, secrets)

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from tests import ROOT
 from tests.servers.console.browser.browser import browsing, person
@@ -42,8 +42,8 @@ class Shop:
         access = Access(folder)
         owner = access.local_owner()
         self.owner = (folder / ".ferrule/keys/owner.token").read_text().strip()
-        _, self.sam = access.add(owner, "sam", [CALL], limits=Limits(agent="shop-assistant"))
-        _, self.lena = access.add(owner, "lena", [CALL], limits=Limits(agent="support-bot"))
+        _, self.sam = access.add(owner, "sam", [CALL], limits=KeyLimits(agent="shop-assistant"))
+        _, self.lena = access.add(owner, "lena", [CALL], limits=KeyLimits(agent="support-bot"))
         _, self.maria = access.add(owner, "maria", [APPROVE, ADMIN], groups=["accounts"])
         _, self.tom = access.add(owner, "tom", [APPROVE, ADMIN], groups=["accounts"])
         self._running = ExitStack()

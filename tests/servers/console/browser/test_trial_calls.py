@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.model.approval import CALL
 from ferrule.servers.console.catalog.forms import form_of
 from tests.servers.console.browser.browser import browsing, person
@@ -244,7 +244,7 @@ def test_a_run_shows_its_progress_is_cancelled_and_stays_in_the_address(place: P
 
 def test_a_call_that_waits_says_for_whom_and_ends_when_somebody_agrees(place: Place) -> None:
     access = Access(place.folder)
-    _, secret = access.add(access.local_owner(), "ada", [CALL], (), Limits())
+    _, secret = access.add(access.local_owner(), "ada", [CALL], (), KeyLimits())
     with person(place.browser, place.server.url, secret) as page:
         page.goto(f"{place.server.url}/console/try/pay")
         page.get_by_label("amount").fill("5")

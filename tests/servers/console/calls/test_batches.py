@@ -72,7 +72,7 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
         done = await person.send(f"/batches/{run.batch_id}/cancel", {})
         assert (done.status, done.headers["location"]) == (303, f"/console/batches/{run.batch_id}")
         gates["1"].set()
-        await run.ended()
+        await run.wait()
         over = await person.value(f"/batches/{run.batch_id}")
         assert over["brief"]["standings"] == {"succeeded": 2, "canceled": 2}
         assert over["is_over"] and over["chart"]["now"] is None

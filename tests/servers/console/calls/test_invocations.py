@@ -10,7 +10,7 @@ from typing import Any
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import CALL
 from ferrule.servers.console.calls.invocations import CallListFilters, sentence_of, strip_of
@@ -219,7 +219,7 @@ async def test_a_running_call_is_live_and_can_be_canceled(tmp_path: Path) -> Non
         assert "running" in text_of(listed) and "hx-get" in listed.body.decode()
         done = await person.send(f"/invocations/{call}/cancel", {})
         assert (done.status, done.headers["location"]) == (303, f"/console/invocations/{call}")
-        await run.ended()
+        await run.wait()
         assert (await person.value(f"/invocations/{call}"))["stands"]["word"] == "canceled"
         assert (await person.send(f"/invocations/{call}/cancel", {}, proof="wrong")).status == 403
 
@@ -280,7 +280,7 @@ async def test_hostile_words_are_only_words(tmp_path: Path) -> None:
 async def test_a_caller_sees_its_own_calls_alone(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(tmp_path)
-        bob = access.add(access.local_owner(), "bob", [CALL], (), Limits())[1]
+        bob = access.add(access.local_owner(), "bob", [CALL], (), KeyLimits())[1]
         person = await signed_in(stand, bob)
         theirs = await called(stand, "search", query="le guin")
         mine = await called(stand, "search", "bob", query="dune")

@@ -6,7 +6,7 @@ from typing import Any
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from tests.servers.console.browsing import Person, signed_in
 from tests.servers.stand import Stand
 
@@ -36,7 +36,7 @@ POLICY = '[[rules]]\nid = "no"\ndecision = "deny"\ntool = "hidden"\nprincipal = 
 async def somebody(stand: Stand, name: str, *scopes: str, tenant: str | None = None) -> Person:
     """Somebody who has signed in."""
     access = Access(stand.app.root)
-    token = access.add(access.local_owner(), name, scopes, (), Limits(tenant=tenant))[1]
+    token = access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
     return await signed_in(stand, token)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.servers.console.catalog.trial_calls import describe_effect
@@ -90,7 +90,7 @@ def here(folder: Path, **more: Any) -> Any:
 
 def key(stand: Stand, name: str, scopes: list[str], tenant: str | None = None) -> str:
     access = Access(stand.app.root)
-    return access.add(access.local_owner(), name, scopes, (), Limits(tenant=tenant))[1]
+    return access.add(access.local_owner(), name, scopes, (), KeyLimits(tenant=tenant))[1]
 
 
 async def run(person: Person, tool: str, arguments: str, **more: str) -> Reply:

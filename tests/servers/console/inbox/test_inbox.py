@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import id_in
+from ferrule.access.tokens import read_token_id
 from ferrule.servers.console.inbox import inbox
 from tests.driven import driven
 from tests.servers.console.browsing import text_of
@@ -529,7 +529,7 @@ async def test_a_call_whose_key_has_ended_can_only_be_rejected(tmp_path: Path) -
     async with shop(tmp_path) as here:
         paid, asked = await here.call("pay", amount=7), await here.call("ask_shelf", question="Where?")
         amy = await here.person("amy")
-        access, key = Access(tmp_path), id_in(here.key("bot"))
+        access, key = Access(tmp_path), read_token_id(here.key("bot"))
         stamps = [(await amy.value(f"/inbox/{call}"))["item"]["stamp"] for call in (paid, asked)]
         access.revoke(access.local_owner(), key)
         for call, way, stamp in ((paid, "approve", stamps[0]), (asked, "answer", stamps[1])):

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import ferrule
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits
+from ferrule.access.tokens import KeyLimits
 from ferrule.servers.console.oversight.policy import cases_sentence, toml_of, write_sentence
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
@@ -147,7 +147,7 @@ async def test_others_are_told_why_they_see_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
         access = Access(tmp_path)
         owner = access.local_owner()
-        tenant = access.add(owner, "tess", ["admin"], (), Limits(tenant="acme"))[1]
+        tenant = access.add(owner, "tess", ["admin"], (), KeyLimits(tenant="acme"))[1]
         for path in ("/policy", "/agents", "/agents/x", "/agents?view=matrix", "/audit"):
             agent = await (await signed_in(stand, stand.token())).see(path)
             assert agent.status == 403

@@ -136,7 +136,7 @@ class _Watch:
 
     def __init__(self, edge: Edge) -> None:
         app = edge.app
-        self.systems = Systems(lambda: app.catalog, app.executor_of)
+        self.systems = Systems(lambda: app.catalog, app.find_executor)
         self.lately = Lately(app.store, app.services.wall, self.systems.key_of)
         self.waits = Waits(app.store)
         edge.closing.append(self.lately.aclose)

@@ -85,7 +85,7 @@ async def make_batch(ask: Ask) -> AnyReply:
         events = _stream_events(surface, run, _collect_updates(ask, run, leave), preference.wait)
         source = ask.background.stream(ask.caller, ask.request, events)
         return HttpStream(200, source, (EVENTS, NO_STORE, *preference_headers(preference)))
-    ending = ask.background.start(run.ended())
+    ending = ask.background.start(run.wait())
     ending.add_done_callback(lambda _: leave())
     most = ask.edge.settings.limits.request_seconds
     patience = min(most, preference.wait) if preference.wait is not None else 0.0 if preference.is_async else most

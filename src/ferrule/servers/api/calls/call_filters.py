@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from ferrule.app.views.past_calls import Page, Rows, page_of_calls, page_of_open_calls
+from ferrule.app.views.past_calls import CallPage, Rows, list_calls, list_open_calls
 from ferrule.contracts.store import CallsWanted, Store
 from ferrule.ledger.history.summary import ENDED_STATES, OPEN_STATES, STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.lifecycle import STATES, TERMINAL
@@ -80,21 +80,19 @@ class CallSearch:
         narrow = (wanted.principal, wanted.tenant, wanted.agent, wanted.run, wanted.words, wanted.status)
         return self.caller.sees_all and not any(narrow)
 
-    async def page(self, cursor: int | None, count: int) -> Page:
+    async def page(self, cursor: int | None, count: int) -> CallPage:
         """Returns one page of matching calls."""
         if self.words and _ID.fullmatch(self.words[0]):
             rows = await self.store.rows_of(self.words[0])
-            return Page([rows] if rows and self.matches(rows) else [], None)
+            return CallPage([rows] if rows and self.matches(rows) else [], None)
         befores = [before for before in (cursor, self.before) if before is not None]
         before = min(befores) if befores else None
         states = self._open_states()
         if states:
-            return await page_of_open_calls(
+            return await list_open_calls(
                 self.store, self.matches, states=states, before=before, count=count, quick=self.build_ledger_query()
             )
-        return await page_of_calls(
-            self.store, self.matches, before=before, count=count, quick=self.build_ledger_query()
-        )
+        return await list_calls(self.store, self.matches, before=before, count=count, quick=self.build_ledger_query())
 
     def build_ledger_query(self) -> CallsWanted:
         """Returns the part of the search that the ledger can apply by itself."""

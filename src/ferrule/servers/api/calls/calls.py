@@ -249,7 +249,7 @@ def _reply(
 
 
 async def _wait_for_end(run: BatchRun) -> Result | Pending:
-    outcome: Result | Pending = (await run.ended())[0]
+    outcome: Result | Pending = (await run.wait())[0]
     return outcome
 
 

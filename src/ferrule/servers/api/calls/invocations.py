@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.app.custody.check import RowCheck, check_rows
 from ferrule.app.custody.paths import ledger_paths
-from ferrule.app.views.past_calls import calls_holding, told_story
+from ferrule.app.views.past_calls import find_calls_holding, read_story
 from ferrule.infra.tasks import resolve
 from ferrule.ledger.history.expand import events_of
 from ferrule.ledger.history.summary import brief_of, membership_in, standing_of
@@ -177,7 +177,7 @@ async def get_invocation(ask: Ask) -> AnyReply:
 async def explain_invocation(ask: Ask) -> AnyReply:
     """Returns the complete record of one call."""
     rows, surface, app = await load_visible_rows(ask), await find_visibility_surface(ask), ask.edge.app
-    story = await told_story(app.store, rows, app.catalog, app.policy)
+    story = await read_story(app.store, rows, app.catalog, app.policy)
     is_hidden = is_hidden_from(surface, rows)
     record = _mask_story(story) if is_hidden else story.to_record()
     if surface is not None:  # rules that did not match may name tools that the caller may not know of
@@ -275,7 +275,7 @@ async def list_relatives(ask: Ask) -> AnyReply:
     place = membership_in([notes])
     began = await store.seq_at(story.created_at) - 1
     named = ask.invocation_id.encode()
-    found = await calls_holding(store, named, after=began, most_rows=_MOST_ROWS)
+    found = await find_calls_holding(store, named, after=began, most_rows=_MOST_ROWS)
     seen = [other for other in found if other[0].call != ask.invocation_id and may_see(ask.caller, owner_in(other))]
     last = await store.rows_before(None, 1)
 

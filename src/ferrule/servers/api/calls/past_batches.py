@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ferrule.app.views.past_calls import Rows, after_last, calls_holding, whole_calls
+from ferrule.app.views.past_calls import Rows, find_calls_holding, next_row_number, read_whole_calls
 from ferrule.contracts.store import CallsWanted
 from ferrule.ledger.history.summary import PREFIX, WAITS, Membership, begun_at, membership_in, standing_of
 from ferrule.model.journal import StoredEntry
@@ -176,7 +176,7 @@ async def _find_batches(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[St
     cursor.
     """
     store = ask.edge.app.store
-    top = min(wanted.cursor or 10**15, await after_last(store))
+    top = min(wanted.cursor or 10**15, await next_row_number(store))
     floor = max(0, top - 1 - _LIST_ROWS)
     quick = CallsWanted(after=floor, holding=(_NOTE, *_list_own_texts(ask)))
     named: dict[str, list[StoredEntry]] = {} if wanted.cursor else {one: [] for one in _live_batches(ask)}
@@ -198,7 +198,7 @@ async def _load_batch(ask: Ask, surface: Surface | None, batch_id: str, firsts: 
     places = [membership_in([row.segment().notes]) for row in firsts]
     if not firsts or places[0] is None or len(firsts) < places[0].size:
         return await _search_batch(ask, surface, batch_id, _NEAR_ROWS)
-    calls = await whole_calls(ask.edge.app.store, firsts)
+    calls = await read_whole_calls(ask.edge.app.store, firsts)
     found = [
         _BatchCall(place, rows, is_hidden=is_hidden_from(surface, rows))
         for place, rows in zip(places, calls, strict=True)
@@ -245,7 +245,7 @@ async def _search_batch(ask: Ask, surface: Surface | None, batch_id: str, most_r
     after = await store.seq_at(began) - 1
     calls: dict[str, _BatchCall] = {}
     for most in dict.fromkeys((min(_NEAR_ROWS, most_rows), most_rows)):
-        for rows in await calls_holding(store, batch_id.encode(), after=after, most_rows=most):
+        for rows in await find_calls_holding(store, batch_id.encode(), after=after, most_rows=most):
             place = membership_in([row.segment().notes for row in rows])
             if place is not None and place.batch_id == batch_id and may_see(ask.caller, owner_in(rows)):
                 calls[rows[0].call] = _BatchCall(place, rows, is_hidden=is_hidden_from(surface, rows))

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ferrule.app.views.decided import DecidedCall, decisions_of
-from ferrule.app.views.evidence import Review, review_of
+from ferrule.app.views.decisions import DecidedCall, decisions_of
+from ferrule.app.views.evidence import ApprovalReview, make_review
 from ferrule.errors import InboxError
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import TERMINAL
@@ -150,7 +150,7 @@ async def review_call(ask: Ask) -> AnyReply:
     if story is None or story.asking is None:
         raise not_found(f"there is no call {ask.invocation_id[:40]!r} that waits")
     versions = app.catalog.versions(story.header.tool_id)
-    review = review_of(story, waiting, versions, app.policy)
+    review = make_review(story, waiting, versions, app.policy)
     fixed = next((f"the contract of {one.tool.tool_id!r} forbids to replace its input" for one in versions[:1]
                   if is_input_fixed(one.tool)), None)  # fmt: skip
     state = _state(ask, review, rows, says=versions[0].tool.description if versions else "", fixed=fixed)
@@ -158,7 +158,9 @@ async def review_call(ask: Ask) -> AnyReply:
     return JsonReply(state)
 
 
-def _state(ask: Ask, review: Review, rows: Sequence[StoredEntry], *, says: str, fixed: str | None) -> ReviewState:
+def _state(
+    ask: Ask, review: ApprovalReview, rows: Sequence[StoredEntry], *, says: str, fixed: str | None
+) -> ReviewState:
     story, fate, request, waiting = review.story, review.fate, review.request, review.waiting
     header, is_visible = story.header, may_see(ask.caller, owner_in(rows))
     took_part = person(ask.caller.identity.principal) in {person(each.by) for each in fate.signatures}
@@ -205,13 +207,13 @@ def _state(ask: Ask, review: Review, rows: Sequence[StoredEntry], *, says: str, 
     )
 
 
-def _message(review: Review) -> str:
+def _message(review: ApprovalReview) -> str:
     if review.request is not None:
         return review.request.message
     return "the process that ran it is gone, and nobody knows whether the tool acted"
 
 
-def _result_text(review: Review) -> str | None:
+def _result_text(review: ApprovalReview) -> str | None:
     result = review.story.result
     if review.story.status not in TERMINAL or result is None:
         return None
@@ -227,7 +229,7 @@ async def check_edit(ask: Ask) -> AnyReply:
     waiting, rows = await inbox.get(ask.invocation_id), await app.store.rows_of(ask.invocation_id)
     if made.edited is not None:
         waiting = msgspec.structs.replace(waiting, input=made.edited)
-    review = review_of(Story(rows), waiting, app.catalog.versions(waiting.request.tool_id), app.policy)
+    review = make_review(Story(rows), waiting, app.catalog.versions(waiting.request.tool_id), app.policy)
     found = () if made.edited is None else differences(made.input, made.edited)
     return JsonReply(
         EditState(
@@ -249,7 +251,7 @@ async def list_decided(ask: Ask) -> AnyReply:
 
     since = parse_moment("since", wanted.since)
     since = app.services.now() - _DAY_SECONDS * MICROSECONDS if since is None else since
-    found = await decisions_of(app.store).since(since, is_wanted, wanted.limit)
+    found = await decisions_of(app.store).list_since(since, is_wanted, wanted.limit)
     return JsonReply(DecidedList(items=[_encode_decision(each) for each in found]))
 
 

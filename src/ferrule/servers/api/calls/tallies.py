@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from ferrule.app.views.past_calls import after_last, page_of_calls, page_of_open_calls
+from ferrule.app.views.past_calls import list_calls, list_open_calls, next_row_number
 from ferrule.ledger.history.summary import STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
@@ -104,7 +104,7 @@ class _StretchCounts(msgspec.Struct):
 
 
 async def _count_in_ledger(search: CallSearch, width: int) -> _StretchCounts:
-    before = search.before or await after_last(search.store)
+    before = search.before or await next_row_number(search.store)
     after = max(search.after, before - 1 - _MOST_ROWS)
     found: dict[int, Counter[str]] = {}
     for ending in await search.store.endings(after, before, width, search.wanted.tool or ""):
@@ -116,7 +116,7 @@ async def _count_in_ledger(search: CallSearch, width: int) -> _StretchCounts:
 
 
 async def _count_by_reading(search: CallSearch, width: int) -> _StretchCounts:
-    page = await page_of_calls(
+    page = await list_calls(
         search.store, search.matches, before=search.before, count=_MOST_READ, quick=search.build_ledger_query()
     )  # fmt: skip
     found: dict[int, Counter[str]] = {}
@@ -132,7 +132,7 @@ async def _count_by_reading(search: CallSearch, width: int) -> _StretchCounts:
 
 async def _count_open(search: CallSearch) -> dict[str, int]:
     everywhen = msgspec.structs.replace(search.build_ledger_query(), after=0)
-    page = await page_of_open_calls(
+    page = await list_open_calls(
         search.store, search.matches, states=(), before=None, count=_MOST_READ, quick=everywhen
     )  # fmt: skip
     counts = Counter(standing_of(rows[-1].kind, rows[-1].outcome) for rows in page.calls)

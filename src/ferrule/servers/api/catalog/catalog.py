@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ferrule.app.app import App
-from ferrule.app.views.browsing import effect_of, size_of
+from ferrule.app.views.browsing import effect_of, measure_tool
 from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
 from ferrule.infra.lockfile.file import Lock, key_of, read_lock
@@ -236,7 +236,7 @@ async def get_catalog_tool(ask: Ask) -> AnyReply:
 
 def _encode_definition(app: App, listed: CatalogEntry, lock: Lock | None) -> CatalogDefinition:
     tool = listed.tool
-    traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), size_of(tool)
+    traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), measure_tool(tool)
     return CatalogDefinition(
         **describe_tool(listed),
         aliases=list(tool.aliases),

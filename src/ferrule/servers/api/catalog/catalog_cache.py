@@ -9,7 +9,7 @@ import asyncio
 from weakref import WeakKeyDictionary
 
 from ferrule.app.app import App
-from ferrule.app.views.browsing import Shelf
+from ferrule.app.views.browsing import CatalogBrowser
 from ferrule.definitions.compiler.release import FOLDER
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.workspace.check_cache import Checks
@@ -26,20 +26,20 @@ class CatalogCache:
         self._root = app.root
         self.checks = Checks(app.root, self._redact, services.now, services.tick)
         self._redactor = services.redactor or ONLY_GIVEN
-        self._shelf: Shelf | None = None
-        self._making: tuple[str, asyncio.Task[Shelf]] | None = None
+        self._shelf: CatalogBrowser | None = None
+        self._making: tuple[str, asyncio.Task[CatalogBrowser]] | None = None
         self._histories: dict[tuple[str, str, int], ToolHistory] = {}
 
     def _redact(self, text: str) -> str:
         return str(self._redactor.value(text, ())[0])
 
-    async def load_index(self, app: App) -> Shelf:
+    async def load_index(self, app: App) -> CatalogBrowser:
         """Returns the sorted and indexed catalog in force."""
         catalog = app.catalog
         if self._shelf is not None and self._shelf.digest == catalog.digest:
             return self._shelf
         if self._making is None or self._making[0] != catalog.digest:
-            task = asyncio.create_task(asyncio.to_thread(Shelf, catalog), name="ferrule sorts the catalog")
+            task = asyncio.create_task(asyncio.to_thread(CatalogBrowser, catalog), name="ferrule sorts the catalog")
             self._making = (catalog.digest, task)
         # Shielded: requests share this task, and one client that leaves must not cancel it for the others.
         self._shelf = await asyncio.shield(self._making[1])

@@ -15,20 +15,20 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import Limits, Token
+from ferrule.access.tokens import KeyLimits, Token
 from ferrule.app.preview.preview import VERDICTS, Verdict
 from ferrule.app.preview.reach import (
     Kind,
     Loading,
-    Reached,
-    Subject,
-    entries,
-    loading_counts,
-    reached,
-    request_of,
-    subject,
-    subjects,
-    token_estimate,
+    ReachableTool,
+    ToolUser,
+    count_loading,
+    estimate_surface_tokens,
+    find_user,
+    list_entries,
+    list_users,
+    make_surface_request,
+    reach_tool,
 )
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.errors import SurfaceError
@@ -211,26 +211,26 @@ class _CachedSurface:
     def __init__(self, surface: Surface, at: float) -> None:
         self.surface = surface
         self.at = at
-        self.entries = entries(surface)
-        self.tools = loading_counts(self.entries)
+        self.entries = list_entries(surface)
+        self.tools = count_loading(self.entries)
         self.seconds = _SECONDS if len(self.entries) <= _COUNTED else _SECONDS_IF_LARGE
         self.verdicts: dict[str, int] | None = None
 
     def count(self, engine: PolicyEngine) -> None:
         """Counts the verdicts of the policy, unless there are too many tools."""
         if self.verdicts is None and len(self.entries) <= _COUNTED:
-            counted = Counter(reached(self.surface, entry, engine).verdict for entry in self.entries)
+            counted = Counter(reach_tool(self.surface, entry, engine).verdict for entry in self.entries)
             self.verdicts = {verdict: counted[verdict] for verdict in VERDICTS}
 
 
-_NOTHING = loading_counts(())
+_NOTHING = count_loading(())
 _surfaces: WeakKeyDictionary[Edge, dict[tuple[str, ...], _CachedSurface]] = WeakKeyDictionary()
 
 
 async def list_subjects(ask: Ask) -> AnyReply:
     """Lists agents, roles or surfaces with their number of tools."""
     wanted = ask.query(SubjectQuery)
-    found = _filter_subjects(subjects(ask.edge.app.catalog, wanted.kind), wanted.text)
+    found = _filter_subjects(list_users(ask.edge.app.catalog, wanted.kind), wanted.text)
     rest = [one for one in found if one.id > (wanted.cursor or "")]
     keys = _count_keys(ask, wanted.kind)
     items = [await _load_subject_state(ask, one, keys[one.id]) for one in rest[: wanted.limit]]
@@ -240,23 +240,23 @@ async def list_subjects(ask: Ask) -> AnyReply:
     return JsonReply(SubjectPage(items=items, total=len(found), next=address), headers=(link_header(address),))
 
 
-def _filter_subjects(found: list[Subject], text: str | None) -> list[Subject]:
+def _filter_subjects(found: list[ToolUser], text: str | None) -> list[ToolUser]:
     wanted = (text or "").lower()
     return [one for one in found if wanted in one.id.lower() or wanted in one.title.lower()]
 
 
-async def _load_subject_state(ask: Ask, one: Subject, keys: int) -> SubjectState:
+async def _load_subject_state(ask: Ask, one: ToolUser, keys: int) -> SubjectState:
     return _describe_subject(ask, one, *await _load_surface(ask, one), keys)
 
 
 async def _load_surface(
-    ask: Ask, one: Subject, principal: str = "", tenant: str = ""
+    ask: Ask, one: ToolUser, principal: str = "", tenant: str = ""
 ) -> tuple[_CachedSurface | None, str | None]:
     """Returns the current surface of a subject, or why it has none; cached for a moment while nothing it depends on
     changes.
     """
     app = ask.edge.app
-    request = request_of(one.kind, one.id, principal=principal or "somebody", tenant=tenant or DEFAULT_TENANT)
+    request = make_surface_request(one.kind, one.id, principal=principal or "somebody", tenant=tenant or DEFAULT_TENANT)
     off = ",".join(switch.tool_id for switch in await app.store.list_disabled())
     key, now = (request_key(request), app.catalog.digest, app.policy.digest, off), time.monotonic()
     cache = _surfaces.setdefault(ask.edge, {})
@@ -274,13 +274,13 @@ async def _load_surface(
 
 async def load_default_surface(ask: Ask) -> Surface | None:
     """Returns the surface of a key that names no agent, role or surface; None when it has none."""
-    anybody = subject(ask.edge.app.catalog, "none", "")
+    anybody = find_user(ask.edge.app.catalog, "none", "")
     known = None if anybody is None else (await _load_surface(ask, anybody))[0]
     return None if known is None else known.surface
 
 
 def _describe_subject(
-    ask: Ask, one: Subject, known: _CachedSurface | None, problem: str | None, keys: int
+    ask: Ask, one: ToolUser, known: _CachedSurface | None, problem: str | None, keys: int
 ) -> SubjectState:
     if known is not None:
         known.count(ask.edge.app.policy)
@@ -297,7 +297,7 @@ def _describe_subject(
 async def get_reach(ask: Ask) -> AnyReply:
     """Returns the tools of an agent, a role or a surface."""
     wanted, app = ask.query(ReachQuery), ask.edge.app
-    one = subject(app.catalog, wanted.kind, wanted.id)
+    one = find_user(app.catalog, wanted.kind, wanted.id)
     if one is None:
         raise not_found(f"there is no {wanted.kind} {wanted.id[:200]!r} in the catalog")
     known, problem = await _load_surface(ask, one, wanted.principal or "", wanted.tenant or "")
@@ -306,7 +306,7 @@ async def get_reach(ask: Ask) -> AnyReply:
     surface = known.surface
     found = [entry for entry in known.entries if _contains_text(entry, wanted.text)]
     if wanted.loading is not None:
-        found = [entry for entry in found if loading_counts((entry,))[wanted.loading]]
+        found = [entry for entry in found if count_loading((entry,))[wanted.loading]]
     page, total, is_more = _select_page(ask, surface, found, wanted)
     state = Reach(
         subject=_describe_subject(ask, one, known, None, _count_keys(ask, wanted.kind)[one.id]),
@@ -315,7 +315,7 @@ async def get_reach(ask: Ask) -> AnyReply:
         tool_choice=surface.tool_choice,
         audit_level=surface.audit_level,
         is_confined=surface.is_confined,
-        tokens=token_estimate(surface, app.surface_settings),
+        tokens=estimate_surface_tokens(surface, app.surface_settings),
         items=[_encode_tool(each) for each in page],
         total=total,
     )
@@ -327,7 +327,7 @@ async def get_reach(ask: Ask) -> AnyReply:
 
 def _select_page(
     ask: Ask, surface: Surface, found: list[SurfaceEntry], wanted: ReachQuery
-) -> tuple[list[Reached], int | None, bool]:
+) -> tuple[list[ReachableTool], int | None, bool]:
     """Returns the tools of one page, how many there are, and whether more follow.
 
     The policy is asked only about the tools of the page, unless they are filtered by its verdict.
@@ -335,17 +335,17 @@ def _select_page(
     engine, after = ask.edge.app.policy, wanted.cursor or ""
     rest = [entry for entry in found if entry.tool.tool_id > after]
     if wanted.verdict is None:
-        page = [reached(surface, entry, engine) for entry in rest[: wanted.limit]]
+        page = [reach_tool(surface, entry, engine) for entry in rest[: wanted.limit]]
         return page, len(found), len(rest) > wanted.limit
-    fitting = (one for one in (reached(surface, entry, engine) for entry in rest) if one.verdict == wanted.verdict)
+    fitting = (one for one in (reach_tool(surface, entry, engine) for entry in rest) if one.verdict == wanted.verdict)
     page = _take(fitting, wanted.limit + 1)
     total = None
     if len(found) <= _COUNTED:
-        total = sum(reached(surface, entry, engine).verdict == wanted.verdict for entry in found)
+        total = sum(reach_tool(surface, entry, engine).verdict == wanted.verdict for entry in found)
     return page[: wanted.limit], total, len(page) > wanted.limit
 
 
-def _take(found: Iterator[Reached], count: int) -> list[Reached]:
+def _take(found: Iterator[ReachableTool], count: int) -> list[ReachableTool]:
     return [one for _, one in zip(range(count), found, strict=False)]
 
 
@@ -354,7 +354,7 @@ def _contains_text(entry: SurfaceEntry, text: str | None) -> bool:
     return wanted in entry.tool.tool_id.lower() or wanted in (entry.tool.title or "").lower()
 
 
-def _encode_tool(one: Reached) -> ToolReach:
+def _encode_tool(one: ReachableTool) -> ToolReach:
     tool, facts = one.entry.tool, one.entry.tool.facts
     return ToolReach(
         tool_id=tool.tool_id,
@@ -373,7 +373,7 @@ def _encode_tool(one: Reached) -> ToolReach:
 async def get_reach_matrix(ask: Ask) -> AnyReply:
     """Returns a part of the table of agents and tools."""
     wanted, app = ask.query(MatrixQuery), ask.edge.app
-    found = _filter_subjects(subjects(app.catalog, "agent"), wanted.agent)
+    found = _filter_subjects(list_users(app.catalog, "agent"), wanted.agent)
     rest = [one for one in found if one.id > (wanted.after or "")]
     shown, keys = rest[: wanted.agents], _count_keys(ask, "agent")
     looked = [await _load_surface(ask, one) for one in shown]
@@ -416,7 +416,7 @@ def _encode_cell(ask: Ask, known: _CachedSurface | None, tool_id: str) -> Matrix
     entry = known.surface.entries.get(tool_id) if known is not None else None
     if known is None or entry is None:
         return None
-    one = reached(known.surface, entry, ask.edge.app.policy)
+    one = reach_tool(known.surface, entry, ask.edge.app.policy)
     return MatrixCell(verdict=one.verdict, loading=one.loading, why=one.why)
 
 
@@ -435,13 +435,13 @@ async def list_keys(ask: Ask) -> AnyReply:
     return JsonReply(KeyList(items=items))
 
 
-def _list_limits(ask: Ask, access: Access) -> list[tuple[Token, Limits]]:
+def _list_limits(ask: Ask, access: Access) -> list[tuple[Token, KeyLimits]]:
     """Returns every valid key with the limits that it and the grants set."""
     found = []
-    for token in access.tokens():
-        if token.is_over(time.time()):
+    for token in access.list_tokens():
+        if token.has_ended(time.time()):
             continue
-        own = Limits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
+        own = KeyLimits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
         try:
             grants = ask.edge.settings.grants
             found.append((token, granted(grants, token.person, frozenset(token.groups), own, (LOCAL,))))
@@ -458,7 +458,7 @@ def _count_keys(ask: Ask, kind: Kind) -> Counter[str]:
     return Counter(name for name in names if name)
 
 
-def _encode_key(token: Token, bound: Limits, used: str | None) -> KeyState:
+def _encode_key(token: Token, bound: KeyLimits, used: str | None) -> KeyState:
     own = (token.agent, token.role, token.surface)
     return KeyState(
         id=token.id,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ferrule.app.views.browsing import FACETS, Facet, Shown, size_of
+from ferrule.app.views.browsing import FACETS, Facet, ToolSummary, measure_tool
 from ferrule.model.diagnostic import Severity
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.servers.api.ask import Ask
@@ -138,7 +138,7 @@ def _filters(wanted: CatalogSearchQuery) -> dict[Facet, str]:
     return {facet: value for facet in FACETS if (value := getattr(wanted, facet)) is not None}
 
 
-def _encode_tool(shown: Shown, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
+def _encode_tool(shown: ToolSummary, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
     tool = shown.listed.tool
     return FoundTool(
         **describe_tool(shown.listed),
@@ -151,12 +151,12 @@ def _encode_tool(shown: Shown, off: set[str], checked: Checked | None, asks: Ask
         is_on=tool.tool_id not in off,
         is_deferred=tool.lifecycle == "deferred",
         runs_on=transport_of(tool),
-        tokens=size_of(tool).tokens,
+        tokens=measure_tool(tool).tokens,
         **_count_findings(tool.tool_id, checked),
     )
 
 
-def _is_inferred(shown: Shown) -> bool:
+def _is_inferred(shown: ToolSummary) -> bool:
     name = "is_read_only" if shown.effect == "reads" else "is_destructive"
     return name in shown.listed.tool.inferred_facts
 

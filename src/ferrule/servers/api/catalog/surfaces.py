@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ferrule.app.preview.reach import reached
+from ferrule.app.preview.reach import reach_tool
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.infra.tasks import resolve
@@ -34,7 +34,7 @@ def predict_ask(handle: SurfaceHandle, entry: SurfaceEntry, engine: PolicyEngine
 
 def predict_surface_ask(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Asks | None:
     """Returns whether calls of a tool on a surface wait for a person; None when they are refused."""
-    verdict = reached(surface, entry, engine).verdict
+    verdict = reach_tool(surface, entry, engine).verdict
     if verdict in ("deny", "blocked"):
         return None
     if verdict == "ask" or entry.tool.facts.requires_user_interaction:

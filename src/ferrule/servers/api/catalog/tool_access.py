@@ -9,7 +9,13 @@ from typing import Annotated
 
 import msgspec
 
-from ferrule.app.preview.tool_reach import AccessRule, Circumstances, Reach, reach_of, rules_about_others
+from ferrule.app.preview.tool_reach import (
+    AccessRule,
+    CallerAccess,
+    SurfaceContext,
+    list_caller_access,
+    list_rules_about_others,
+)
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.catalog.catalog import list_switched_off
 from ferrule.servers.api.catalog.catalog_cache import find_catalog_cache
@@ -63,21 +69,21 @@ async def get_tool_access(ask: Ask) -> AnyReply:
     if not versions:
         raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
     app.generation()  # reloads a policy whose files changed
-    here = Circumstances(
+    here = SurfaceContext(
         app.catalog, app.policy, await list_switched_off(ask), app.readiness, app.surface_settings, app.services.now()
     )
-    found, is_cut = reach_of(tool_id, here, _MOST_CALLERS)
+    found, is_cut = list_caller_access(tool_id, here, _MOST_CALLERS)
     state = ToolAccess(
         tool_id=tool_id,
         policy_digest=app.policy.digest,
         items=[_encode_access(each) for each in found],
         is_cut=is_cut,
-        rules_about_some=rules_about_others(versions[0], app.policy),
+        rules_about_some=list_rules_about_others(versions[0], app.policy),
     )
     return JsonReply(state)
 
 
-def _encode_access(reach: Reach) -> AccessState:
+def _encode_access(reach: CallerAccess) -> AccessState:
     return AccessState(
         kind=reach.kind,
         name=reach.name,

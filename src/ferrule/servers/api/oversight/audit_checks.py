@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ferrule.app.custody.check import verify_ledger
-from ferrule.app.custody.paths import LedgerPaths, public_keys
-from ferrule.app.custody.state import Mark, ends_of, last_seen, links_around, marks_of
+from ferrule.app.custody.paths import LedgerPaths, load_public_keys
+from ferrule.app.custody.state import LedgerMark, find_ends, list_links, list_marks, read_last_head
 from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import FerruleError
 from ferrule.ledger.audit.findings import Verdict
@@ -117,7 +117,7 @@ class _Check:
         self._edge = edge
         self._task: asyncio.Task[None] | None = None
         self.state = AuditCheckState(is_running=False)
-        self.marks: tuple[int, list[Mark]] = (0, [])
+        self.marks: tuple[int, list[LedgerMark]] = (0, [])
         """The last row that was searched for marks, and the marks found."""
         edge.closing.append(self.aclose)
 
@@ -150,7 +150,9 @@ class _Check:
             )
 
     def _verify(self, paths: LedgerPaths) -> Verdict:
-        return verify_ledger(paths.ledger, public_keys(paths), witness=paths.witness, progress=self._report_progress)
+        return verify_ledger(
+            paths.ledger, load_public_keys(paths), witness=paths.witness, progress=self._report_progress
+        )
 
     def _report_progress(self, done: int, total: int) -> None:
         if self._edge.is_closing:
@@ -181,9 +183,9 @@ async def get_audit(ask: Ask) -> AnyReply:
     """Returns the state of the ledger."""
     paths, check = await flush_ledger(ask), _find_check(ask.edge)
     try:
-        ends = await asyncio.to_thread(ends_of, paths)
+        ends = await asyncio.to_thread(find_ends, paths)
         seen_to, known = check.marks
-        known = [*known, *await asyncio.to_thread(marks_of, paths, seen_to)]
+        known = [*known, *await asyncio.to_thread(list_marks, paths, seen_to)]
         check.marks = (ends.last_seq, known)
     except FerruleError as error:
         raise Problem(409, "cannot_be_read", hide_path(paths, error)) from None
@@ -221,7 +223,7 @@ def _read_witness(ask: Ask, paths: LedgerPaths) -> WitnessState | None:
         return None
     if paths.witness is None:
         return WitnessState(name=urlsplit(name).hostname or "an address", seq=None, at=None)
-    seen = last_seen(paths.witness)
+    seen = read_last_head(paths.witness)
     return WitnessState(name=name, seq=seen.seq if seen else None, at=iso(seen.at) if seen else None)
 
 
@@ -241,7 +243,7 @@ async def list_chain_links(ask: Ask) -> AnyReply:
     """Lists the rows around one, each checked against its hash."""
     wanted, paths = ask.query(LinkQuery), await flush_ledger(ask)
     try:
-        found = await asyncio.to_thread(links_around, paths, wanted.around, wanted.count)
+        found = await asyncio.to_thread(list_links, paths, wanted.around, wanted.count)
     except FerruleError as error:
         raise Problem(409, "cannot_be_read", hide_path(paths, error)) from None
     items = [

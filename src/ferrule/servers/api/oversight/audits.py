@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ferrule.app.custody.check import verify_ledger
-from ferrule.app.custody.exports import exported_calls, exported_rows, rows_between
-from ferrule.app.custody.paths import LedgerPaths, damage_told, ledger_paths, public_keys
+from ferrule.app.custody.exports import find_rows_between, stream_calls, stream_rows
+from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys, translate_damage
 from ferrule.errors import FerruleError, LedgerError
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.timestamps import iso
@@ -82,7 +82,7 @@ async def get_heads(ask: Ask) -> AnyReply:
 
 
 def _read_heads(paths: LedgerPaths) -> list[LedgerHead]:
-    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+    with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
         return [
             LedgerHead(
                 ledger=head.ledger, seq=head.seq, hash=head.hash.hex(), at=iso(head.at), signature=head.signature
@@ -95,7 +95,7 @@ async def verify_audit(ask: Ask) -> AnyReply:
     """Verifies every row, the signed head, the tables derived from the rows, and the witness."""
     paths = await flush_ledger(ask)
     async with ask.background.lock_for("audit verify"):
-        verdict = await asyncio.to_thread(verify_ledger, paths.ledger, public_keys(paths), witness=paths.witness)
+        verdict = await asyncio.to_thread(verify_ledger, paths.ledger, load_public_keys(paths), witness=paths.witness)
     return JsonReply({"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)})
 
 
@@ -104,12 +104,12 @@ async def export_audit(ask: Ask) -> AnyReply:
     wanted, paths = ask.query(ExportQuery), await flush_ledger(ask)
     first, last = await _find_range(paths, wanted)
     if wanted.what == "calls":
-        lines = exported_calls(paths, first=first, last=last, is_wanted=_make_filter(wanted))
+        lines = stream_calls(paths, first=first, last=last, is_wanted=_make_filter(wanted))
     elif wanted.tool or wanted.principal:
         detail = "rows that prove themselves cannot be left out; choose by tool or principal with what=calls"
         raise Problem(409, "cannot_be_exported", detail)
     else:
-        lines = exported_rows(paths, first=first, last=last, has_payloads=wanted.payloads)
+        lines = stream_rows(paths, first=first, last=last, has_payloads=wanted.payloads)
     try:
         beginning = await asyncio.to_thread(_read_chunk, lines)
     except LedgerError as error:
@@ -125,7 +125,7 @@ async def _find_range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int
     if since is None and until is None:
         return first, last
     try:
-        begin, end = await asyncio.to_thread(rows_between, paths, since, until)
+        begin, end = await asyncio.to_thread(find_rows_between, paths, since, until)
     except LedgerError as error:
         raise Problem(409, "cannot_be_exported", hide_path(paths, error)) from None
     ends = [one for one in (last, end) if one is not None]

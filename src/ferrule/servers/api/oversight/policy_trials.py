@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ferrule.app.preview.trial import CaseResult, Trial, Tried
+from ferrule.app.preview.trial import CaseResult, PolicyTrial, TrialCall
 from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.cases import Case, read_cases
@@ -98,7 +98,7 @@ async def explain_policy(ask: Ask) -> AnyReply:
     body, app = ask.body(ExplainBody), ask.edge.app
     app.generation()
     off = {switch.tool_id for switch in await app.store.list_disabled()}
-    trial = Trial(app.catalog, app.policy, switched_off=off, classifiers={**BUILTIN, **app.services.classifiers})
+    trial = PolicyTrial(app.catalog, app.policy, switched_off=off, classifiers={**BUILTIN, **app.services.classifiers})
     optional = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
     caller = {name: value for name, value in optional.items() if value}
     caller |= {"principal": body.principal or "somebody", "channel": body.channel or "policy"}
@@ -106,13 +106,13 @@ async def explain_policy(ask: Ask) -> AnyReply:
         tried = await trial.try_call(
             body.tool, body.arguments, {**caller, "is_interactive": body.is_interactive}, app.services.now()
         )
-        considered = trial.considered(tried)
+        considered = trial.explain(tried)
     except (PolicyError, SurfaceError) as error:
         raise Problem(404, "cannot_be_judged", str(error)) from None
     return JsonReply(_encode_explanation(tried, considered))
 
 
-def _encode_explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
+def _encode_explanation(tried: TrialCall, considered: list[Considered]) -> PolicyExplanation:
     found = tried.preview
     ruling = found.ruling or _NOT_ASKED
     is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
@@ -186,7 +186,7 @@ async def _run_cases(ask: Ask) -> CaseResults:
     if cases is None:
         return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
     engine = await asyncio.to_thread(_build_own_engine, app.root)
-    tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
+    tested = await PolicyTrial(app.catalog, engine).test_cases(cases[:_MOST_CASES])
     passed = sum(one.passed for one in tested)
     return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(tested) - passed, cases=tested)
 

@@ -67,7 +67,7 @@ async def prepared(client: Client, **tool: Any) -> AsyncIterator[Any]:
     files = {"tools/the-tool.tool.md": definition(**tool)}
     async with memory_app(definitions=files, environment={"KEY": "s3same"}) as app:
         found = app.surface().surface.entries["the-tool"].tool
-        transports: Any = app.executor_of(found)
+        transports: Any = app.find_executor(found)
         yield RestExecutor(replace(transports._services(), client=client)).prepare(found)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.access.keys import Access
-from ferrule.access.tokens import id_in
+from ferrule.access.tokens import read_token_id
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, api
 from tests.servers.held_approvals import approvals_held
@@ -130,7 +130,7 @@ async def test_whoever_answers_learns_that_the_key_of_a_call_has_ended(tmp_path:
         call = await here.called("ada", "pay", {"amount": 7})
         item = (await here.ask("amy", "GET", f"/v1/approvals/{call}")).json()
         assert item["will_not_run"] is None
-        access, key = Access(tmp_path), id_in(here.secrets["ada"])
+        access, key = Access(tmp_path), read_token_id(here.secrets["ada"])
         access.revoke(access.local_owner(), key)
         item = (await here.ask("amy", "GET", f"/v1/approvals/{call}")).json()
         assert item["will_not_run"].startswith(f"the key {key} of ada that it came with was revoked at 2")

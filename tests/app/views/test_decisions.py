@@ -6,8 +6,8 @@ import pytest
 
 import ferrule
 from ferrule.app.app import App
-from ferrule.app.views import decided
-from ferrule.app.views.decided import Decisions, Rows, decisions_of
+from ferrule.app.views import decisions
+from ferrule.app.views.decisions import Decisions, Rows, decisions_of
 from ferrule.ledger.history.summary import brief_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import memory_app
@@ -39,7 +39,7 @@ async def approved(app: App, principal: str = "bob") -> str:
 
 
 async def found(looking: Decisions, count: int = 10) -> list[str]:
-    return [one.rows[0].call for one in await looking.since(0, anybodys, count)]
+    return [one.rows[0].call for one in await looking.list_since(0, anybodys, count)]
 
 
 @driven
@@ -62,8 +62,8 @@ async def test_a_later_look_finds_what_came_since(monkeypatch: pytest.MonkeyPatc
         assert await found(looking) == []
         first = await approved(app)
         assert await found(looking) == [first]
-        monkeypatch.setattr(decided, "_STEP", 1)
-        monkeypatch.setattr(decided, "_STEPS", 1)
+        monkeypatch.setattr(decisions, "_STEP", 1)
+        monkeypatch.setattr(decisions, "_STEPS", 1)
         made = [await approved(app) for _ in range(3)]
         assert await found(looking) == [*made[::-1], first], "too much to follow is looked through again"
 
@@ -74,6 +74,6 @@ async def test_calls_of_others_and_of_earlier_are_left_out() -> None:
         await approved(app, "eve")
         bobs = await approved(app, "bob")
         looking = Decisions(app.store)
-        mine = await looking.since(0, lambda rows: brief_of(rows).principal == "bob", 10)
+        mine = await looking.list_since(0, lambda rows: brief_of(rows).principal == "bob", 10)
         assert [one.rows[0].call for one in mine] == [bobs]
-        assert await looking.since((mine[0].fate.decided_at or 0) + 10**12, anybodys, 10) == []
+        assert await looking.list_since((mine[0].fate.decided_at or 0) + 10**12, anybodys, 10) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ferrule.app.preview.considered import considered
+from ferrule.app.preview.rule_review import review_rules
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.story import RuleReview, Story
 from tests.ledger.history.rows import SCENARIOS, Ledger, Writer
@@ -34,7 +34,7 @@ def decided(inputs: dict[str, object]) -> Story:
 
 
 def told_of(story: Story, policy: Any, *tools: Any, **records: Any) -> RuleReview:
-    return asyncio.run(considered(story, view_of(*(tools or (a_tool(),)), **records), policy))
+    return asyncio.run(review_rules(story, view_of(*(tools or (a_tool(),)), **records), policy))
 
 
 def test_every_rule_is_told_with_whether_it_fits_and_what_has_changed() -> None:

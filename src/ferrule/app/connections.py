@@ -30,12 +30,12 @@ from ferrule.runtime.approval.key import ApprovalKey, callback_token
 from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.pipeline.inputs import storable
 from ferrule.runtime.redaction.sensitive_input import Mask
-from ferrule.settings import Settings, upstreams_of
+from ferrule.settings import Settings, make_upstreams
 
 _sources: Registry[Callable[[Mapping[str, str], Clouds], SecretSource]] = Registry("source of secrets", SOURCES)
 
 
-def surroundings_of(
+def make_transport_services(
     client: Client,
     settings: Settings,
     env: Mapping[str, str],
@@ -66,11 +66,11 @@ def surroundings_of(
         clouds=clouds,
         env=secret_env,
         root=root,
-        upstreams=upstreams_of(settings),
+        upstreams=make_upstreams(settings),
         learn_secret=learn,
         now=lambda: now() / MICROSECONDS,
-        redact_arguments=partial(_shown, redactor=redactor),
-        redact_bytes=partial(_clean, redactor=redactor),
+        redact_arguments=partial(_redact_arguments, redactor=redactor),
+        redact_bytes=partial(_redact_bytes, redactor=redactor),
         issue_callback=partial(callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
     )
 
@@ -78,17 +78,17 @@ def surroundings_of(
 class Connections(msgspec.Struct, frozen=True):
     """Everything of one process that reaches beyond it."""
 
-    surroundings: TransportServices
+    transport_services: TransportServices
     authorizations: Authorizations
     user_tokens: UserTokens
     settings: Settings
 
     def missing_secrets(self, tool: Tool, others: Iterable[Executor]) -> Collection[str]:
         """Returns the secrets and authorizations a tool names that are known not to be there. Nobody is asked."""
-        return missing_secrets(tool, self.surroundings.vault, self.settings, others)
+        return find_missing_secrets(tool, self.transport_services.vault, self.settings, others)
 
 
-def connections_of(
+def make_connections(
     client: Client,
     settings: Settings,
     env: Mapping[str, str],
@@ -101,14 +101,14 @@ def connections_of(
     redactor: Redactor,
 ) -> Connections:
     """Makes what transports are given, with the authorizations of users. Nothing is open yet."""
-    around = surroundings_of(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
-    authorizations = authorizations_of(settings, around, tick=tick)
+    around = make_transport_services(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
+    authorizations = make_authorizations(settings, around, tick=tick)
     tokens = UserTokens(authorizations, around.learn_secret)
     around = msgspec.structs.replace(around, users=tokens, bindings=settings.secrets.bindings)
     return Connections(around, authorizations, tokens, settings)
 
 
-def authorizations_of(settings: Settings, around: TransportServices, *, tick: Callable[[], float]) -> Authorizations:
+def make_authorizations(settings: Settings, around: TransportServices, *, tick: Callable[[], float]) -> Authorizations:
     """The authorizations that users gave in a workspace. Nothing is read or made before somebody asks for one."""
     return Authorizations(
         settings.oauth,
@@ -122,18 +122,18 @@ def authorizations_of(settings: Settings, around: TransportServices, *, tick: Ca
     )
 
 
-def _shown(tool: Tool, arguments: Any, *, redactor: Redactor | None) -> Any:
+def _redact_arguments(tool: Tool, arguments: Any, *, redactor: Redactor | None) -> Any:
     return msgspec.json.decode(storable(msgspec.json.encode(arguments), Mask.of(tool), redactor))
 
 
-def _clean(data: bytes, *, redactor: Redactor | None) -> bytes:
+def _redact_bytes(data: bytes, *, redactor: Redactor | None) -> bytes:
     if redactor is None or redactor.is_idle:
         return data
     stream = redactor.stream()
     return stream.feed(data) + stream.finish()
 
 
-def missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: Iterable[Executor]) -> Collection[str]:
+def find_missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: Iterable[Executor]) -> Collection[str]:
     """The secrets and authorizations a tool names that are known not to be there. Nobody is asked.
 
     `others`: executors that come before ours; they bring what their tools need.
@@ -148,12 +148,12 @@ def missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: Iterab
             except BadCredentials:
                 return ("?",)
         case "oxp" | "oxp_server":
-            return _unmet(read_requirements(written), vault, settings)
+            return _find_unmet(read_requirements(written), vault, settings)
         case _:
             return ()
 
 
-def _unmet(required: Requirements, vault: Vault, settings: Settings) -> list[str]:
+def _find_unmet(required: Requirements, vault: Vault, settings: Settings) -> list[str]:
     """Whether a user has authorized a tool is asked at each call, not here: then they are told where to."""
     bindings = settings.secrets.bindings
     missing = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.app.preview.narrowed import NarrowedCatalog
+from ferrule.app.preview.narrowed_catalog import NarrowedCatalog
 from tests.runtime.surface.parts import a_tool, agent_record, view_of
 
 

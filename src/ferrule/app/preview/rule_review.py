@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.app.preview.preview import preview_call
-from ferrule.app.preview.trial import Trial, Tried
+from ferrule.app.preview.trial import PolicyTrial, TrialCall
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.errors import FerruleError
@@ -21,7 +21,7 @@ _GONE = "its agent does not have the tool any more, so what would become of the 
 _MASKED = "sensitive members of the input are masked in the ledger, so rules about them may be told otherwise"
 
 
-async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -> RuleReview:
+async def review_rules(story: Story, catalog: CatalogView, engine: PolicyEngine) -> RuleReview:
     """Returns every rule of a policy with whether it fits the call, and the verdict. Without a decision no rule was asked, so
     none is told."""
     if not story.decisions:
@@ -34,17 +34,17 @@ async def considered(story: Story, catalog: CatalogView, engine: PolicyEngine) -
         return RuleReview(remark="they cannot be told: the tool is not in the catalog as it is now")
     if not isinstance(story.final_input, dict):
         return RuleReview(remark="they cannot be told: the input was erased")
-    trial = Trial(catalog, engine)
-    tried, remark = await _tried(trial, story, listed)
+    trial = PolicyTrial(catalog, engine)
+    tried, remark = await _try_call(trial, story, listed)
     notes = tuple(
         RuleNote(each.rule.rule_id, each.rule.decision, each.rule.source, each.is_matched, each.why)
-        for each in trial.considered(tried)
+        for each in trial.explain(tried)
     )
     verdict = "" if remark else tried.preview.verdict
-    return RuleReview(notes, "; ".join(filter(None, (_remark(story, engine), remark))), verdict)
+    return RuleReview(notes, "; ".join(filter(None, (_describe_changes(story, engine), remark))), verdict)
 
 
-async def _tried(trial: Trial, story: Story, listed: CatalogEntry) -> tuple[Tried, str]:
+async def _try_call(trial: PolicyTrial, story: Story, listed: CatalogEntry) -> tuple[TrialCall, str]:
     """The call as its caller would make it now; else, where there is no such agent any more, as anybody would, and a remark."""
     header, arguments, at = story.header, story.final_input, story.created_at
     caller: dict[str, Any] = {
@@ -60,10 +60,10 @@ async def _tried(trial: Trial, story: Story, listed: CatalogEntry) -> tuple[Trie
     except FerruleError:  # its words name what is there instead, which callers may not know of
         entry, request = SurfaceEntry(listed.tool, listed.digest, "loaded"), SurfaceRequest(**caller)
         found = await preview_call(entry, request, trial.engine, arguments, now=at)
-        return Tried(entry, request, found), _GONE
+        return TrialCall(entry, request, found), _GONE
 
 
-def _remark(story: Story, engine: RuleEngine) -> str:
+def _describe_changes(story: Story, engine: RuleEngine) -> str:
     changed = engine.digest != story.header.policy_digest
     masked = "[REDACTED]" in str(story.final_input)
     return "; ".join(remark for remark, holds in ((_CHANGED, changed), (_MASKED, masked)) if holds)

@@ -41,22 +41,22 @@ class Decisions:
         self._calls: dict[str, int] = {}
         """Calls with such a row, each with the number of the last one; the oldest first."""
 
-    async def since(self, at: int, is_wanted: Callable[[Rows], bool], count: int) -> list[DecidedCall]:
+    async def list_since(self, at: int, is_wanted: Callable[[Rows], bool], count: int) -> list[DecidedCall]:
         """Up to `count` calls that were decided since a time, the newest first."""
-        await self._look()
+        await self._refresh()
         found: list[DecidedCall] = []
         for call in list(reversed(self._calls)):
             rows = await self._store.rows_of(call)
             if not rows or rows[-1].at < at:
                 break
-            decided = _decided(rows)
+            decided = _read_decided_call(rows)
             if decided is not None and (decided.fate.decided_at or 0) >= at and is_wanted(rows):
                 found.append(decided)
                 if len(found) == count:
                     break
         return sorted(found, key=lambda each: each.fate.decided_at or 0, reverse=True)
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         if self._seq is None or not await self._follow(self._seq):
             newest = await self._store.rows_before(None, 1)
             rows = await self._store.rows_before(None, _KEPT, kinds=_ASKED)
@@ -77,21 +77,21 @@ class Decisions:
 
     def _take(self, rows: Rows) -> None:
         for row in rows:
-            if _concerns_people(row):
+            if _may_hold_decision(row):
                 self._calls.pop(row.call, None)
                 self._calls[row.call] = row.seq
         for call in list(self._calls)[: max(0, len(self._calls) - _KEPT)]:
             del self._calls[call]
 
 
-def _concerns_people(row: StoredEntry) -> bool:
+def _may_hold_decision(row: StoredEntry) -> bool:
     """True for a row that may tell of a decision."""
     if row.kind != "ended":
         return row.kind in _ASKED
     return row.outcome in _UNANSWERED or row.segment().answer is not None
 
 
-def _decided(rows: Rows) -> DecidedCall | None:
+def _read_decided_call(rows: Rows) -> DecidedCall | None:
     story = Story(rows) if rows else None
     if story is None or story.asking is None:
         return None  # it ended without anybody being asked
