@@ -18,7 +18,7 @@ import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.format import Format, WriteOptions
-from ferrule.definitions.content.tokens import TokenCounter, counter_for
+from ferrule.definitions.content.tokens import TokenCounter, find_counter
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.entries import entries
 from ferrule.definitions.formats.functions import FunctionList
@@ -34,7 +34,7 @@ from ferrule.model.value import JsonValue
 from ferrule.runtime.surface.render import Rendering, ShownTool, render
 from ferrule.schema.internal_fields import model_schema
 
-ESTIMATED = counter_for("")
+ESTIMATED = find_counter("")
 
 
 class TokenCount(msgspec.Struct, frozen=True):

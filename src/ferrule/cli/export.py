@@ -24,7 +24,7 @@ from ferrule.cli.options import workspace_option
 from ferrule.cli.show.conversion_report import LossEntry, entry_of
 from ferrule.cli.show.output import json_text
 from ferrule.cli.written_files import write_file
-from ferrule.definitions.content.tokens import ESTIMATE, TokenCounter, counter_for
+from ferrule.definitions.content.tokens import ESTIMATE, TokenCounter, find_counter
 from ferrule.definitions.formats.builtin import TABLE
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import FerruleError
@@ -222,7 +222,7 @@ def command(
         raise click.UsageError("--whole and --agents are for the catalog, whoever looks; leave the caller out")
     if (whole or is_agents) and target in FRAMEWORKS:
         raise click.UsageError("code for a framework calls the tools of a surface; leave --whole and --agents out")
-    counter = counter_for(target) if is_counted else counter_for("")
+    counter = find_counter(target) if is_counted else find_counter("")
     asked = _Asked(
         target=target,
         agent=agent,

@@ -16,7 +16,7 @@ import click
 
 from ferrule.cli.shelf import Entry, Shelf, shelf_of
 from ferrule.contracts.language import StubKind
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
 from ferrule.definitions.stubs.plan import runs_without_code
 from ferrule.errors import WorkspaceError
@@ -315,7 +315,7 @@ def language_in(file: str) -> str:
     """The language that an agent file names. Raises UsageError where it names none, or several."""
     compiled = Workspace.open(file).compile([file])
     records = [record for one in compiled for each in one.compiled for record in each.records]
-    manifests = [decoded(record.payload) for record in records if record.kind == "manifest"]
+    manifests = [decode_raw(record.payload) for record in records if record.kind == "manifest"]
     written = [dig(each, ("spec", "language")) for each in manifests]
     named = [name for each in written if isinstance(each, dict) for name in each if name in LANGUAGES.names()]
     if len(named) != 1:

@@ -11,7 +11,7 @@ from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import gather
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.linkage import REFERRED_BY, linked
+from ferrule.definitions.content.linkage import REFERRED_BY, link_records
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
@@ -180,7 +180,7 @@ def _linked(workspace: Workspace, entries: list[Entry], files: list[tuple[str, s
     if not any(entry.tool is not None and entry.tool.dialect == "agent_tool" for entry in entries):
         return entries
     found = [record for path, name in files for part in _compiled(workspace, path, name) for record in part.records]
-    tools = ([] if entry.tool is None else linked([entry.tool], found) for entry in entries)
+    tools = ([] if entry.tool is None else link_records([entry.tool], found) for entry in entries)
     return [entry._replace(tool=next(iter(tool), None)) for entry, tool in zip(entries, tools, strict=True)]
 
 

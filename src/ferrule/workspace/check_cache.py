@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.linkage import REFERRED_BY, ids_meant
+from ferrule.definitions.content.linkage import REFERRED_BY, list_possible_ids
 from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Severity, Summary
 from ferrule.model.outline import RecordOutline, ToolOutline
@@ -194,7 +194,7 @@ def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]
     for outline in [each for outlines in found.values() for each in outlines if each.refs]:
         for kind, key in REFERRED_BY.items():
             named = outline.refs.get(key)
-            files = [records.get((kind, one)) for one in ids_meant(kind, named)] if named else []
+            files = [records.get((kind, one)) for one in list_possible_ids(kind, named)] if named else []
             file = next((one for one in files if one is not None), None)
             if file is not None and file != outline.file:
                 found[file].append(outline)

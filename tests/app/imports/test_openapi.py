@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ferrule.app.imports.openapi import Choice, imported
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.yaml_text import mapping_lines, whole
+from ferrule.definitions.content.yaml_text import append_mapping, join_front_matter
 from ferrule.infra.network.urls import parse_url
 from ferrule.model.diagnostic import Severity
 from ferrule.model.document import Source
@@ -226,7 +226,7 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None)
 def test_what_is_written_is_read_as_it_was(value: dict[str, Any]) -> None:
     lines: list[str] = []
-    mapping_lines(value, 0, lines, {})
-    [back] = read(Source("t.md", whole(lines, "").encode()))
+    append_mapping(value, 0, lines, {})
+    [back] = read(Source("t.md", join_front_matter(lines, "").encode()))
     assert back.issues == ()
     assert back.value == value

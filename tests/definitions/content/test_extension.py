@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.content.extension import carried, differences, misfits, restored, stated
+from ferrule.definitions.content.extension import (
+    apply_extension,
+    build_extension,
+    find_bad_members,
+    find_differences,
+    restore_tool,
+)
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
 from tests.definitions.dialects.tools import VALUES, tools
 
@@ -35,7 +41,7 @@ def test_differences_name_fields_facts_and_places() -> None:
         facts=SafetyFacts(is_destructive=True),
         input_schema=raw({"properties": {"a/b": {"type": "string"}}, "type": "object", "required": []}),
     )
-    assert differences(a_tool(), other) == [
+    assert find_differences(a_tool(), other) == [
         "title",
         "facts.is_destructive",
         "input_schema/properties/a~1b/format",
@@ -48,32 +54,32 @@ def test_differences_name_fields_facts_and_places() -> None:
 )
 def test_values_are_compared_not_bytes(one: Any, other: Any, is_same: bool) -> None:
     mine, theirs = a_tool(input_schema=raw({"const": one})), a_tool(input_schema=raw({"const": other}))
-    assert (differences(mine, theirs) == []) is is_same
+    assert (find_differences(mine, theirs) == []) is is_same
 
 
 @given(tools(), tools())
 def test_what_is_carried_makes_any_tool_the_other_one(tool: Tool, back: Tool) -> None:
     """AT-3, AT-257: whatever a document says by itself, the tool comes back whole."""
     back = msgspec.structs.replace(back, approval_required=False, max_calls_per_run=None)
-    again = restored(back, carried(tool, back))
-    assert differences(tool, again) == []
+    again = restore_tool(back, build_extension(tool, back))
+    assert find_differences(tool, again) == []
     assert (again.dialect, again.payload) == (tool.dialect, tool.payload) or tool.dialect == back.dialect
 
 
 def test_nothing_is_carried_of_a_tool_that_is_all_there() -> None:
-    assert carried(a_tool(), a_tool()) == {}
+    assert build_extension(a_tool(), a_tool()) == {}
 
 
 def test_what_somebody_changed_since_counts() -> None:
     """The document's own words win over what was carried, once they are other words."""
     tool, back = a_tool(lifecycle="retired", owner="post"), a_tool(lifecycle="disabled", owner="shop")
-    extension = carried(tool, back)
+    extension = build_extension(tool, back)
     assert extension == {
         "owner": "post",
         "lifecycle": "retired",
         "instead_of": {"owner": "shop", "lifecycle": "disabled"},
     }
-    changed = restored(a_tool(lifecycle="available", owner="shop"), extension)
+    changed = restore_tool(a_tool(lifecycle="available", owner="shop"), extension)
     assert (changed.lifecycle, changed.owner) == ("available", "post")
 
 
@@ -97,12 +103,12 @@ def test_what_somebody_changed_since_counts() -> None:
 def test_an_extension_loosens_nothing_the_document_says(
     fields: dict[str, Any], extension: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    tool = restored(a_tool(**fields), extension)
+    tool = restore_tool(a_tool(**fields), extension)
     assert {name: getattr(tool, name) for name in expected} == expected
 
 
 def test_a_fact_that_is_stated_there_is_stated() -> None:
-    tool = stated(a_tool(), {"facts": {"is_read_only": True}})
+    tool = apply_extension(a_tool(), {"facts": {"is_read_only": True}})
     assert "is_read_only" not in tool.inferred_facts and len(tool.inferred_facts) == len(FACT_NAMES) - 1
 
 
@@ -118,16 +124,16 @@ def test_in_a_workspace_form_identity_schemas_and_credentials_stay() -> None:
         "origin": {"dialect": "aml", "payload": {"tool_id": "x"}},
         "aliases": ["post"],
     }
-    assert stated(a_tool(), extension) == msgspec.structs.replace(a_tool(), aliases=("post",))
+    assert apply_extension(a_tool(), extension) == msgspec.structs.replace(a_tool(), aliases=("post",))
 
 
 @given(st.dictionaries(st.sampled_from([*Tool.__struct_fields__, "origin", "instead_of", "external_mappings"]), VALUES))
 def test_no_extension_does_harm(extension: dict[str, Any]) -> None:
     """Hostile members are passed over and told; never a traceback."""
-    tool = restored(a_tool(approval_required=True), extension)
+    tool = restore_tool(a_tool(approval_required=True), extension)
     assert tool.approval_required
     for member in ("dialect", "payload"):
-        assert member not in extension or any(found.member == member for found in misfits(extension))
+        assert member not in extension or any(found.member == member for found in find_bad_members(extension))
 
 
 def test_misfits_are_told() -> None:
@@ -138,7 +144,7 @@ def test_misfits_are_told() -> None:
         "colour": 1,
         "origin": {},
     }
-    assert [found.member for found in misfits(extension)] == [
+    assert [found.member for found in find_bad_members(extension)] == [
         "tool_kind",
         "facts.is_nice",
         "facts.strict",
@@ -146,4 +152,4 @@ def test_misfits_are_told() -> None:
         "colour",
         "origin",
     ]
-    assert [found.member for found in misfits([])] == [""]
+    assert [found.member for found in find_bad_members([])] == [""]

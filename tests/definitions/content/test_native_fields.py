@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.content.native_fields import beyond
+from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.model.tool import Tool, raw
 
 
@@ -59,8 +59,8 @@ def tool(dialect: str, payload: Any) -> Tool:
     ],
 )
 def test_what_only_the_dialect_says_has_a_name(dialect: str, payload: Any, names: list[str]) -> None:
-    assert list(beyond(tool(dialect, payload))) == names
+    assert list(list_native_fields(tool(dialect, payload))) == names
 
 
 def test_a_field_comes_with_what_is_said() -> None:
-    assert beyond(tool("aml", {"transport": {"type": "x"}})) == {"transport": {"type": "x"}}
+    assert list_native_fields(tool("aml", {"transport": {"type": "x"}})) == {"transport": {"type": "x"}}

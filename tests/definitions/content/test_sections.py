@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.content.sections import sections
+from ferrule.definitions.content.sections import split_sections
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from ferrule.definitions.content.sections import sections
     ],
 )
 def test_sections_are_cut_at_first_level_headings(body: str, expected: dict[str, str]) -> None:
-    assert sections(body) == expected
+    assert split_sections(body) == expected

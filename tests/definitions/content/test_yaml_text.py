@@ -13,19 +13,19 @@ from ferrule.definitions.compiler.compose import compose_all
 from ferrule.definitions.compiler.read import split_front_matter
 from ferrule.definitions.content.yaml_text import (
     Memo,
-    flow_of,
-    line_of,
-    mapping_lines,
-    remembered,
-    text_of,
-    whole,
-    yaml_text,
+    append_cached_mapping,
+    append_mapping,
+    format_flow_item,
+    format_line,
+    format_text,
+    format_yaml,
+    join_front_matter,
 )
 
 
 def lines_of(value: dict[str, Any]) -> list[str]:
     lines: list[str] = []
-    mapping_lines(value, 0, lines, {})
+    append_mapping(value, 0, lines, {})
     return lines
 
 
@@ -44,19 +44,19 @@ def lines_of(value: dict[str, Any]) -> list[str]:
     ],
 )
 def test_a_text_is_quoted_only_where_it_must_be(text: str, written: str) -> None:
-    assert line_of(text) == written
+    assert format_line(text) == written
     assert yaml.safe_load(f"a: {written}") == {"a": text}
 
 
 def test_a_text_of_several_lines_stays_as_it_is() -> None:
-    assert text_of("one\n\n  two", 0) == "|-\n  one\n\n    two"
-    assert text_of(" begins with a space\ntwo", 0).startswith('"')
-    assert text_of("ends with a break\n", 0).startswith('"')
+    assert format_text("one\n\n  two", 0) == "|-\n  one\n\n    two"
+    assert format_text(" begins with a space\ntwo", 0).startswith('"')
+    assert format_text("ends with a break\n", 0).startswith('"')
 
 
 @pytest.mark.parametrize("item", ["a, b", "[x]", "true", "plain", "it's", 3, 0.5, None, True])
 def test_a_value_in_a_list_on_one_line_is_read_as_it_was(item: Any) -> None:
-    assert yaml.safe_load(f"[{flow_of(item)}]") == [item]
+    assert yaml.safe_load(f"[{format_flow_item(item)}]") == [item]
 
 
 def test_a_mapping_of_everything_is_read_as_it_was() -> None:
@@ -80,16 +80,19 @@ def test_a_mapping_that_many_files_share_is_written_once_for_each_depth() -> Non
     memo: Memo = {}
     shared = {"type": "string"}
     lines: list[str] = []
-    remembered(shared, 1, lines, memo)
-    remembered(shared, 1, lines, memo)
-    remembered(shared, 2, lines, memo)
+    append_cached_mapping(shared, 1, lines, memo)
+    append_cached_mapping(shared, 1, lines, memo)
+    append_cached_mapping(shared, 2, lines, memo)
     assert lines == ["  type: string", "  type: string", "    type: string"]
     assert len(memo) == 2
 
 
 def test_the_body_stands_below_the_front_matter() -> None:
-    assert split_front_matter(whole(["a: 1"], "# Notes\nHalf \ud800.\n")) == ("a: 1\n", "\n# Notes\nHalf \ufffd.\n")
-    assert whole(["a: 1"], " ") == "---\na: 1\n---\n"
+    assert split_front_matter(join_front_matter(["a: 1"], "# Notes\nHalf \ud800.\n")) == (
+        "a: 1\n",
+        "\n# Notes\nHalf \ufffd.\n",
+    )
+    assert join_front_matter(["a: 1"], " ") == "---\na: 1\n---\n"
 
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
@@ -104,7 +107,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4).filter(bool))
 def test_both_readers_get_back_what_was_written(value: dict[str, Any]) -> None:
-    text = yaml_text(value)
+    text = format_yaml(value)
     assert compose_all(text)[0].value == value
     assert yaml.safe_load(text) == value
 
@@ -122,5 +125,5 @@ def test_both_readers_get_back_what_was_written(value: dict[str, Any]) -> None:
     ],
 )
 def test_a_value_is_laid_out_so(value: dict[str, Any], text: str) -> None:
-    assert yaml_text(value) == text
+    assert format_yaml(value) == text
     assert yaml.safe_load(text) == value

@@ -21,24 +21,24 @@ class Emitted(NamedTuple):
 
 def emit_adl(tool: Tool) -> Emitted:
     """A manifest with this tool alone."""
-    agent, version = adl_emit.agent_of([tool])
-    found = adl_emit.written_tool(tool, agent, version)
-    value, demands = adl_emit.manifest_of([found.value], agent, version)
+    agent, version = adl_emit.choose_agent([tool])
+    found = adl_emit.emit_tool(tool, agent, version)
+    value, demands = adl_emit.join_manifest([found.value], agent, version)
     return Emitted(value, found.losses, (*found.demands, *demands))
 
 
 def emit_aml(tool: Tool) -> Emitted:
     """The text of the tool's file."""
-    found = aml_emit.written_tool(tool)
-    return Emitted(aml_emit.text_of(found.value), found.losses, found.demands)
+    found = aml_emit.emit_tool(tool)
+    return Emitted(aml_emit.format_file(found.value), found.losses, found.demands)
 
 
 def emit_oxp(tool: Tool) -> Emitted:
     """The definition."""
-    return Emitted(*oxp_emit.written_tool(tool))
+    return Emitted(*oxp_emit.emit_tool(tool))
 
 
 def emit_agent_tool(tool: Tool) -> Emitted:
     """The declaration, the interface and the profiles."""
-    found = agent_tool_emit.written_tool(tool)
-    return Emitted(agent_tool_emit.records_of(tool, found.value), found.losses, found.demands)
+    found = agent_tool_emit.emit_tool(tool)
+    return Emitted(agent_tool_emit.split_records(tool, found.value), found.losses, found.demands)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.dialects.agent_tool import DIALECT, kind_of
+from ferrule.definitions.dialects.agent_tool import DIALECT, detect_kind
 from ferrule.model.document import Source
 from ferrule.model.tool import FACT_NAMES
 from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compiled, document
@@ -34,9 +34,9 @@ RECORDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", RECORDS)
 def test_records_are_recognised_whatever_required_field_is_missing(kind: str) -> None:
     record = RECORDS[kind]
-    assert kind_of(record) == kind
+    assert detect_kind(record) == kind
     for dropped in record:
-        assert kind_of({key: member for key, member in record.items() if key != dropped}) == kind, dropped
+        assert detect_kind({key: member for key, member in record.items() if key != dropped}) == kind, dropped
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(
         value = [declaration | {"interface_ref": "i1", "permission_profile_ref": "p1"}, interface, profile]
     emitted: Any = emit_agent_tool(compiled(value)).value
     assert emit_agent_tool(compiled(emitted)).value == emitted
-    by_kind = {kind_of(record): record for record in emitted}
+    by_kind = {detect_kind(record): record for record in emitted}
     kinds = ("declaration", "interface", "permission_profile")
     for kind, unknown in zip(kinds, (one, two, three), strict=True):
         assert by_kind[kind] | unknown == by_kind[kind]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.definitions.content.linkage import REFERRED_BY
-from ferrule.definitions.dialects.agent_tool import kind_of
+from ferrule.definitions.dialects.agent_tool import detect_kind
 from ferrule.model.tool import FACT_NAMES, Tool, raw
 from tests.definitions.dialects.agent_records import DECLARATION, compiled
 from tests.definitions.dialects.emitting import emit_agent_tool
@@ -15,7 +15,7 @@ def test_export_is_four_complete_records() -> None:
     records = emit_agent_tool(compiled(DECLARATION)).value
     assert isinstance(records, list)
     declaration, interface, execution, permission = records
-    assert [kind_of(record) for record in records] == ["declaration", *REFERRED_BY]
+    assert [detect_kind(record) for record in records] == ["declaration", *REFERRED_BY]
     assert {record["schema_version"] for record in records} == {"0.2.0"}
     assert interface["inferred_facts"] == list(FACT_NAMES)
     assert declaration["interface_ref"] == interface["interface_id"]
@@ -24,7 +24,7 @@ def test_export_is_four_complete_records() -> None:
 
 def test_export_makes_up_no_record_that_lives_elsewhere() -> None:
     emitted: Any = emit_agent_tool(compiled(DECLARATION | {"permission_profile_ref": "elsewhere"})).value
-    assert [kind_of(record) for record in emitted] == ["declaration", "interface", "execution_profile"]
+    assert [detect_kind(record) for record in emitted] == ["declaration", "interface", "execution_profile"]
     assert emitted[0]["permission_profile_ref"] == "elsewhere"
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.dialects.aml import DIALECT, compiled_tool
+from ferrule.definitions.dialects.aml import DIALECT, compile_tool
 from ferrule.model.document import Issue, Source
 from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import SafetyFacts, Tool
@@ -255,7 +255,7 @@ def test_parse_emit_parse_is_stable(default: Any, name: str, extra: Any, key: st
     value["meta"]["name"] = name
     value["interface"]["input"]["properties"]["text"]["default"] = default
     value[key] = extra
-    changed = compiled_tool(value, "shop")
+    changed = compile_tool(value, "shop")
     once = str(emit_aml(changed).value)
     (parsed,) = compiled(once).tools
     assert payload(parsed) == value

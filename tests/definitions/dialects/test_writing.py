@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from ferrule.definitions.dialects.writing import (
-    Draft,
-    Told,
-    Words,
-    Written,
-    base_of,
-    requirements_of,
-    secret_names,
-    written,
+    DialectDraft,
+    DialectWriter,
+    Shortfall,
+    WrittenTool,
+    build_requirements,
+    find_base,
+    list_secret_names,
+    write_tool,
 )
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool, raw
@@ -33,11 +33,13 @@ TOOL = Tool(
 )
 
 
-def small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> Written:
+def small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> WrittenTool:
     """The tool in a dialect that knows no owners."""
 
-    def draft(tool: Tool) -> Draft:
-        return Draft({"name": tool.name}, {"owner": Told("nobody owns a tool", "S-1", "nobody", is_default=True)})
+    def draft(tool: Tool) -> DialectDraft:
+        return DialectDraft(
+            {"name": tool.name}, {"owner": Shortfall("nobody owns a tool", "S-1", "nobody", is_default=True)}
+        )
 
     def read(value: dict[str, Any]) -> Tool:
         return msgspec.structs.replace(TOOL, dialect="small", owner="nobody")
@@ -45,7 +47,7 @@ def small(tool: Tool = TOOL, *beyond: str, is_plain: bool = False) -> Written:
     def extended(value: dict[str, Any], extension: dict[str, Any]) -> dict[str, Any]:
         return {**value, EXTENSION: extension}
 
-    return written(tool, Words("small", "Small", "S-9", draft, read, extended), beyond, is_plain=is_plain)
+    return write_tool(tool, DialectWriter("small", "Small", "S-9", draft, read, extended), beyond, is_plain=is_plain)
 
 
 def test_what_a_dialect_cannot_say_is_carried_and_reported() -> None:
@@ -69,9 +71,9 @@ def test_words_of_the_own_dialect_alone_are_reported_by_name() -> None:
 
 
 def test_a_tool_says_what_its_definition_was_in_a_dialect() -> None:
-    assert base_of(TOOL, "oxp") == {"id": "t"}
-    assert base_of(TOOL, "aml") is None
-    assert base_of(msgspec.structs.replace(TOOL, payload=raw({})), "oxp") is None
+    assert find_base(TOOL, "oxp") == {"id": "t"}
+    assert find_base(TOOL, "aml") is None
+    assert find_base(msgspec.structs.replace(TOOL, payload=raw({})), "oxp") is None
 
 
 @pytest.mark.parametrize(
@@ -87,15 +89,15 @@ def test_a_tool_says_what_its_definition_was_in_a_dialect() -> None:
     ],
 )
 def test_secrets_are_named_and_never_more_than_that(credentials: Any, names: tuple[str, ...]) -> None:
-    assert secret_names(credentials) == names
+    assert list_secret_names(credentials) == names
 
 
 def test_credentials_of_any_dialect_are_requirements_of_oxp() -> None:
     own = {"secrets": [{"id": "A", "more": 1}]}
-    assert requirements_of(own) is own
-    assert requirements_of(["A"]) == {"secrets": [{"id": "A"}]}
-    assert requirements_of({"scheme": "bearer-token", "source": "env", "name": "TOKEN"}) == {
+    assert build_requirements(own) is own
+    assert build_requirements(["A"]) == {"secrets": [{"id": "A"}]}
+    assert build_requirements({"scheme": "bearer-token", "source": "env", "name": "TOKEN"}) == {
         "secrets": [{"id": "TOKEN"}]
     }
-    assert requirements_of({"scheme": "none"}) is None
-    assert requirements_of([]) is None
+    assert build_requirements({"scheme": "none"}) is None
+    assert build_requirements([]) is None

@@ -11,10 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ferrule.definitions.dialects.adl import compiled_item
-from ferrule.definitions.dialects.agent_tool import compiled_declaration
-from ferrule.definitions.dialects.aml import compiled_tool
-from ferrule.definitions.dialects.oxp import compiled_definition
+from ferrule.definitions.dialects.adl import compile_item
+from ferrule.definitions.dialects.agent_tool import compile_declaration
+from ferrule.definitions.dialects.aml import compile_tool
+from ferrule.definitions.dialects.oxp import compile_definition
 from ferrule.model.tool import (
     FACT_NAMES,
     LIFECYCLES,
@@ -172,7 +172,7 @@ def aml_tools(draw: st.DrawFn) -> Tool:
         value["transport"] = draw(_transports())
     if draw(st.integers(0, 3)) == 0:
         value["x-ferrule"] = {"aliases": [draw(SAID)], "external_mappings": [{"source": "openapi", "operationId": "a"}]}
-    return compiled_tool(value, draw(NAMESPACES))
+    return compile_tool(value, draw(NAMESPACES))
 
 
 @st.composite
@@ -205,7 +205,7 @@ def adl_tools(draw: st.DrawFn) -> Tool:
     if draw(st.integers(0, 4)) == 0:
         item: dict[str, Any] = {"id": draw(st.sampled_from(["read", "bash", "fetch"]))}
         settings = {item["id"]: {"enabled": draw(st.booleans())}}
-        return compiled_item({"spec": {"config": {"tools": settings}}}, item, agent, version)
+        return compile_item({"spec": {"config": {"tools": settings}}}, item, agent, version)
     identifier = draw(st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,12}", fullmatch=True))
     item = {
         "id": identifier,
@@ -219,7 +219,7 @@ def adl_tools(draw: st.DrawFn) -> Tool:
         item["inject"] = ["logger", "mailer", "config.mail"]
         mailer = {"type": "client", "interface": "Mailer", "factory": "NewMailer", "description": "Sends mail"}
         manifest["spec"] |= {"services": {"mailer": mailer}, "config": {"mail": {"host": "${MAIL_HOST}"}}}
-    return compiled_item(manifest, item, agent, version)
+    return compile_item(manifest, item, agent, version)
 
 
 @st.composite
@@ -244,7 +244,7 @@ def oxp_tools(draw: st.DrawFn) -> Tool:
         }
     if draw(st.booleans()):
         value["input_schema"]["note"] = draw(VALUES)
-    return compiled_definition(value)
+    return compile_definition(value)
 
 
 @st.composite
@@ -287,7 +287,7 @@ def agent_tool_tools(draw: st.DrawFn) -> Tool:
             "is_destructive": True,
             "strict": False,
         }
-    return compiled_declaration(value | {key: one for key, one in more.items() if one is not None})
+    return compile_declaration(value | {key: one for key, one in more.items() if one is not None})
 
 
 @st.composite

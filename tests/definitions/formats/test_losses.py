@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import Format, WriteOptions
-from ferrule.definitions.content.extension import differences
+from ferrule.definitions.content.extension import find_differences
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.tool import FACT_NAMES, Tool
@@ -54,7 +54,7 @@ def test_reading_again_gives_everything_but_what_was_reported(
     assert set(back) == {tool.name}
     told = {field for field in lost.get(tool.tool_id, set()) if not field.startswith(f"{tool.dialect}.")}
     rewritten = {loss.field for loss in writing.losses if loss.instead == "rewritten"}
-    assert told <= set(differences(tool, back[tool.name])) <= told | rewritten
+    assert told <= set(find_differences(tool, back[tool.name])) <= told | rewritten
 
 
 @pytest.mark.parametrize("name", NAMES)

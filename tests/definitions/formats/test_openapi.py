@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import WriteOptions
-from ferrule.definitions.content.extension import decoded, differences
-from ferrule.definitions.dialects.aml import compiled_tool
+from ferrule.definitions.content.extension import decode_raw, find_differences
+from ferrule.definitions.dialects.aml import compile_tool
 from ferrule.definitions.formats.openapi import FORMAT
 from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool, raw
@@ -72,7 +72,7 @@ def test_reading_again_gives_everything_but_what_was_reported(tool: Tool, is_pla
         return
     [back] = read_back(writing.value, writing.names)
     told = {loss.field for loss in writing.losses if loss.is_final and not loss.field.startswith(f"{tool.dialect}.")}
-    assert set(differences(tool, back)) == told
+    assert set(find_differences(tool, back)) == told
     assert is_plain or not told or internal_fields(tool)
     if not is_plain and not internal_fields(tool):
         assert back.dialect == tool.dialect
@@ -125,7 +125,7 @@ def test_operations_come_back_as_they_were() -> None:
 
 
 def test_a_tool_that_calls_an_api_is_written_as_the_operation_it_calls() -> None:
-    tool = compiled_tool(CALLS_AN_API, "crm")
+    tool = compile_tool(CALLS_AN_API, "crm")
     writing = FORMAT.write([tool], WriteOptions(is_plain=True))
     value: Any = writing.value
     operation = value["paths"]["/customers/{id}/notes"]["post"]
@@ -159,7 +159,7 @@ def test_references_within_a_schema_lead_there_in_the_document_too() -> None:
     written = value["paths"]["/walk"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert written["properties"]["x"]["$ref"].startswith("#/paths/~1walk/post/requestBody/")
     [back] = read_back(value)
-    assert decoded(back.input_schema) == schema
+    assert decode_raw(back.input_schema) == schema
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.definitions.content.extension import restored, stated
+from ferrule.definitions.content.extension import apply_extension, restore_tool
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.tool import SafetyFacts, Tool, raw
@@ -72,5 +72,5 @@ def test_in_a_workspace_no_claim_makes_a_tool_harmless_or_wakes_it() -> None:
         "title": "Wipe",
         "instead_of": {**CLAIM["instead_of"], "lifecycle": "disabled"},
     }
-    assert stated(tool, awake) == msgspec.structs.replace(tool, title="Wipe")
-    assert restored(tool, awake).lifecycle == "available"  # a conversion there and back gives what was
+    assert apply_extension(tool, awake) == msgspec.structs.replace(tool, title="Wipe")
+    assert restore_tool(tool, awake).lifecycle == "available"  # a conversion there and back gives what was

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.dialects.aml import compiled_tool
+from ferrule.definitions.dialects.aml import compile_tool
 from ferrule.definitions.openapi.writing import Written, plain_operation, rest_operation
 from ferrule.model.tool import Tool
 
@@ -34,7 +34,7 @@ def tool(properties: dict[str, Any] | None = None, **transport: Any) -> Tool:
         },
         "transport": {**CALLS, **transport},
     }
-    return compiled_tool(written, "crm")
+    return compile_tool(written, "crm")
 
 
 def called(properties: dict[str, Any] | None = None, **transport: Any) -> Written:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ferrule.contracts.format import WriteOptions
-from ferrule.definitions.content.extension import differences
+from ferrule.definitions.content.extension import find_differences
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Severity
 from ferrule.model.loss import EXTENSION
@@ -78,7 +78,7 @@ def test_every_tool_comes_back_from_files(target: str, tmp_path: Path) -> None:
     assert len(by_id) == len(loaded.tools)
     for one in loaded.tools:
         back = by_id[one.tool.tool_id, one.tool.version]
-        assert differences(one.tool, back) == []
+        assert find_differences(one.tool, back) == []
         assert back.dialect == one.tool.dialect
         mine, theirs = msgspec.json.decode(one.tool.payload), msgspec.json.decode(back.payload)
         theirs.pop(EXTENSION, None)

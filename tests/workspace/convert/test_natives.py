@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import Format, WriteOptions
-from ferrule.definitions.content.extension import decoded, differences
-from ferrule.definitions.content.native_fields import beyond
+from ferrule.definitions.content.extension import decode_raw, find_differences
+from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Severity
 from ferrule.model.loss import Loss
@@ -53,7 +53,7 @@ def converted(sources: Sequence[Tool], to: str, is_plain: bool = False) -> Leg:
     if not kept:
         return Leg([], [], [])
     namespace = sources[0].namespace if to == "aml" and sources[0].dialect == "aml" else ""
-    value = writing.value if to == "aml" else decoded(msgspec.Raw(json_text(writing.value)))
+    value = writing.value if to == "aml" else decode_raw(msgspec.Raw(json_text(writing.value)))
     reading = format_.read(value, namespace, writing.names)
     assert not [finding for finding in reading.findings if finding.severity is Severity.ERROR]
     found = [entry.tool for entry in reading.tools]
@@ -62,15 +62,15 @@ def converted(sources: Sequence[Tool], to: str, is_plain: bool = False) -> Leg:
 
 
 def own_words(tool: Tool) -> set[str]:
-    return {f"{tool.dialect}.{name}" for name in beyond(tool)}
+    return {f"{tool.dialect}.{name}" for name in list_native_fields(tool)}
 
 
 def unlike(tool: Tool, back: Tool) -> set[str]:
     """Everything in which a tool that was read is not the one that was written."""
-    found = set(differences(tool, back))
+    found = set(find_differences(tool, back))
     if tool.dialect != back.dialect:
         return found | own_words(tool)
-    mine, theirs = beyond(tool), beyond(back)
+    mine, theirs = list_native_fields(tool), list_native_fields(back)
     return found | {f"{tool.dialect}.{name}" for name, said in mine.items() if theirs.get(name) != said}
 
 

@@ -14,9 +14,9 @@ import msgspec
 
 from ferrule.definitions.compiler.locate import build_diagnostic, locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.extension import MAPPINGS, ORIGIN, carried, decoded
-from ferrule.definitions.dialects.aml import compiled_tool
-from ferrule.definitions.dialects.aml_emit import text_of
+from ferrule.definitions.content.extension import MAPPINGS, ORIGIN, build_extension, decode_raw
+from ferrule.definitions.dialects.aml import compile_tool
+from ferrule.definitions.dialects.aml_emit import format_file
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.entries import UNREAD
 from ferrule.definitions.formats.legal_names import NameRule, legal
@@ -77,7 +77,7 @@ def imported_list(document: bytes, source: str, provider: str, namespace: str, o
                 Finding(UNREAD, path, f"the schema of {tool.name!r} cannot be written out: {error}", hint=hint)
             )
             continue
-        files[f"{ids[tool.tool_id]}{ENDING}"] = text_of(value)
+        files[f"{ids[tool.tool_id]}{ENDING}"] = format_file(value)
         notes += told
     called = {ids[tool.tool_id]: tool.name for tool, _ in reading.tools}
     return FunctionImport(files, _located(first, findings), tuple(notes), called)
@@ -106,7 +106,7 @@ def _plain_name(name: str) -> str:
 
 def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
     """Front matter, and what it says less exactly."""
-    found = unfold(decoded(tool.input_schema))
+    found = unfold(decode_raw(tool.input_schema))
     notes = (
         [f"{tool_id}: what it takes contains itself, and is written out {found.levels} levels deep"]
         if found.cut
@@ -127,7 +127,7 @@ def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict
         "interface": {"input": {**found.schema, "type": "object"}, "output": {"type": "object"}},
         "use_guidance": {},
     }
-    return {**value, EXTENSION: _extension(tool, compiled_tool(value, namespace))}, notes
+    return {**value, EXTENSION: _extension(tool, compile_tool(value, namespace))}, notes
 
 
 def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
@@ -141,9 +141,9 @@ def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
         facts=tool.facts,
         inferred_facts=tool.inferred_facts,
     )
-    extension = carried(wanted, back, with_origin=False)
+    extension = build_extension(wanted, back, with_origin=False)
     extension[MAPPINGS] = list(native_refs(tool))
-    extension[ORIGIN] = {"dialect": tool.dialect, "payload": decoded(tool.payload)}
+    extension[ORIGIN] = {"dialect": tool.dialect, "payload": decode_raw(tool.payload)}
     return dict(msgspec.json.decode(msgspec.json.encode(extension)))
 
 

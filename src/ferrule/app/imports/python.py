@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.content.extension import carried
-from ferrule.definitions.dialects.aml import compiled_tool
-from ferrule.definitions.dialects.aml_emit import text_of
+from ferrule.definitions.content.extension import build_extension
+from ferrule.definitions.dialects.aml import compile_tool
+from ferrule.definitions.dialects.aml_emit import format_file
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
@@ -136,7 +136,7 @@ def imported_functions(
         except (BindingError, NotInlinable) as error:
             left.append(Left(name, place, str(error)))
             continue
-        files[f"{out.strip('/')}/{tool_id}.tool.md" if out.strip("/.") else f"{tool_id}.tool.md"] = text_of(value)
+        files[f"{out.strip('/')}/{tool_id}.tool.md" if out.strip("/.") else f"{tool_id}.tool.md"] = format_file(value)
         bind[tool_id] = f"{module}:{name}"
         notes += (f"{tool_id}: {note}" for note in told)
     return PythonImport(files, bind, tuple(left), tuple(notes))
@@ -303,7 +303,7 @@ def _plain(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any
 
 def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: bool) -> dict[str, Any]:
     """What the type `function` would claim and nobody stated; and words that AML has no key for."""
-    back = compiled_tool(value, namespace)
+    back = compile_tool(value, namespace)
     facts, unstated = tool.facts, tool.inferred_facts
     if is_read_only:
         stated = {name: getattr(facts, name) for name in FACT_NAMES if name not in unstated}
@@ -311,7 +311,7 @@ def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: 
     wanted = msgspec.structs.replace(back, facts=facts, inferred_facts=unstated, search_hint=tool.search_hint)
     if is_read_only:
         wanted = msgspec.structs.replace(wanted, inferred_facts=back.inferred_facts)
-    return carried(wanted, back, with_origin=False)
+    return build_extension(wanted, back, with_origin=False)
 
 
 def _spoken(name: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.app.preview.preview import Verdict, preview_tool
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.surface import CatalogView
-from ferrule.definitions.content.tokens import token_estimate as estimated
+from ferrule.definitions.content.tokens import estimate_tokens as estimated
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record
 from ferrule.model.value import dig

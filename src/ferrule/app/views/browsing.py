@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from ferrule.contracts.surface import CatalogEntry, CatalogView
-from ferrule.definitions.content.tokens import token_estimate
+from ferrule.definitions.content.tokens import estimate_tokens
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool
@@ -78,7 +78,7 @@ def measure_tool(tool: Tool) -> ToolSize:
     """How much a model is shown of a tool."""
     shown = {"name": tool.name, "description": tool.description, "input_schema": model_schema(tool)}
     written = msgspec.json.encode(shown)
-    return ToolSize(len(written), token_estimate(written), len(tool.description))
+    return ToolSize(len(written), estimate_tokens(written), len(tool.description))
 
 
 class CatalogBrowser:

@@ -16,12 +16,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.definitions.compiler.gather import SourcePiece
 from ferrule.definitions.compiler.pack import canonical, digest_of, pack
-from ferrule.definitions.content.linkage import linked
+from ferrule.definitions.content.linkage import link_records
 from ferrule.errors import BuildRefused
 from ferrule.model.catalog import documentation_key
 from ferrule.model.effective import effective_tools, tool_choice
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 from ferrule.model.tool import Record, Tool, raw
+from ferrule.model.value import JsonObject
 
 _GUIDANCE = (
     ("use_when", "Use it when"),
@@ -87,7 +88,7 @@ def collect_contents(pieces: Iterable[SourcePiece]) -> CatalogContents:
         for tool in piece.compiled.tools:
             if texts := piece.compiled.documentation.get(tool.tool_id):
                 documentation[documentation_key(tool)] = texts
-    joined = linked(tools, records)
+    joined = link_records(tools, records)
     agents = _Agents(pieces, joined, records)
     return CatalogContents(joined, tuple(agents.join(record) for record in records), documentation)
 
@@ -110,7 +111,7 @@ class _Agents:
             return record
         return msgspec.structs.replace(record, payload=raw(self._build_payload(agent, record)))
 
-    def _build_payload(self, agent: AgentOutline, record: Record) -> dict[str, Any]:
+    def _build_payload(self, agent: AgentOutline, record: Record) -> JsonObject:
         named = agent.value.get("role")
         role = self.roles.get(named) if isinstance(named, str) else None
         allowed = effective_tools(agent, role, self.library.aml_tool)
@@ -140,7 +141,7 @@ class _Agents:
         assert outline is not None  # effective_tools gives only tools the library has
         return self.tools[tool_id, outline.version]
 
-    def _build_role(self, role: RoleOutline | None) -> dict[str, Any] | None:
+    def _build_role(self, role: RoleOutline | None) -> JsonObject | None:
         if role is None or role.iam_id is None:
             return None
         return {

@@ -11,7 +11,7 @@ import msgspec
 from ferrule.definitions.compiler.gather import SourcePiece
 from ferrule.definitions.compiler.pack import canonical, digest_of
 from ferrule.definitions.compiler.schema_changes import find_narrowings, find_weakenings, without_new_names
-from ferrule.definitions.content.linkage import linked
+from ferrule.definitions.content.linkage import link_records
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import SOFT, ComparedTool, Comparison, Snapshot, ToolChange
 from ferrule.model.effective import references
@@ -39,7 +39,7 @@ def snapshot_pieces(
     records = [record for piece in pieces if piece.compiled for record in piece.compiled.records]
     for piece in pieces:
         outlines += piece.outlines
-        compiled = linked(piece.compiled.tools if piece.compiled else (), records)
+        compiled = link_records(piece.compiled.tools if piece.compiled else (), records)
         tools = {(tool.tool_id, tool.version): tool for tool in compiled}
         for outline in piece.outlines:
             if isinstance(outline, ToolOutline):

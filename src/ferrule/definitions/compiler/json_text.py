@@ -9,7 +9,7 @@ from typing import Any
 
 from ferrule.definitions.compiler.scalars import FIRST_COUNTS, MAX_DEPTH, MAX_DIGITS, Composed, Unparsable
 from ferrule.model.document import Issue, Node, Places, Span
-from ferrule.model.value import JsonValue
+from ferrule.model.value import JsonObject, JsonValue
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _HALF_CHARACTER = re.compile(
@@ -42,7 +42,7 @@ class _Members:
     def __init__(self) -> None:
         self.has_repeated = False
 
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def __call__(self, pairs: list[tuple[str, Any]]) -> JsonObject:
         members = dict(pairs)
         if len(members) != len(pairs):
             self.has_repeated = True
@@ -212,8 +212,8 @@ def _parse_scalar(text: str) -> Any:
     return json.loads(text)
 
 
-def _compose_object(scan: _Scan, node: Node) -> dict[str, Any]:
-    members: dict[str, Any] = {}
+def _compose_object(scan: _Scan, node: Node) -> JsonObject:
+    members: JsonObject = {}
     token = scan.next()
     while (text := token[0]) != "}":
         if text == ",":

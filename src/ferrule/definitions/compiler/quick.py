@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ferrule.definitions.compiler.scalars import UnusableNumber, parse_plain
+from ferrule.model.value import JsonObject
 
 _ENTRY, _FLOW, _OPEN, _BLOCK = range(4)
 _MAX_LINES = 50_000
@@ -48,7 +49,7 @@ class _Decline(Exception):
     """The text is not plain enough for this reader."""
 
 
-def quick_load(text: str) -> dict[str, Any] | None:
+def quick_load(text: str) -> JsonObject | None:
     """Returns the mapping a text holds, or None to decline."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -74,10 +75,10 @@ def _odd_character_pattern() -> re.Pattern[str]:
     return re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
-def _build(lines: list[str]) -> dict[str, Any]:
+def _build(lines: list[str]) -> JsonObject:
     """Builds the mapping from the lines. `top` is the innermost open container, at column `column`; the stack holds
     those around it."""
-    root: dict[str, Any] = {}
+    root: JsonObject = {}
     top: Any = root
     column = 0
     in_list = False
@@ -116,7 +117,7 @@ def _build(lines: list[str]) -> dict[str, Any]:
                 top.append(_copy(value) if kind == _FLOW else value)
                 continue
             stack.append((column, top, True))
-            member: dict[str, Any] = {}
+            member: JsonObject = {}
             top.append(member)
             top, column, in_list = member, is_item, False  # for an item, is_item is the column of its key
         elif in_list:  # a list may stand at the column of the key that owns it; here it ends
@@ -252,8 +253,8 @@ def _parse_flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
         at += 1
 
 
-def _parse_flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
-    members: dict[str, Any] = {}
+def _parse_flow_mapping(text: str, at: int, depth: int) -> tuple[JsonObject, int]:
+    members: JsonObject = {}
     if text[at : at + 1] == "}":
         return members, _skip_spaces(text, at + 1)
     while True:

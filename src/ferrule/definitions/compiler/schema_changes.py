@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.change import ChangeKind, SchemaChange
-from ferrule.model.value import is_number
+from ferrule.model.value import JsonObject, is_number
 
 _WORDS = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
 _BRANCHES = ("anyOf", "oneOf", "allOf")
@@ -120,7 +120,7 @@ def without_new_names(old: Any, new: Any) -> Any:
     return copy
 
 
-def _compare_types(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_types(old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     if not _has_type(new):
         return
     lost = _collect_types(old) - _collect_types(new)
@@ -131,7 +131,7 @@ def _compare_types(old: dict[str, Any], new: dict[str, Any], where: str) -> Iter
         yield _make_change("type", where, f"no longer takes {_join_words(lost)}")
 
 
-def _compare_values(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_values(old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     before, after = _list_values(old), _list_values(new)
     if after is None:
         return
@@ -141,7 +141,7 @@ def _compare_values(old: dict[str, Any], new: dict[str, Any], where: str) -> Ite
         yield _make_change("values", where, f"no longer takes {_show_values(lost)}")
 
 
-def _compare_bounds(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_bounds(old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     before, after = _find_lower_bound(old), _find_lower_bound(new)
     if after is not None and (before is None or after > before):
         yield _make_change("bound", where, f"must now be {'more than' if after[1] else 'at least'} {_show(after[0])}")
@@ -159,7 +159,7 @@ def _compare_bounds(old: dict[str, Any], new: dict[str, Any], where: str) -> Ite
             yield _make_change("bound", where, f"has its {words} {verb} to {_show(high)}")
 
 
-def _compare_objects(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_objects(old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     still = collect_property_names(new)
     for name in collect_property_names(old):
         if name not in still:
@@ -177,7 +177,7 @@ def _compare_objects(old: dict[str, Any], new: dict[str, Any], where: str) -> It
     yield from _compare_below(find_narrowings, old, new, where)
 
 
-def _compare_below(walk: Any, old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_below(walk: Any, old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     before, after = _read_properties(old), _read_properties(new)
     for name, inner in before.items():
         if name in after:
@@ -189,7 +189,7 @@ def _compare_below(walk: Any, old: dict[str, Any], new: dict[str, Any], where: s
         yield from walk(old["items"], new["items"], f"{where}[]")
 
 
-def _compare_branches(old: dict[str, Any], new: dict[str, Any], where: str) -> Iterator[SchemaChange]:
+def _compare_branches(old: JsonObject, new: JsonObject, where: str) -> Iterator[SchemaChange]:
     for keyword in _BRANCHES:
         before, after = old.get(keyword), new.get(keyword)
         if not isinstance(before, list) or not isinstance(after, list):
@@ -213,11 +213,11 @@ def _drop_equal(before: list[Any], after: list[Any]) -> tuple[list[Any], list[An
     return [one for one in before if _encode(one) not in others], [one for one in after if _encode(one) not in texts]
 
 
-def _has_type(schema: dict[str, Any]) -> bool:
+def _has_type(schema: JsonObject) -> bool:
     return "type" in schema
 
 
-def _collect_types(schema: dict[str, Any]) -> set[str]:
+def _collect_types(schema: JsonObject) -> set[str]:
     written = schema.get("type")
     if isinstance(written, str):
         words = {written}
@@ -226,7 +226,7 @@ def _collect_types(schema: dict[str, Any]) -> set[str]:
     return words | {"integer"} if "number" in words else words
 
 
-def _list_values(schema: dict[str, Any]) -> list[Any] | None:
+def _list_values(schema: JsonObject) -> list[Any] | None:
     if "const" in schema:
         return [schema["const"]]
     written = schema.get("enum")
@@ -238,7 +238,7 @@ def _find_missing(values: list[Any], among: list[Any]) -> list[Any]:
     return [value for value in values if _encode(value) not in known]
 
 
-def _find_lower_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
+def _find_lower_bound(schema: JsonObject) -> tuple[float, bool] | None:
     """Returns the effective lower bound and whether it is excluded; integers have no excluded bound."""
     bounds = []
     if is_number(schema.get("minimum")):
@@ -249,7 +249,7 @@ def _find_lower_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
     return max(bounds, default=None)  # an excluded bound sorts after the same one included, and is tighter
 
 
-def _find_upper_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
+def _find_upper_bound(schema: JsonObject) -> tuple[float, bool] | None:
     """Returns the effective upper bound and whether it is excluded."""
     bounds = []
     if is_number(schema.get("maximum")):
@@ -260,7 +260,7 @@ def _find_upper_bound(schema: dict[str, Any]) -> tuple[float, bool] | None:
     return min(bounds, key=_tightness, default=None)
 
 
-def _is_integer_bound(schema: dict[str, Any], bound: float) -> bool:
+def _is_integer_bound(schema: JsonObject, bound: float) -> bool:
     return schema.get("type") == "integer" and (isinstance(bound, int) or bound.is_integer())
 
 
@@ -269,7 +269,7 @@ def _tightness(upper: tuple[float, bool]) -> tuple[float, bool]:
     return upper[0], not upper[1]
 
 
-def _collect_required(schema: dict[str, Any]) -> dict[str, None]:
+def _collect_required(schema: JsonObject) -> dict[str, None]:
     written = schema.get("required")
     names = dict.fromkeys(name for name in written if isinstance(name, str)) if isinstance(written, list) else {}
     branches = schema.get("allOf")
@@ -279,12 +279,12 @@ def _collect_required(schema: dict[str, Any]) -> dict[str, None]:
     return names
 
 
-def _read_properties(schema: dict[str, Any]) -> dict[str, Any]:
+def _read_properties(schema: JsonObject) -> JsonObject:
     properties = schema.get("properties")
     return properties if isinstance(properties, dict) else {}
 
 
-def _as_mapping(schema: Any) -> dict[str, Any]:
+def _as_mapping(schema: Any) -> JsonObject:
     return schema if isinstance(schema, dict) else {}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule.contracts.rule import Closed, Expectation, Required, Row, Subject
 from ferrule.model.diagnostic import Finding
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, dig, format_path
+from ferrule.model.value import JsonObject, Path, dig, format_path
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a list"})
@@ -223,7 +223,7 @@ def _visit_items(walk: _Walk, branch: Branch, items: list[Any], path: Path) -> N
             walk.report(row, (*path, index), problem, _choose_hint(row, item))
 
 
-def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Path) -> None:
+def _visit_mapping(walk: _Walk, branch: Branch, value: JsonObject, path: Path) -> None:
     for keys, row, condition in branch.closed:
         if not value.keys() <= keys and (condition is None or walk.applies(condition)):
             for key in value:

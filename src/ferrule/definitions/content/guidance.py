@@ -1,7 +1,6 @@
-"""Writes what models are told of a tool besides its name and schema: when to use it, when not, and what it does to the world.
+"""Formats a tool's guidance for models: when to use it, when not, and its side effects.
 
-It goes with the description wherever a format has no other place for it: bounded, and cut off between lines, never inside
-one.
+It follows the description wherever a format has no other place for it: bounded, and cut off between lines, never inside one.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ _HEADINGS = (
 )
 
 
-class _Said(msgspec.Struct, gc=False):
+class _Payload(msgspec.Struct, gc=False):
     use_guidance: Any = None
 
 
-_decode = msgspec.json.Decoder(_Said).decode
+_decode = msgspec.json.Decoder(_Payload).decode
 
 
-def guidance_lines(tool: Tool) -> list[str]:
-    """The guidance in a definition, a line each; nothing where it has none (AML-76)."""
-    if b'"use_guidance"' not in bytes(tool.payload):
+def format_guidance(tool: Tool) -> list[str]:
+    """Returns the guidance in a definition as lines; empty when it has none (AML-76)."""
+    if b'"use_guidance"' not in bytes(tool.payload):  # most tools have none: do not decode their payloads
         return []
     try:
         said = _decode(tool.payload).use_guidance
@@ -48,14 +47,14 @@ def guidance_lines(tool: Tool) -> list[str]:
     return lines
 
 
-def described(tool: Tool) -> str:
-    """A tool's description with its guidance."""
-    lines = within(guidance_lines(tool), MOST_IN_DESCRIPTION)
+def describe_tool(tool: Tool) -> str:
+    """Returns a tool's description followed by its guidance."""
+    lines = take_fitting_lines(format_guidance(tool), MOST_IN_DESCRIPTION)
     return tool.description if not lines else f"{tool.description}\n\n" + "\n".join(lines)
 
 
-def within(lines: list[str], most: int) -> list[str]:
-    """As many of the lines as have room."""
+def take_fitting_lines(lines: list[str], most: int) -> list[str]:
+    """Returns as many of the lines as fit into `most` characters."""
     for number, line in enumerate(lines):
         most -= len(line) + 1
         if most < 0:

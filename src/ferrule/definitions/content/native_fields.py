@@ -1,8 +1,7 @@
-"""Names the native fields of a tool: those of its own definition that no canonical field holds, such as `transport` and
-`permission_profile.risk_level`.
+"""Lists the native fields of a tool: those of its own definition that no canonical field holds, such as `transport`.
 
-A conversion into another format has no words for them and reports them by these names; the way back looks for them by the
-same names.
+A conversion into another format has no words for them and reports them by these names; the conversion back finds them by
+the same names.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, Tool
 
@@ -38,50 +37,52 @@ _AGENT_TOOL_BLOCKS = {
     "permission_profile": frozenset({"schema_version", "permission_profile_id", "approval_required", "credential_refs"}),
 }  # fmt: skip
 _PYTHON = frozenset({"input_contract", "tool_interface", "permission_profile", "execution_profile"})
-_LISTED = frozenset(
+_LIST_ENTRY = frozenset(
     {"type", "name", "title", "description", "parameters", "parametersJsonSchema", "parameters_json_schema",
      "input_schema", "inputSchema", "outputSchema", "function", "toolSpec"}
 )  # fmt: skip
 """Members of an entry in the list of a server or provider that fields of the tool repeat."""
 
 
-def beyond(tool: Tool) -> Block:
-    """By dotted name, with what is said."""
-    payload = decoded(tool.payload)
+def list_native_fields(tool: Tool) -> Block:
+    """Returns the native fields of a tool by dotted name: `permission_profile.risk_level`."""
+    payload = decode_raw(tool.payload)
     if not isinstance(payload, dict):
         return {}
-    return dict(_READERS.get(tool.dialect, _listed)(payload))
+    return dict(_READERS.get(tool.dialect, _read_list_entry)(payload))
 
 
-def _aml(payload: Block) -> Iterator[tuple[str, Any]]:
-    return _members(payload, _AML, _AML_BLOCKS)
+def _read_aml(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _iterate_unknown(payload, _AML, _AML_BLOCKS)
 
 
-def _agent_tool(payload: Block) -> Iterator[tuple[str, Any]]:
-    return _members(payload, _AGENT_TOOL, _AGENT_TOOL_BLOCKS)
+def _read_agent_tool(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _iterate_unknown(payload, _AGENT_TOOL, _AGENT_TOOL_BLOCKS)
 
 
-def _oxp(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_oxp(payload: Block) -> Iterator[tuple[str, Any]]:
     wrapper = payload.get("input_schema")
     is_wrapped = isinstance(wrapper, dict) and "parameters" in wrapper  # a later draft has the schema itself there
-    return _members(payload, _OXP if is_wrapped else _OXP | {"input_schema"}, {"input_schema": _OXP_INPUT})
+    return _iterate_unknown(payload, _OXP if is_wrapped else _OXP | {"input_schema"}, {"input_schema": _OXP_INPUT})
 
 
-def _adl(payload: Block) -> Iterator[tuple[str, Any]]:
-    return _members(payload, frozenset({EXTENSION}), {"tool": _ADL_ITEM})
+def _read_adl(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _iterate_unknown(payload, frozenset({EXTENSION}), {"tool": _ADL_ITEM})
 
 
-def _python(payload: Block) -> Iterator[tuple[str, Any]]:
-    return _members(payload, _PYTHON, {})
+def _read_python(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _iterate_unknown(payload, _PYTHON, {})
 
 
-def _listed(payload: Block) -> Iterator[tuple[str, Any]]:
+def _read_list_entry(payload: Block) -> Iterator[tuple[str, Any]]:
     definition = payload.get("definition", payload)
-    for members in (definition, _block(definition, "function"), _block(definition, "toolSpec")):
-        yield from _members(members, _LISTED, {}) if isinstance(members, dict) else ()
+    for members in (definition, _get_member(definition, "function"), _get_member(definition, "toolSpec")):
+        yield from _iterate_unknown(members, _LIST_ENTRY, {}) if isinstance(members, dict) else ()
 
 
-def _members(value: Block, known: frozenset[str], blocks: dict[str, frozenset[str]]) -> Iterator[tuple[str, Any]]:
+def _iterate_unknown(
+    value: Block, known: frozenset[str], blocks: dict[str, frozenset[str]]
+) -> Iterator[tuple[str, Any]]:
     for key, member in value.items():
         if key in blocks and isinstance(member, dict):
             yield from ((f"{key}.{name}", one) for name, one in member.items() if name not in blocks[key])
@@ -89,14 +90,14 @@ def _members(value: Block, known: frozenset[str], blocks: dict[str, frozenset[st
             yield key, member
 
 
-def _block(value: Any, key: str) -> Any:
+def _get_member(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
 
 _READERS: dict[str, Callable[[Block], Iterator[tuple[str, Any]]]] = {
-    "aml": _aml,
-    "adl": _adl,
-    "oxp": _oxp,
-    "agent_tool": _agent_tool,
-    "python": _python,
+    "aml": _read_aml,
+    "adl": _read_adl,
+    "oxp": _read_oxp,
+    "agent_tool": _read_agent_tool,
+    "python": _read_python,
 }

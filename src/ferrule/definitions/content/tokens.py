@@ -1,10 +1,10 @@
-"""Counts the tokens of a text for a provider's models where its tokenizer is installed with its vocabulary; else estimates.
+"""Counts the tokens of a text with a provider's tokenizer where that is installed with its vocabulary; else estimates.
 
-Nothing is ever fetched: a vocabulary that is not on this machine counts as not there. A count is of the text as it is
-written; what a provider adds around tools, none of them publishes. Lists, surfaces and exports go by the one estimate,
-measured against `o200k_base` and `cl100k_base` over tool definitions as compact JSON: 4.5 characters a token, on average
-5 % off, at most 16 % for one tool. Letters outside ASCII count by their bytes: from 13 % too few (Chinese) to 80 % too
-many (Hindi) in single sentences.
+It never fetches anything: a vocabulary that is not on this machine counts as missing. It counts the text as written; no
+provider publishes what it adds around tools. Lists, surfaces and exports use the one estimate, measured against
+`o200k_base` and `cl100k_base` over tool definitions as compact JSON: 4.5 characters a token, on average 5 % off, at most
+16 % for one tool. Letters outside ASCII count by their bytes: from 13 % too few (Chinese) to 80 % too many (Hindi) in
+single sentences.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ EXTRA_BYTES_A_TOKEN = 5
 """Bytes of UTF-8 beyond one for each character."""
 
 
-def token_estimate(*texts: str | bytes) -> int:
-    """About how many tokens the texts are together. Bytes are UTF-8."""
+def estimate_tokens(*texts: str | bytes) -> int:
+    """Estimates how many tokens the texts have together. Bytes are UTF-8."""
     characters = extra = 0
     for text in texts:
         letters = (
@@ -42,9 +42,9 @@ def token_estimate(*texts: str | bytes) -> int:
 
 ESTIMATE = "estimate"
 _ENCODING = "o200k_base"
-"""Of OpenAI's models since 2024."""
+"""The encoding of OpenAI's models since 2024."""
 _SHIPPED = (("litellm", "litellm_core_utils/tokenizers"), ("llama_index", "core/_static/tiktoken_cache"))
-"""Packages that bring vocabularies of tiktoken along."""
+"""Packages that ship vocabularies of tiktoken."""
 
 
 class TokenCounter(NamedTuple):
@@ -60,34 +60,34 @@ class TokenCounter(NamedTuple):
         return self.name != ESTIMATE
 
 
-def counter_for(provider: str) -> TokenCounter:
-    """The best way that there is here to count for a provider."""
+def find_counter(provider: str) -> TokenCounter:
+    """Returns the most exact counter for a provider on this machine."""
     found = None
     if provider.startswith("openai"):
-        found = _tiktoken()
+        found = _load_tiktoken()
     elif provider == "mistral":
-        found = _tekken()
-    return found or TokenCounter(ESTIMATE, token_estimate)
+        found = _load_tekken()
+    return found or TokenCounter(ESTIMATE, estimate_tokens)
 
 
 @cache
-def _tiktoken() -> TokenCounter | None:
-    """OpenAI's tokenizer, when it is installed and its vocabulary lies here."""
+def _load_tiktoken() -> TokenCounter | None:
+    """Loads OpenAI's tokenizer, when it is installed and its vocabulary is on this machine."""
     try:
-        known = importlib.import_module("tiktoken_ext.openai_public")
-        made: Any = getattr(known, _ENCODING)
-        # The same function with a reader that only looks at this machine; the module itself stays as it is.
-        offline = FunctionType(made.__code__, {**made.__globals__, "load_tiktoken_bpe": _vocabulary})
+        module = importlib.import_module("tiktoken_ext.openai_public")
+        build: Any = getattr(module, _ENCODING)
+        # tiktoken downloads missing vocabularies: run its own function with a loader that only reads local files.
+        offline = FunctionType(build.__code__, {**build.__globals__, "load_tiktoken_bpe": _read_vocabulary})
         encoding: Any = importlib.import_module("tiktoken").Encoding(**offline())
     except (ImportError, AttributeError, OSError, ValueError, TypeError):
         return None
-    return TokenCounter(_ENCODING, lambda text: len(encoding.encode(_sound(text), disallowed_special=())))
+    return TokenCounter(_ENCODING, lambda text: len(encoding.encode(_replace_surrogates(text), disallowed_special=())))
 
 
-def _vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-    """The ranks of a vocabulary, from where tiktoken or another package keeps it. Raises FileNotFoundError."""
+def _read_vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+    """Reads the ranks of a vocabulary from the caches of tiktoken and other packages. Raises FileNotFoundError."""
     name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-    for folder in _folders():
+    for folder in _list_folders():
         file = folder / name
         if not file.is_file():
             continue
@@ -98,19 +98,19 @@ def _vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
     raise FileNotFoundError(name)
 
 
-def _folders() -> Iterator[Path]:
+def _list_folders() -> Iterator[Path]:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
     yield Path(tempfile.gettempdir()) / "data-gym-cache"
     for package, inside in _SHIPPED:
-        yield from (folder / inside for folder in _package(package))
+        yield from (folder / inside for folder in _find_package(package))
 
 
 @cache
-def _tekken() -> TokenCounter | None:
-    """Mistral's tokenizer, which its package brings along."""
-    files = [file for folder in _package("mistral_common") for file in (folder / "data").glob("tekken_*.json")]
+def _load_tekken() -> TokenCounter | None:
+    """Loads Mistral's tokenizer, which its package ships."""
+    files = [file for folder in _find_package("mistral_common") for file in (folder / "data").glob("tekken_*.json")]
     if not files:
         return None
     try:
@@ -118,11 +118,11 @@ def _tekken() -> TokenCounter | None:
         tokenizer = module.Tekkenizer.from_file(str(max(files)))
     except (ImportError, AttributeError, OSError, ValueError, TypeError):
         return None
-    return TokenCounter("tekken", lambda text: len(tokenizer.encode(_sound(text), bos=False, eos=False)))
+    return TokenCounter("tekken", lambda text: len(tokenizer.encode(_replace_surrogates(text), bos=False, eos=False)))
 
 
-def _package(name: str) -> list[Path]:
-    """Where a package is, without importing it."""
+def _find_package(name: str) -> list[Path]:
+    """Returns the folders of a package without importing it."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
@@ -130,6 +130,6 @@ def _package(name: str) -> list[Path]:
     return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []
 
 
-def _sound(text: str) -> str:
-    """Halves of surrogate pairs, which no tokenizer takes, are counted as the sign for what cannot be read."""
+def _replace_surrogates(text: str) -> str:
+    """Replaces lone surrogates, which no tokenizer takes."""
     return text.encode("utf-8", "replace").decode()

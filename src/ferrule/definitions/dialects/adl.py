@@ -1,6 +1,6 @@
 """ADL manifests (Agent Definition Language, v1): an agent with its tools, services and settings in one YAML document.
 
-Every tool of a manifest becomes a canonical tool; the manifest itself is kept whole as a record. Built-in tools come
+Every tool of a manifest becomes a canonical tool, and the whole manifest a record. Built-in tools come
 from `model/builtin_tools.py`, and conversion from other dialects is `adl_emit.py`.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.dialect import Definition
-from ferrule.definitions.content.extension import stated
+from ferrule.definitions.content.extension import apply_extension
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, BuiltinTool
 from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Finding
@@ -21,10 +21,10 @@ from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Record, Tool, infer_facts, raw
-from ferrule.model.value import JsonValue, Path, dig
+from ferrule.model.value import JsonObject, JsonValue, Path, dig
 
 FAMILY = "adl.inference-gateway.com"
-_NECESSARY = ("capabilities", "server", "language")
+_REQUIRED_BLOCKS = ("capabilities", "server", "language")
 _WRITTEN = re.compile(
     rb"(?:^(?:- |\{)?\s?|\A\s*\{\s*)[\"']?apiVersion[\"']?[\s:]+[\"']?adl\.inference-gateway\.com", re.MULTILINE
 )
@@ -39,13 +39,13 @@ class AdlDialect:
     name = "adl"
 
     def claims_name(self, source: Source) -> bool:
-        """True when a line of the raw text opens a manifest of the family; Markdown only talks about them."""
+        """Returns True when a line of the raw text opens a manifest of the family; Markdown only talks about them."""
         if FAMILY.encode() not in source.data or source.name.lower().endswith((".md", ".markdown")):
             return False
         return _WRITTEN.search(source.data) is not None
 
     def detect(self, document: Document) -> bool:
-        """True for the family's `apiVersion`, or for an agent whose `spec` has the blocks only ADL has."""
+        """Returns True for the family's `apiVersion`, or for an agent whose `spec` has the blocks only ADL has."""
         root = document.value
         if not isinstance(root, dict):
             return False
@@ -55,11 +55,11 @@ class AdlDialect:
         spec = root.get("spec")
         if not isinstance(spec, dict):
             return False
-        alike = sum(block in spec for block in _NECESSARY)
+        alike = sum(block in spec for block in _REQUIRED_BLOCKS)
         return alike >= (2 if root.get("kind") == "Agent" else 3)
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        """The first document is the manifest; a further one is a finding."""
+        """Returns the first document as the manifest; a further one is a finding."""
         if document.index > 0:
             if document.value is None:
                 return [], []
@@ -74,14 +74,14 @@ class AdlDialect:
         return [Definition("adl.manifest", (), document.value)], []
 
     def issue_rule(self, issue: Issue) -> str:
-        """Whatever the reader stumbles over is a malformed manifest."""
+        """Returns ADL-1: unreadable text is a malformed manifest."""
         return "ADL-1"
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        """One outline per tool with a sound id."""
+        """Outlines each tool with a valid id."""
         manifest = definition.value
-        agent, version = _text(manifest, "metadata", "name"), _text(manifest, "metadata", "version")
-        for path, item in _sound_tools(manifest):
+        agent, version = _get_text(manifest, "metadata", "name"), _get_text(manifest, "metadata", "version")
+        for path, item in _list_valid_tools(manifest):
             builtin = BUILTIN_TOOLS.get(item["id"])
             yield ToolOutline(
                 document.source.file,
@@ -92,31 +92,34 @@ class AdlDialect:
                 path=path,
                 document=document.index,
                 version=version,
-                status=_lifecycle(manifest, builtin),
+                status=_find_lifecycle(manifest, builtin),
                 type=builtin.kind if builtin else "function",
                 name_path=("id",),
             )
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        """The tools in canonical form, and the whole manifest as a record without credentials."""
+        """Compiles the tools, and the whole manifest as a record without credentials."""
         manifest = definition.value
-        agent, version = _text(manifest, "metadata", "name") or namespace, _text(manifest, "metadata", "version")
-        tools = tuple(
-            stated(compiled_item(manifest, item, agent, version), extension_of_item(manifest, item))
-            for _, item in _sound_tools(manifest)
+        agent, version = (
+            _get_text(manifest, "metadata", "name") or namespace,
+            _get_text(manifest, "metadata", "version"),
         )
-        payload = raw(_without_secrets(manifest))
+        tools = tuple(
+            apply_extension(compile_item(manifest, item, agent, version), find_item_extension(manifest, item))
+            for _, item in _list_valid_tools(manifest)
+        )
+        payload = raw(_mask_secrets(manifest))
         record = Record(kind="manifest", record_id=agent, dialect=self.name, version=version, payload=payload)
         return Compiled(tools, (record,))
 
 
-def _text(manifest: dict[str, Any], *path: str) -> str | None:
+def _get_text(manifest: JsonObject, *path: str) -> str | None:
     value = dig(manifest, path)
     return value if isinstance(value, str) else None
 
 
-def _sound_tools(manifest: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The items of `spec.tools` with a well-formed id nobody used before."""
+def _list_valid_tools(manifest: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    """Yields the items of `spec.tools` with a well-formed id; of a repeated id only the first."""
     items = dig(manifest, ("spec", "tools"))
     seen: set[str] = set()
     for index, item in enumerate(items if isinstance(items, list) else ()):
@@ -126,24 +129,23 @@ def _sound_tools(manifest: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any
             yield ("spec", "tools", index), item
 
 
-def _lifecycle(manifest: dict[str, Any], builtin: BuiltinTool | None) -> str:
+def _find_lifecycle(manifest: JsonObject, builtin: BuiltinTool | None) -> str:
     if builtin is None or dig(manifest, ("spec", "config", "tools", builtin.id, "enabled")) is True:
         return "available"
     return "disabled"
 
 
-def extension_of_item(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
-    """What a manifest says of a tool under our key. That stands at the root, for what stands in a tool's schema is shown to
-    models by every other reader."""
+def find_item_extension(manifest: JsonObject, item: JsonObject) -> JsonObject | None:
+    """Returns the object under our key for a tool. It stands at the root: other readers show a tool's schema to models."""
     found = dig(manifest, (EXTENSION, "tools", item["id"]))
     return found if isinstance(found, dict) else None
 
 
-def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: str | None) -> Tool:
-    """A tool of a manifest without errors; what stands under our key does not count, and is kept in the payload."""
+def compile_item(manifest: JsonObject, item: JsonObject, agent: str, version: str | None) -> Tool:
+    """Compiles a tool of a manifest without errors; keeps the object under our key in the payload, unapplied."""
     builtin = BUILTIN_TOOLS.get(item["id"])
-    payload: dict[str, Any] = {"tool": item, **_injected(manifest, item)}
-    if (extension := extension_of_item(manifest, item)) is not None:
+    payload: JsonObject = {"tool": item, **_collect_injected(manifest, item)}
+    if (extension := find_item_extension(manifest, item)) is not None:
         payload[EXTENSION] = extension
     if builtin is None:
         facts, unstated = infer_facts({})
@@ -164,7 +166,7 @@ def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, ve
         name=item["id"],
         title=title,
         description=description or "",
-        lifecycle=_lifecycle(manifest, builtin),
+        lifecycle=_find_lifecycle(manifest, builtin),
         tool_kind=builtin.kind if builtin else "function",
         dialect="adl",
         version=version,
@@ -172,29 +174,31 @@ def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, ve
         input_schema=raw(schema or {}),
         facts=facts,
         inferred_facts=unstated,
-        credentials=_credentials(manifest, item),
+        credentials=_collect_credentials(manifest, item),
         payload=raw(payload),
     )
 
 
-def _injected(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
-    """The services and groups of settings that a tool gets, so that its compiled form stands alone. No secrets."""
+def _collect_injected(manifest: JsonObject, item: JsonObject) -> JsonObject:
+    """Returns the services and groups of settings injected into a tool, secrets masked, so that it stands alone."""
     inject = item.get("inject")
     if not isinstance(inject, list) or item["id"] in BUILTIN_TOOLS:
         return {}
     names = [entry.split(".") for entry in inject if isinstance(entry, str)]
     groups = {name[1] for name in names if name[0] == "config" and len(name) > 1}
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for block, wanted in (("services", {name[0] for name in names}), ("config", groups)):
         written = dig(manifest, ("spec", block))
         if isinstance(written, dict):
             is_all = block == "config" and ["config"] in names
-            found[block] = {k: _masked(v, (k,)) for k, v in written.items() if k != "tools" and (k in wanted or is_all)}
+            found[block] = {
+                k: _mask_value(v, (k,)) for k, v in written.items() if k != "tools" and (k in wanted or is_all)
+            }
     return {f"injected_{block}": members for block, members in found.items() if members}
 
 
-def _credentials(manifest: dict[str, Any], item: dict[str, Any]) -> msgspec.Raw | None:
-    """The environment variables that the config groups injected into a tool refer to."""
+def _collect_credentials(manifest: JsonObject, item: JsonObject) -> msgspec.Raw | None:
+    """Returns the environment variables that the config groups injected into a tool refer to."""
     config = dig(manifest, ("spec", "config"))
     inject = item.get("inject")
     if not isinstance(config, dict) or not isinstance(inject, list) or item["id"] in BUILTIN_TOOLS:
@@ -205,53 +209,53 @@ def _credentials(manifest: dict[str, Any], item: dict[str, Any]) -> msgspec.Raw 
         if first == "config":
             group = rest.partition(".")[0]
             wanted = [config.get(group)] if group else [value for name, value in config.items() if name != "tools"]
-            names.update(name for value in wanted for name in _PLACEHOLDER.findall(_flat(value)))
+            names.update(name for value in wanted for name in _PLACEHOLDER.findall(_encode_text(value)))
     return raw({"environment": sorted(names)}) if names else None
 
 
-def _flat(value: JsonValue) -> str:
+def _encode_text(value: JsonValue) -> str:
     return bytes(raw(value)).decode()
 
 
-def _without_secrets(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The manifest with credentials written out (ADL-37) replaced by placeholders: nothing compiled holds a secret."""
+def _mask_secrets(manifest: JsonObject) -> JsonObject:
+    """Replaces literal credentials (ADL-37) by placeholders: a compiled catalog holds no secret."""
     spec = manifest.get("spec")
     if not isinstance(spec, dict):
         return manifest
     spec = dict(spec)
     if isinstance(spec.get("config"), dict):
-        spec["config"] = {k: v if k == "tools" else _masked(v, (k,)) for k, v in spec["config"].items()}
+        spec["config"] = {k: v if k == "tools" else _mask_value(v, (k,)) for k, v in spec["config"].items()}
     for block in ("agent", "deployment"):
         if isinstance(spec.get(block), dict):
-            spec[block] = _masked_environments(spec[block], (block,))
+            spec[block] = _mask_environments(spec[block], (block,))
     return {**manifest, "spec": spec}
 
 
-def _masked_environments(value: Any, path: Path) -> Any:
+def _mask_environments(value: Any, path: Path) -> Any:
     """Masks `env`, `headers` and `environment` blocks and leaves everything else."""
     if isinstance(value, dict):
         return {
-            key: _masked(member, (*path[1:], key))
+            key: _mask_value(member, (*path[1:], key))
             if key in ("env", "headers", "environment")
-            else _masked_environments(member, (*path, key))
+            else _mask_environments(member, (*path, key))
             for key, member in value.items()
         }
     if isinstance(value, list):
-        return [_masked_environments(item, (*path, index)) for index, item in enumerate(value)]
+        return [_mask_environments(item, (*path, index)) for index, item in enumerate(value)]
     return value
 
 
-def _masked(value: Any, path: Path) -> Any:
+def _mask_value(value: Any, path: Path) -> Any:
     if isinstance(value, dict):
-        return {key: _masked(member, (*path, key)) for key, member in value.items()}
+        return {key: _mask_value(member, (*path, key)) for key, member in value.items()}
     if isinstance(value, list):
-        return [_masked(item, (*path, index)) for index, item in enumerate(value)]
+        return [_mask_value(item, (*path, index)) for index, item in enumerate(value)]
     name = path[-1] if isinstance(path[-1], str) else ""
-    return f"${{{_variable(path)}}}" if is_literal_secret(name, value) else value
+    return f"${{{_name_variable(path)}}}" if is_literal_secret(name, value) else value
 
 
-def _variable(path: Path) -> str:
-    """The environment variable a setting can come from: `database.connectionString` -> DATABASE_CONNECTION_STRING."""
+def _name_variable(path: Path) -> str:
+    """Returns an environment variable for a setting: `database.connectionString` -> DATABASE_CONNECTION_STRING."""
     return "_".join(filter(None, _BOUNDARY.split(".".join(map(str, path))))).upper()
 
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from ferrule.contracts.dialect import Definition
-from ferrule.definitions.content.extension import stated
+from ferrule.definitions.content.extension import apply_extension
 from ferrule.definitions.content.linkage import REFERRED_BY, replace_payload
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, RecordOutline, ToolOutline
 from ferrule.model.tool import Compiled, Record, Tool, raw
+from ferrule.model.value import JsonObject
 
 VERSION = "0.2.0"
 RUNTIME = "runtime"
@@ -51,7 +52,7 @@ _SCHEDULER_ONLY = frozenset(
     {"ordering_policy", "yield_policy", "sibling_failure_policy", "max_parallel", "context_modifier_policy"}
 )
 _COMPANY = {"interface": _INTERFACE_ONLY | {"tool_id"}, "surface": _SURFACE_ONLY | {"scope"}}
-"""Ids that other formats know too: without a version, one of these must stand beside them."""
+"""Ids that other formats use too: without a version, one of these must stand beside them."""
 _RAW = re.compile(
     rb'(?:^|[\s"{,])(?:tool_kind|interface_id|surface_id|execution_profile_id|permission_profile_id|scheduler_policy_id)'
     rb'"?\s*:'
@@ -59,8 +60,8 @@ _RAW = re.compile(
 _RAW_VERSION = re.compile(rb'(?:^|[\s"{,])(?:schema_version|lifecycle|tool_id)"?\s*:')
 
 
-def kind_of(value: object) -> str | None:
-    """What kind of Agent Tool record a value is, perhaps one with mistakes; None when it is none."""
+def detect_kind(value: object) -> str | None:
+    """Returns the kind of an Agent Tool record, perhaps one with mistakes; None for other values."""
     if not isinstance(value, dict) or any(key in value for key in _FOREIGN):
         return None
     keys = value.keys()
@@ -75,11 +76,11 @@ def kind_of(value: object) -> str | None:
     if not keys.isdisjoint(_DECLARATION_ONLY) and ("tool_id" in keys or "tool_kind" in keys):
         return "declaration" if is_versioned + sum(key in keys for key in _DECLARED) >= 2 else None
     version = value.get("schema_version")
-    return _unnamed(keys) if isinstance(version, str) and version.startswith("0.") else None
+    return _detect_kind_without_id(keys) if isinstance(version, str) and version.startswith("0.") else None
 
 
-def _unnamed(keys: Any) -> str | None:
-    """The kind of a record that lacks its id."""
+def _detect_kind_without_id(keys: Any) -> str | None:
+    """Returns the kind of a record that lacks its id."""
     if "tool_id" in keys and not keys.isdisjoint(_INTERFACE_ONLY):
         return "interface"
     if "execution_kind" in keys:
@@ -100,30 +101,30 @@ class AgentToolDialect:
     name = "agent_tool"
 
     def claims_name(self, source: Source) -> bool:
-        """A text that names a record's key: enough to tell when it cannot be parsed."""
+        """Returns True for a text with a record's keys, even when it cannot be parsed."""
         if not source.name.lower().endswith((".json", ".yaml", ".yml")):
             return False
         return _RAW.search(source.data) is not None and _RAW_VERSION.search(source.data) is not None
 
     def detect(self, document: Document) -> bool:
-        """A record of the standard, or a list with one in it."""
+        """Returns True for a record of the standard, or a list with one in it."""
         if document.syntax == "front_matter":
             return False
         value = document.value
         if isinstance(value, list):
-            return any(kind_of(item) is not None for item in value)
-        return kind_of(value) is not None
+            return any(detect_kind(item) is not None for item in value)
+        return detect_kind(value) is not None
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        """One definition per record; none for records of running calls. A list item that is no record is an AT-1."""
+        """Returns one definition per record, none for records of running calls; AT-1 for list items that are no record."""
         value = document.value
         if not isinstance(value, list):
-            kind = kind_of(value)
+            kind = detect_kind(value)
             return ([] if kind in (None, RUNTIME) else [Definition(f"agent_tool.{kind}", (), value)]), []  # type: ignore[arg-type]  # a kind is a mapping's
         definitions: list[Definition] = []
         findings: list[Finding] = []
         for index, item in enumerate(value):
-            kind = kind_of(item)
+            kind = detect_kind(item)
             if kind is None:
                 findings.append(Finding("AT-1", (index,), "this is no Agent Tool record"))
             elif kind != RUNTIME:
@@ -131,11 +132,11 @@ class AgentToolDialect:
         return definitions, findings
 
     def issue_rule(self, issue: Issue) -> str:
-        """Whatever the reader noticed, the record is not what AT-1 asks for."""
+        """Returns AT-1: unreadable text is no record."""
         return "AT-1"
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        """Names and references. What is malformed is empty here."""
+        """Outlines names and references. Malformed ones are empty."""
         value = definition.value
         kind = definition.kind.removeprefix("agent_tool.")
         place = {"file": document.source.file, "path": definition.path, "document": document.index}
@@ -145,13 +146,13 @@ class AgentToolDialect:
                 ToolOutline(
                     **place,  # type: ignore[arg-type]  # one mapping for two classes
                     dialect=self.name,
-                    namespace=_text(value, "namespace") or "",
-                    name=_text(value, "name") or "",
-                    tool_id=_text(value, "tool_id") or "",
-                    version=_text(value, "version"),
-                    status=_text(value, "lifecycle"),
-                    type=_text(value, "tool_kind"),
-                    aliases=_aliases(value),
+                    namespace=_get_text(value, "namespace") or "",
+                    name=_get_text(value, "name") or "",
+                    tool_id=_get_text(value, "tool_id") or "",
+                    version=_get_text(value, "version"),
+                    status=_get_text(value, "lifecycle"),
+                    type=_get_text(value, "tool_kind"),
+                    aliases=_list_aliases(value),
                     refs=refs,
                     name_path=("name",),
                 ),
@@ -160,28 +161,28 @@ class AgentToolDialect:
             RecordOutline(
                 **place,  # type: ignore[arg-type]  # one mapping for two classes
                 kind=kind,
-                record_id=_text(value, IDS[kind]) or "",
-                tool_id=_text(value, "tool_id"),
-                name=_text(value, "name"),
-                namespace=_text(value, "namespace"),
-                aliases=_aliases(value),
+                record_id=_get_text(value, IDS[kind]) or "",
+                tool_id=_get_text(value, "tool_id"),
+                name=_get_text(value, "name"),
+                namespace=_get_text(value, "namespace"),
+                aliases=_list_aliases(value),
                 refs=refs,
-                has_classifier_input=_says_something(value.get("classifier_input")),
+                has_classifier_input=_has_content(value.get("classifier_input")),
             ),
         )
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        """The tool of a declaration, embedded records applied; other records as they are."""
+        """Compiles a declaration with its embedded records to a tool; keeps other records as they are."""
         value: Any = definition.value
         kind = definition.kind.removeprefix("agent_tool.")
         if kind != "declaration":
             record = Record(kind=kind, record_id=value[IDS[kind]], dialect=self.name, payload=raw(value))
             return Compiled(records=(record,))
-        return Compiled((stated(compiled_declaration(value), value.get(EXTENSION)),))
+        return Compiled((apply_extension(compile_declaration(value), value.get(EXTENSION)),))
 
 
-def compiled_declaration(value: dict[str, Any]) -> Tool:
-    """The tool of a declaration without errors, records embedded in it applied; what stands under our key does not count."""
+def compile_declaration(value: JsonObject) -> Tool:
+    """Compiles a declaration without errors and its embedded records; members under our key do not count."""
     tool = Tool(
         tool_id=value["tool_id"],
         namespace=value["namespace"],
@@ -190,25 +191,25 @@ def compiled_declaration(value: dict[str, Any]) -> Tool:
         lifecycle=value["lifecycle"],
         tool_kind=value["tool_kind"],
         dialect="agent_tool",
-        version=_text(value, "version"),
+        version=_get_text(value, "version"),
         title=value.get("title"),
-        aliases=_aliases(value),
+        aliases=_list_aliases(value),
         search_hint=value.get("search_hint"),
         capability_refs=tuple(value.get("capability_refs", ())),
     )
     return replace_payload(tool, value)
 
 
-def _text(value: dict[str, Any], key: str) -> str | None:
+def _get_text(value: JsonObject, key: str) -> str | None:
     found = value.get(key)
     return found if isinstance(found, str) and found.strip() else None
 
 
-def _says_something(value: Any) -> bool:
+def _has_content(value: Any) -> bool:
     return bool(value.strip()) if isinstance(value, str) else value not in (None, [], {})
 
 
-def _aliases(value: dict[str, Any]) -> tuple[str, ...]:
+def _list_aliases(value: JsonObject) -> tuple[str, ...]:
     found = value.get("aliases")
     return tuple(found) if isinstance(found, list) and all(isinstance(alias, str) for alias in found) else ()
 

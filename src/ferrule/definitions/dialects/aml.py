@@ -1,7 +1,6 @@
 """AML 1.2: tools, agents and IAM roles as Markdown files with YAML front matter. Knows no rules.
 
-Recognised by what the front matter holds, or by the ending of the name; what a tool becomes is decided here and written
-back by `aml_emit.py`.
+It recognises them by members of the front matter or by the ending of the name. `aml_emit.py` writes tools as AML.
 """
 
 from __future__ import annotations
@@ -11,21 +10,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from ferrule.contracts.dialect import Definition
-from ferrule.definitions.content.extension import stated
-from ferrule.definitions.content.sections import sections
+from ferrule.definitions.content.extension import apply_extension
+from ferrule.definitions.content.sections import split_sections
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import AgentOutline, BrokenOutline, Outline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, infer_facts, raw
-from ferrule.model.value import JsonValue, is_integer
+from ferrule.model.value import JsonObject, JsonValue, is_integer
 
 _KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
 _ID_KEYS = {"tool_id": "aml.tool", "agent_id": "aml.agent", "iam_id": "aml.role"}
 _COLLECTION_ID = "collection_id"
 _NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_base_id", "model_id"})
 _NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
-"""Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
+"""Other files of AML, which resemble tools. Roles need one fact about a collection; all others are ignored."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
 _MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
 _LARGEST = 2**63 - 1
@@ -45,13 +44,13 @@ _TRANSPORT_DEFAULTS: dict[str, dict[str, JsonValue]] = {
     "lambda": {"payload_format": "json"},
     "message-queue": {"message_format": "json"},
 }
-_STATED_FACTS: dict[str, dict[str, Any]] = {
+_STATED_FACTS: dict[str, JsonObject] = {
     "retrieval": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
     "function": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
     "action": {"is_read_only": False},
     "human": {"requires_user_interaction": True},
 }
-"""What a tool's type declares about its safety; the rest is inferred, fail-closed."""
+"""Safety facts that a tool's type declares; the rest is inferred, fail-closed."""
 
 
 class AmlDialect:
@@ -60,7 +59,7 @@ class AmlDialect:
     name = "aml"
 
     def claims_name(self, source: Source) -> bool:
-        """A name with one of AML's endings, or front matter (however broken) with one of its ids."""
+        """Returns True for a name with one of AML's endings, or front matter (however broken) with one of its ids."""
         name = source.name.lower()
         if name.endswith(tuple(_KINDS)):
             return True
@@ -69,7 +68,7 @@ class AmlDialect:
         return _RAW_ID.search(source.data[:_HEAD].partition(b"\n---")[0]) is not None
 
     def detect(self, document: Document) -> bool:
-        """Front matter with one of AML's ids, or with several of the blocks only AML has."""
+        """Returns True for front matter with one of AML's ids, or with several of the blocks only AML has."""
         if document.syntax != "front_matter":
             return False
         value = document.value
@@ -82,52 +81,53 @@ class AmlDialect:
         return len(_AML_SHAPE.intersection(value)) >= 2
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        """The front matter, which is one definition."""
+        """Returns the front matter as the only definition."""
         value = document.value
         if not isinstance(value, dict):
             return [], []
-        return [Definition(_kind(document.source, value), (), value)], []
+        return [Definition(_find_kind(document.source, value), (), value)], []
 
     def issue_rule(self, issue: Issue) -> str:
-        """A repeated key is AML-6, a schema that contains itself AML-26, all else front matter that cannot be used."""
+        """Returns AML-6 for a repeated key, AML-26 for a schema that contains itself, AML-2 for other unusable text."""
         if issue.kind == "duplicate_key":
             return "AML-6"
         return "AML-26" if issue.kind == "recursion" and issue.path[:1] == ("interface",) else "AML-2"
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        """What agents, roles and other tools need to know."""
+        """Outlines the members that agents, roles and other tools refer to."""
         value, file = definition.value, document.source.file
         if definition.kind != "aml.tool" and _MANY_DIGITS.search(document.text):
-            value = _clamped(value)
+            value = _clamp_integers(value)  # outlines of agents and roles hold the value itself, stored with 64 bits
         if definition.kind == "aml.agent":
-            return (AgentOutline(file, _text(value, "agent_id"), value),)
+            return (AgentOutline(file, _get_text(value, "agent_id"), value),)
         if definition.kind == "aml.role":
-            iam_id = _text(value, "iam_id")
-            return (RoleOutline(file, iam_id, value), *_stem(document.source, iam_id, "role", ".iam.md"))
+            iam_id = _get_text(value, "iam_id")
+            return (RoleOutline(file, iam_id, value), *_outline_broken_file(document.source, iam_id, "role", ".iam.md"))
         if definition.kind == "aml.collection":
-            return _collection_outline(file, value)
-        tool_id = _text(value, "tool_id")
-        stem = _stem(document.source, tool_id, "tool", ".tool.md")
-        return stem if tool_id is None else (_tool_outline(document, value, tool_id, namespace), *stem)
+            return _outline_collection(file, value)
+        tool_id = _get_text(value, "tool_id")
+        stem = _outline_broken_file(document.source, tool_id, "tool", ".tool.md")
+        return stem if tool_id is None else (_outline_tool(document, value, tool_id, namespace), *stem)
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        """A tool in the model, or an agent or role as a record. An agent's body is behaviour and part of it."""
+        """Compiles a tool, or an agent or role as a record. An agent's body is behaviour and part of the record."""
         value: Any = definition.value
         if definition.kind == "aml.agent":
-            payload = {**value, "body": sections(document.body)}
-            return Compiled(records=(_record("agent", value["agent_id"], value, payload),))
+            payload = {**value, "body": split_sections(document.body)}
+            return Compiled(records=(_build_record("agent", value["agent_id"], value, payload),))
         if definition.kind == "aml.role":
-            return Compiled(records=(_record("role", value["iam_id"], value, value),))
+            return Compiled(records=(_build_record("role", value["iam_id"], value, value),))
         if definition.kind == "aml.collection":
             return Compiled()
-        tool = stated(compiled_tool(value, namespace), value.get(EXTENSION))
+        tool = apply_extension(compile_tool(value, namespace), value.get(EXTENSION))
         return Compiled(
-            (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
+            (tool,),
+            documentation={tool.tool_id: documentation} if (documentation := _read_documentation(document)) else {},
         )
 
 
-def _kind(source: Source, value: dict[str, JsonValue]) -> str:
-    """By the one id that is written; else by name; else by shape."""
+def _find_kind(source: Source, value: dict[str, JsonValue]) -> str:
+    """Returns the kind of a file: by its only id, else by name, else by shape."""
     if _is_collection(value):
         return "aml.collection"
     written = [kind for key, kind in _ID_KEYS.items() if key in value]
@@ -144,9 +144,9 @@ def _is_collection(value: dict[str, JsonValue]) -> bool:
     return _COLLECTION_ID in value and _ID_KEYS.keys().isdisjoint(value)
 
 
-def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]:
-    """What roles need to know of a collection: whether it takes writes (AML-96)."""
-    collection_id, writeback = _text(value, _COLLECTION_ID), value.get("writeback")
+def _outline_collection(file: str, value: JsonObject) -> tuple[Outline, ...]:
+    """Outlines a collection for roles: whether it accepts writes (AML-96)."""
+    collection_id, writeback = _get_text(value, _COLLECTION_ID), value.get("writeback")
     if collection_id is None:
         return ()
     enabled = writeback.get("enabled") if isinstance(writeback, dict) else writeback
@@ -154,30 +154,30 @@ def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]
     return (RecordOutline(file, "collection", collection_id, refs=refs),)
 
 
-def _stem(source: Source, identifier: str | None, kind: str, suffix: str) -> tuple[Outline, ...]:
-    """For a file whose id is missing or malformed: its name, so that references to it are not blamed for that."""
+def _outline_broken_file(source: Source, identifier: str | None, kind: str, suffix: str) -> tuple[Outline, ...]:
+    """Outlines a file whose id is missing or malformed by its name, so that references to it are not reported as well."""
     if (identifier is not None and _ID.fullmatch(identifier)) or not source.name.endswith(suffix):
         return ()
     return (BrokenOutline(source.file, kind, source.name.removesuffix(suffix)),)
 
 
-def _clamped(value: Any) -> Any:
-    """The value with every integer within 64 bits, which is what outlines are stored with."""
+def _clamp_integers(value: Any) -> Any:
+    """Returns the value with every integer limited to 64 bits."""
     if isinstance(value, dict):
-        return {key: _clamped(member) for key, member in value.items()}
+        return {key: _clamp_integers(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_clamped(item) for item in value]
+        return [_clamp_integers(item) for item in value]
     if is_integer(value):
         return max(-_LARGEST, min(_LARGEST, value))
     return value
 
 
-def _text(value: dict[str, JsonValue], key: str) -> str | None:
+def _get_text(value: dict[str, JsonValue], key: str) -> str | None:
     text = value.get(key)
     return text if isinstance(text, str) and text.strip() else None
 
 
-def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, namespace: str) -> ToolOutline:
+def _outline_tool(document: Document, value: JsonObject, tool_id: str, namespace: str) -> ToolOutline:
     version, status, kind = value.get("version"), value.get("status"), value.get("type")
     approval, calls = value.get("approval_required"), value.get("max_calls_per_run")
     return ToolOutline(
@@ -192,48 +192,50 @@ def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, names
         type=kind if isinstance(kind, str) and kind in _TYPES else None,
         approval_required=approval if isinstance(approval, bool) else None,
         max_calls_per_run=calls if is_integer(calls) and 1 <= calls <= _LARGEST else None,
-        aliases=_aliases(value),
-        notes=_note(document) if status == "deprecated" else None,
+        aliases=_list_aliases(value),
+        notes=_read_deprecation_note(document) if status == "deprecated" else None,
         name_path=("tool_id",),
     )
 
 
-def _aliases(value: dict[str, Any]) -> tuple[str, ...]:
-    """Names that the file gives the tool under our key."""
+def _list_aliases(value: JsonObject) -> tuple[str, ...]:
+    """Lists the aliases that the file gives the tool under our key."""
     extension = value.get(EXTENSION)
     found = extension.get("aliases") if isinstance(extension, dict) else None
     return tuple(found) if isinstance(found, list) and all(isinstance(alias, str) for alias in found) else ()
 
 
-def _note(document: Document) -> str | None:
-    """The note that tells users of a deprecated tool where to go."""
-    text = sections(document.body).get("notes")
+def _read_deprecation_note(document: Document) -> str | None:
+    """Returns the note that names a deprecated tool's replacement."""
+    text = split_sections(document.body).get("notes")
     return None if text is None else " ".join(text.split())[:_NOTE_LENGTH]
 
 
-def _notes(document: Document) -> dict[str, str]:
+def _read_documentation(document: Document) -> dict[str, str]:
     if not document.body.strip():
         return {}
-    written = sections(document.body)
+    written = split_sections(document.body)
     return {member: written[heading] for heading, member in _DOCUMENTATION.items() if heading in written}
 
 
-def _record(kind: str, record_id: str, value: dict[str, Any], payload: dict[str, Any]) -> Record:
-    return Record(kind=kind, record_id=record_id, dialect="aml", version=_text(value, "version"), payload=raw(payload))
+def _build_record(kind: str, record_id: str, value: JsonObject, payload: JsonObject) -> Record:
+    return Record(
+        kind=kind, record_id=record_id, dialect="aml", version=_get_text(value, "version"), payload=raw(payload)
+    )
 
 
-def compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
-    """The tool of front matter without errors; what stands under our key does not count."""
+def compile_tool(value: JsonObject, namespace: str) -> Tool:
+    """Compiles the tool of front matter without errors; members under our key do not count."""
     meta, interface, transport = value["meta"], value["interface"], value.get("transport")
-    facts, unstated = _facts(value["type"], has_transport=isinstance(transport, dict))
-    payload = _payload(value)
+    facts, unstated = _infer_facts(value["type"], has_transport=isinstance(transport, dict))
+    payload = _build_payload(value)
     return Tool(
         tool_id=value["tool_id"],
         namespace=namespace,
         name=value["tool_id"],
         description=meta["description"],
         lifecycle=_STATUSES[value["status"]],
-        tool_kind=_tool_kind(value["type"], transport),
+        tool_kind=_find_tool_kind(value["type"], transport),
         dialect="aml",
         version=value["version"],
         title=meta["name"],
@@ -250,7 +252,7 @@ def compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
     )
 
 
-def _tool_kind(kind: str, transport: Any) -> str:
+def _find_tool_kind(kind: str, transport: Any) -> str:
     if kind == "function":
         return "function"
     if isinstance(transport, dict) and transport.get("type") == "mcp":
@@ -258,15 +260,15 @@ def _tool_kind(kind: str, transport: Any) -> str:
     return "retrieval" if kind == "retrieval" else "native_tool"
 
 
-def _facts(kind: str, *, has_transport: bool) -> tuple[SafetyFacts, tuple[str, ...]]:
+def _infer_facts(kind: str, *, has_transport: bool) -> tuple[SafetyFacts, tuple[str, ...]]:
     stated = _STATED_FACTS[kind]
     if kind == "function" and not has_transport:
         stated = {**stated, "is_open_world": False}
     return infer_facts(stated, is_open_world=has_transport)
 
 
-def _payload(value: dict[str, Any]) -> dict[str, Any]:
-    """The compiled form: the front matter with the transport's defaults written out (AML-87)."""
+def _build_payload(value: JsonObject) -> JsonObject:
+    """Returns the front matter with the transport's defaults written out (AML-87)."""
     transport = value.get("transport")
     if not isinstance(transport, dict):
         return {key: member for key, member in value.items() if key != "transport"}

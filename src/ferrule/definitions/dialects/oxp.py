@@ -10,29 +10,26 @@ from collections.abc import Iterable
 from typing import Any
 
 from ferrule.contracts.dialect import Definition
-from ferrule.definitions.content.extension import stated
+from ferrule.definitions.content.extension import apply_extension
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Tool, infer_facts, raw
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LIKE_ID = re.compile(r"[^\s@/:]+\.[^\s@/:]+@[^\s@/:]*")
 _RAW_ID = re.compile(rb'"id"\s*:\s*"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@[0-9]')
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
-
-
-"""Keywords that schemas may have elsewhere and not in OXP (OXP-11)."""
 _MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
 _FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_id", "invocation_id", "function")
 """Members that tell an MCP tool, an Agent Tool record or a provider's function apart."""
 
 
 def is_definition(value: object) -> bool:
-    """Whether a value plainly is an OXP tool definition, perhaps one with mistakes."""
+    """Returns True for an OXP tool definition, perhaps one with mistakes."""
     if not isinstance(value, dict):
         return False
     keys = value.keys()
@@ -55,7 +52,7 @@ class OxpDialect:
     name = "oxp"
 
     def claims_name(self, source: Source) -> bool:
-        """A JSON text that names an OXP id, or both of its schemas: enough to tell when it cannot be parsed."""
+        """Returns True for a JSON text with an OXP id, or both of its schemas, even when it cannot be parsed."""
         data = source.data
         if not source.name.lower().endswith(".json") or b'"inputSchema"' in data or b'"tool_kind"' in data:
             return False
@@ -66,39 +63,39 @@ class OxpDialect:
         return _RAW_ID.search(data) is not None and b'"name"' in data
 
     def detect(self, document: Document) -> bool:
-        """A definition, a list with one in it, or a catalog."""
+        """Returns True for a definition, a list with one in it, or a catalog."""
         if document.syntax == "front_matter":
             return False
-        return _shape(document.value) is not None
+        return _find_shape(document.value) is not None
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        """One definition per tool. What is no object is an OXP-1 where it stands."""
+        """Returns one definition per tool; OXP-1 for each item that is no object."""
         value: Any = document.value
-        match _shape(value):
+        match _find_shape(value):
             case "tool":
                 return [Definition("oxp.tool", (), value)], []
             case "list":
-                return _items(value, ())
+                return _split_items(value, ())
             case "tools":
                 if isinstance(value["tools"], list):
-                    return _items(value["tools"], ("tools",))
+                    return _split_items(value["tools"], ("tools",))
                 return [], [Finding("OXP-1", ("tools",), "`tools` must be a list of definitions")]
             case "items":
-                definitions, findings = _items(value["items"], ("items",))
+                definitions, findings = _split_items(value["items"], ("items",))
                 return [Definition("oxp.catalog", (), value), *definitions], findings
             case _:
                 return [], []
 
     def issue_rule(self, issue: Issue) -> str:
-        """Whatever the reader noticed, the definition is not what OXP-1 asks for."""
+        """Returns OXP-1: unreadable text is no definition."""
         return "OXP-1"
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        """The id taken apart. An id or name that is malformed is empty here."""
+        """Outlines the parts of the id. A malformed id or name is empty."""
         if definition.kind != "oxp.tool":
             return ()
         value = definition.value
-        toolkit, short, version = _identity(value)
+        toolkit, short, version = _parse_id(value)
         name = value.get("name")
         return (
             ToolOutline(
@@ -117,17 +114,17 @@ class OxpDialect:
         )
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        """The canonical tool: nothing about safety is stated in OXP, so every fact is inferred, fail-closed."""
+        """Compiles the tool: OXP states nothing about safety, so every fact is inferred, fail-closed."""
         if definition.kind != "oxp.tool":
             return Compiled()
         wrapper = definition.value.get("input_schema")
         extension = wrapper.get(EXTENSION) if isinstance(wrapper, dict) else None
-        return Compiled((stated(compiled_definition(definition.value), extension),))
+        return Compiled((apply_extension(compile_definition(definition.value), extension),))
 
 
-def compiled_definition(value: dict[str, Any]) -> Tool:
-    """The tool of a definition without errors; what stands under our key does not count."""
-    toolkit, short, version = _identity(value)
+def compile_definition(value: JsonObject) -> Tool:
+    """Compiles the tool of a definition without errors; members under our key do not count."""
+    toolkit, short, version = _parse_id(value)
     facts, unstated = infer_facts({}, is_open_world=True)
     schema = value.get("input_schema", {})
     schema = schema.get("parameters", {key: member for key, member in schema.items() if key != EXTENSION})
@@ -152,8 +149,8 @@ def compiled_definition(value: dict[str, Any]) -> Tool:
     )
 
 
-def _shape(value: Any) -> str | None:
-    """How the document holds its definitions: `tool`, `list`, `tools`, `items`; None when it is not OXP."""
+def _find_shape(value: Any) -> str | None:
+    """Returns how a document holds its definitions: `tool`, `list`, `tools`, `items`; None when it is not OXP."""
     if isinstance(value, list):
         return "list" if any(map(is_definition, value)) else None
     if not isinstance(value, dict):
@@ -173,7 +170,7 @@ def _shape(value: Any) -> str | None:
     return None
 
 
-def _items(items: list[Any], base: Path) -> tuple[list[Definition], list[Finding]]:
+def _split_items(items: list[Any], base: Path) -> tuple[list[Definition], list[Finding]]:
     definitions: list[Definition] = []
     findings: list[Finding] = []
     for index, item in enumerate(items):
@@ -184,8 +181,8 @@ def _items(items: list[Any], base: Path) -> tuple[list[Definition], list[Finding
     return definitions, findings
 
 
-def _identity(value: dict[str, Any]) -> tuple[str, str, str]:
-    """Toolkit, tool and version; empty when the id is malformed."""
+def _parse_id(value: JsonObject) -> tuple[str, str, str]:
+    """Returns toolkit, tool and version; empty when the id is malformed."""
     written = value.get("id")
     parts = _ID.fullmatch(written) if isinstance(written, str) else None
     return (parts[1], parts[2], parts[3]) if parts else ("", "", "")

@@ -1,17 +1,25 @@
-"""Writes a tool as an OXP definition (OXP-1 to OXP-18). What OXP has no member for stands beside the parameters, where other
-members are allowed (OXP-9)."""
+"""Writes a tool as an OXP definition (OXP-1 to OXP-18). Fields without a member in OXP stand beside the parameters, where
+other members are allowed (OXP-9)."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from ferrule.definitions.content.extension import as_json, decoded, differences
-from ferrule.definitions.dialects.oxp import compiled_definition
-from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, requirements_of, written
+from ferrule.definitions.content.extension import decode_raw, encode_field, find_differences
+from ferrule.definitions.dialects.oxp import compile_definition
+from ferrule.definitions.dialects.writing import (
+    DialectDraft,
+    DialectWriter,
+    Shortfall,
+    WrittenTool,
+    build_requirements,
+    find_base,
+    write_tool,
+)
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
-from ferrule.model.value import is_blank
+from ferrule.model.value import JsonObject, is_blank
 from ferrule.schema.inlining import EXCLUDED_FROM_OXP, plain_schema
 
 _TOOL_PART = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)")
@@ -22,60 +30,62 @@ _FIRST_VERSION = "1.0.0"
 _SAYABLE = frozenset({"description", "version", "input_schema", "output_schema", "credentials"})
 
 
-def written_tool(
+def emit_tool(
     tool: Tool,
     tool_part: str | None = None,
-    beyond: tuple[str, ...] = (),
+    native_fields: tuple[str, ...] = (),
     is_plain: bool = False,
     is_long: bool = False,
-) -> Written:
-    """The definition. `tool_part`: the `Toolkit.Tool` it gets, where its own is not free. `is_long`: the name begins with the
-    toolkit, because another tool has the short one."""
-    words = Words("oxp", "OXP", "OXP-18", lambda tool: _draft(tool, tool_part, is_long), compiled_definition, _extended)
-    return written(tool, words, beyond, is_plain=is_plain)
+) -> WrittenTool:
+    """Writes the definition. `tool_part`: the `Toolkit.Tool` it gets, when another tool has its own. `is_long`: the name
+    begins with the toolkit, because another tool has the short one."""
+    writer = DialectWriter(
+        "oxp", "OXP", "OXP-18", lambda tool: _write_draft(tool, tool_part, is_long), compile_definition, _add_extension
+    )
+    return write_tool(tool, writer, native_fields, is_plain=is_plain)
 
 
-def fitting_part(tool: Tool) -> str:
-    """`Toolkit.Tool` of a tool, as OXP takes it."""
-    base = base_of(tool, "oxp")
+def choose_tool_part(tool: Tool) -> str:
+    """Returns `Toolkit.Tool` of a tool as OXP accepts it."""
+    base = find_base(tool, "oxp")
     own = base.get("id") if base is not None else None
     if isinstance(own, str) and _TOOL_PART.fullmatch(own.partition("@")[0]):
         return own.partition("@")[0]
     if _TOOL_PART.fullmatch(tool.tool_id):
         return tool.tool_id
-    return f"{_part(tool.namespace)}.{_part(tool.name)}"
+    return f"{_fit_part(tool.namespace)}.{_fit_part(tool.name)}"
 
 
-def version_of(tool: Tool) -> str:
-    """The version of a tool, as OXP takes it."""
+def choose_version(tool: Tool) -> str:
+    """Returns the version of a tool as OXP accepts it."""
     return tool.version if tool.version is not None and _VERSION.fullmatch(tool.version) else _FIRST_VERSION
 
 
-def _part(text: str) -> str:
+def _fit_part(text: str) -> str:
     return _UNFIT.sub("_", text)[:64] or "_"
 
 
-def _extended(value: dict[str, Any], extension: dict[str, Any]) -> dict[str, Any]:
+def _add_extension(value: JsonObject, extension: JsonObject) -> JsonObject:
     return {**value, "input_schema": {**value["input_schema"], EXTENSION: extension}}
 
 
-def _draft(tool: Tool, tool_part: str | None, is_long: bool) -> Draft:
-    told: dict[str, Told] = {}
-    base = _usable(base_of(tool, "oxp"))
+def _write_draft(tool: Tool, tool_part: str | None, is_long: bool) -> DialectDraft:
+    shortfalls: dict[str, Shortfall] = {}
+    base = _read_base(find_base(tool, "oxp"))
     if base is None:
-        value: dict[str, Any] = {"output_schema": {}}
-        unsaid, is_named = _SAYABLE, False
+        value: JsonObject = {"output_schema": {}}
+        missing, is_named = _SAYABLE, False
     else:
         value, back = base
-        unsaid = frozenset(place.partition("/")[0] for place in differences(tool, back))
+        missing = frozenset(place.partition("/")[0] for place in find_differences(tool, back))
         own_part = value["id"].partition("@")[0]
-        is_named = "name" not in unsaid and tool_part in (None, own_part)
-    if tool_part is None and (base is None or ("tool_id" in unsaid and tool.dialect == "oxp")):
-        tool_part = fitting_part(tool) if base is None or not _TOOL_PART.fullmatch(tool.tool_id) else tool.tool_id
-    version = version_of(tool) if "version" in unsaid else value["version"]
+        is_named = "name" not in missing and tool_part in (None, own_part)
+    if tool_part is None and (base is None or ("tool_id" in missing and tool.dialect == "oxp")):
+        tool_part = choose_tool_part(tool) if base is None or not _TOOL_PART.fullmatch(tool.tool_id) else tool.tool_id
+    version = choose_version(tool) if "version" in missing else value["version"]
     part = tool_part or value["id"].partition("@")[0]
-    name = value["name"] if is_named else _name(tool, part, is_long)
-    head: dict[str, Any] = {
+    name = value["name"] if is_named else _choose_name(tool, part, is_long)
+    head: JsonObject = {
         "id": f"{part}@{version}",
         "name": name,
         "description": "",
@@ -83,31 +93,33 @@ def _draft(tool: Tool, tool_part: str | None, is_long: bool) -> Draft:
         "input_schema": {},
     }
     value = {**head, **value, "id": f"{part}@{version}", "name": name, "version": version}
-    _say(value, tool, unsaid, told)
-    told["tool_id"] = told["namespace"] = Told("an id is Toolkit.Tool@x.y.z of letters, digits and _", "OXP-2", part)
-    told["name"] = Told("a name has up to 64 letters, digits and _, and follows from the id", "OXP-4", name)
-    told["title"] = Told("a title follows from the id", "OXP-18")
+    _write_fields(value, tool, missing, shortfalls)
+    shortfalls["tool_id"] = shortfalls["namespace"] = Shortfall(
+        "an id is Toolkit.Tool@x.y.z of letters, digits and _", "OXP-2", part
+    )
+    shortfalls["name"] = Shortfall("a name has up to 64 letters, digits and _, and follows from the id", "OXP-4", name)
+    shortfalls["title"] = Shortfall("a title follows from the id", "OXP-18")
     if tool.version is None or not _VERSION.fullmatch(tool.version):
-        told["version"] = Told("a version is three numbers such as 1.0.0", "OXP-6", version, is_default=True)
-    return Draft(value, told, is_fresh=base is None)
+        shortfalls["version"] = Shortfall("a version is three numbers such as 1.0.0", "OXP-6", version, is_default=True)
+    return DialectDraft(value, shortfalls, is_fresh=base is None)
 
 
-def _usable(base: dict[str, Any] | None) -> tuple[dict[str, Any], Tool] | None:
-    """A definition to begin with, in the shape of 1.0, and what it says; None for one that cannot be read."""
+def _read_base(base: JsonObject | None) -> tuple[JsonObject, Tool] | None:
+    """Returns a definition to start from, in the shape of 1.0, and the tool it describes; None when it cannot be read."""
     if base is None:
         return None
     try:
         schema = {key: member for key, member in base.get("input_schema", {}).items() if key != EXTENSION}
         wrapper = schema if "parameters" in schema else {"parameters": schema}
         value = {**base, "input_schema": wrapper, "output_schema": base.get("output_schema")}
-        back = compiled_definition(value)
-    except Exception:  # a payload that somebody else wrote down: dialects promise nothing about definitions with errors
+        back = compile_definition(value)
+    except Exception:  # the payload is a stranger's: dialects promise nothing about definitions with errors
         return None
     return (value, back) if back.namespace and isinstance(value.get("version"), str) else None
 
 
-def _name(tool: Tool, part: str, is_long: bool) -> str:
-    """The tool's own name where it follows from the id (OXP-8), else one that does."""
+def _choose_name(tool: Tool, part: str, is_long: bool) -> str:
+    """Returns the tool's own name where it follows from the id (OXP-8), else one that does."""
     toolkit, _, short = part.partition(".")
     if is_long:
         return f"{toolkit}_{short}"[-64:]
@@ -116,50 +128,56 @@ def _name(tool: Tool, part: str, is_long: bool) -> str:
     return short[:64]
 
 
-def _say(value: dict[str, Any], tool: Tool, unsaid: frozenset[str], told: dict[str, Told]) -> None:
-    """Writes the fields that the value does not say yet."""
-    if "description" in unsaid:
-        told["description"] = Told("a tool has a description", "OXP-5", tool.title or tool.name, is_default=True)
+def _write_fields(value: JsonObject, tool: Tool, missing: frozenset[str], shortfalls: dict[str, Shortfall]) -> None:
+    """Writes the fields that the value does not state yet."""
+    if "description" in missing:
+        shortfalls["description"] = Shortfall(
+            "a tool has a description", "OXP-5", tool.title or tool.name, is_default=True
+        )
         stand_in = tool.title if not is_blank(tool.title) else tool.name
         value["description"] = tool.description if not is_blank(tool.description) else stand_in
-    if "input_schema" in unsaid:
-        value["input_schema"] = {**value["input_schema"], "parameters": _parameters(tool, told)}
-    if "output_schema" in unsaid:
-        value["output_schema"] = _output(tool, told)
-    if "credentials" in unsaid:
+    if "input_schema" in missing:
+        value["input_schema"] = {**value["input_schema"], "parameters": _write_parameters(tool, shortfalls)}
+    if "output_schema" in missing:
+        value["output_schema"] = _write_output(tool, shortfalls)
+    if "credentials" in missing:
         value.pop("requirements", None)
-        told["credentials"] = Told("OXP names secrets, and does not say where they are kept", "OXP-16")
-        if (needed := requirements_of(as_json(tool, "credentials"))) is not None:
+        shortfalls["credentials"] = Shortfall("OXP names secrets, and does not say where they are kept", "OXP-16")
+        if (needed := build_requirements(encode_field(tool, "credentials"))) is not None:
             value["requirements"] = needed
-            told["credentials"] = told["credentials"]._replace(put="requirements")
+            shortfalls["credentials"] = shortfalls["credentials"]._replace(put="requirements")
 
 
-def _output(tool: Tool, told: dict[str, Told]) -> dict[str, Any]:
+def _write_output(tool: Tool, shortfalls: dict[str, Shortfall]) -> JsonObject:
     if tool.output_schema is None:
-        told["output_schema"] = Told("a definition says what is returned", "OXP-13", "any value", is_default=True)
+        shortfalls["output_schema"] = Shortfall(
+            "a definition says what is returned", "OXP-13", "any value", is_default=True
+        )
         return {}
-    plain = plain_schema(decoded(tool.output_schema), EXCLUDED_FROM_OXP)
+    plain = plain_schema(decode_raw(tool.output_schema), EXCLUDED_FROM_OXP)
     if plain.why:
-        told["output_schema"] = Told(f"OXP's {plain.why}", "OXP-11", plain.put)
+        shortfalls["output_schema"] = Shortfall(f"OXP's {plain.why}", "OXP-11", plain.put)
     return plain.schema
 
 
-def _parameters(tool: Tool, told: dict[str, Told]) -> dict[str, Any]:
-    plain = plain_schema(decoded(tool.input_schema), EXCLUDED_FROM_OXP)
+def _write_parameters(tool: Tool, shortfalls: dict[str, Shortfall]) -> JsonObject:
+    plain = plain_schema(decode_raw(tool.input_schema), EXCLUDED_FROM_OXP)
     if plain.why:
-        told["input_schema"] = Told(f"OXP's {plain.why}", "OXP-11", plain.put)
+        shortfalls["input_schema"] = Shortfall(f"OXP's {plain.why}", "OXP-11", plain.put)
     kind = plain.schema.get("type", "object")
     schema = plain.schema
     if isinstance(kind, list) and "object" in kind:
-        told["input_schema/type"] = Told("parameters are an object", "OXP-12", "type: object")
+        shortfalls["input_schema/type"] = Shortfall("parameters are an object", "OXP-12", "type: object")
         schema = {**schema, "type": "object"}
     elif kind != "object":
-        told["input_schema"] = Told("parameters are an object", "OXP-12", "an object with the member `value`")
+        shortfalls["input_schema"] = Shortfall(
+            "parameters are an object", "OXP-12", "an object with the member `value`"
+        )
         schema = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
     members = schema.get("properties")
     if not isinstance(members, dict) or all(map(_is_described, members.values())):
         return schema
-    described = {name: _described(name, member, told) for name, member in members.items()}
+    described = {name: _describe_parameter(name, member, shortfalls) for name, member in members.items()}
     return {**schema, "properties": described}
 
 
@@ -168,8 +186,8 @@ def _is_described(member: Any) -> bool:
     return isinstance(text, str) and not is_blank(text)
 
 
-def _described(name: str, member: Any, told: dict[str, Told]) -> dict[str, Any]:
-    """A parameter with a description: its own, its title, or its name in words (OXP-10)."""
+def _describe_parameter(name: str, member: Any, shortfalls: dict[str, Shortfall]) -> JsonObject:
+    """Returns a parameter with a description: its own, its title, or its name in words (OXP-10)."""
     if _is_described(member):
         return member  # type: ignore[no-any-return]  # it is a mapping
     schema = member if isinstance(member, dict) else ({"not": {}} if member is False else {})
@@ -178,5 +196,5 @@ def _described(name: str, member: Any, told: dict[str, Told]) -> dict[str, Any]:
     put = put or name or "A value."
     place = f"input_schema/properties/{name.replace('~', '~0').replace('/', '~1')}"
     why = "every parameter has a description"
-    told[place] = told[f"{place}/description"] = Told(why, "OXP-10", put, is_default=True)
+    shortfalls[place] = shortfalls[f"{place}/description"] = Shortfall(why, "OXP-10", put, is_default=True)
     return {**schema, "description": put}

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.formats.entries import Unreadable
 from ferrule.definitions.formats.functions import FunctionList, Said
 from ferrule.definitions.formats.legal_names import NameRule
@@ -54,7 +54,7 @@ def _of_contract(tool: Tool) -> list[Any]:
 def _of_schema(tool: Tool) -> list[Any]:
     if b'"examples"' not in bytes(tool.input_schema):
         return []
-    written = decoded(tool.input_schema)
+    written = decode_raw(tool.input_schema)
     found = written.get("examples") if isinstance(written, dict) else None
     return found if isinstance(found, list) else []
 

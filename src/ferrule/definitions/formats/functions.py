@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
-from ferrule.definitions.content.extension import decoded
-from ferrule.definitions.content.guidance import described
+from ferrule.definitions.content.extension import decode_raw
+from ferrule.definitions.content.guidance import describe_tool
 from ferrule.definitions.formats.entries import SCHEMAS, UNREAD, Entry, Unreadable, entries
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.losses import losses_of
@@ -120,7 +120,7 @@ class FunctionList(ABC):
             return _plain_tool(
                 self.name, "", tool.name, said, raw(NO_ARGUMENTS if said.schema is None else said.schema)
             )
-        is_same = not each.fitted.changes and each.schema == decoded(tool.input_schema)
+        is_same = not each.fitted.changes and each.schema == decode_raw(tool.input_schema)
         return _plain_tool(self.name, "", tool.name, said, tool.input_schema if is_same else raw(each.schema))
 
     def offer(self, tools: Sequence[Tool], options: WriteOptions) -> Offer:
@@ -143,12 +143,12 @@ class FunctionList(ABC):
         schema = model_schema(tool)
         if had is not None and schema is tool.input_schema and self._says_all(had, name, is_strict):
             flag = self.said(had.definition).hints.get("strict") is True
-            return Offered(tool, name, had.tool.description, decoded(had.tool.input_schema), flag, None, had)
+            return Offered(tool, name, had.tool.description, decode_raw(had.tool.input_schema), flag, None, had)
         fitted = fitted_schema(bytes(schema), self.strict_profile if is_strict else self.profile)
         if isinstance(fitted, str):
             hint = "write it without strict schemas" if is_strict else "change the schema, or leave the tool out"
             return left_out(tool, f"{self.title} cannot be told its schema: {fitted}", hint)
-        description = described(tool) or tool.title or (name if self.needs_description else "")
+        description = describe_tool(tool) or tool.title or (name if self.needs_description else "")
         return Offered(tool, name, description, fitted.schema, is_strict, fitted, had)
 
     def _name_of(self, definition: dict[str, Any]) -> str:
@@ -168,7 +168,7 @@ class FunctionList(ABC):
             return False
         if is_strict and said.hints.get("strict") is not True:
             return False
-        return bool((NO_ARGUMENTS if said.schema is None else said.schema) == decoded(had.tool.input_schema))
+        return bool((NO_ARGUMENTS if said.schema is None else said.schema) == decode_raw(had.tool.input_schema))
 
     def _definition(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
         if each.had is not None and each.is_verbatim:

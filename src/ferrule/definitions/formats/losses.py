@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.definitions.content.extension import decoded, differences
+from ferrule.definitions.content.extension import decode_raw, find_differences
 from ferrule.definitions.formats.offer import Offered
 from ferrule.definitions.formats.origins import own_words
 from ferrule.model.loss import Instead, Loss
@@ -36,7 +36,7 @@ def losses_of(each: Offered, back: Tool, title: str, format_name: str, can_be_st
             tool_id=tool.tool_id, field="name", why=f"{title} takes no such name", instead="rewritten", put=each.name
         )
     words = "" if each.description in (tool.title, each.name) else each.description[len(tool.description) :].strip()
-    for place in sorted(differences(tool, back)):
+    for place in sorted(find_differences(tool, back)):
         if place.startswith(_SCHEMA):
             yield _schema_loss(each, place, title)
         elif place == "description":
@@ -62,7 +62,7 @@ def losses_of(each: Offered, back: Tool, title: str, format_name: str, can_be_st
 
 def _said_strict(tool: Tool) -> bool | None:
     """Whether the list that a tool came in by asked for strict schemas; None where it said nothing of it."""
-    payload = decoded(tool.payload)
+    payload = decode_raw(tool.payload)
     mappings = payload.get("external_mappings") if isinstance(payload, dict) else None
     first = mappings[0] if isinstance(mappings, list) and mappings else None
     if not isinstance(first, dict) or first.get("source") != tool.dialect:

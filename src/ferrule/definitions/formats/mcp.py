@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
-from ferrule.definitions.content.extension import carried, decoded, differences, restored
-from ferrule.definitions.content.guidance import described, guidance_lines
+from ferrule.definitions.content.extension import build_extension, decode_raw, find_differences, restore_tool
+from ferrule.definitions.content.guidance import describe_tool, format_guidance
 from ferrule.definitions.formats.entries import UNREAD, Entry, Unreadable, entries
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
@@ -124,7 +124,7 @@ def _read(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) 
     if not isinstance(meta, dict) or META_EXTENSION not in meta:
         return _served(definition, namespace, names)
     # What the tool was before was compared with a list of no namespace.
-    tool = restored(_served(definition, "", names), meta[META_EXTENSION])
+    tool = restore_tool(_served(definition, "", names), meta[META_EXTENSION])
     return tool if tool.namespace or not namespace else msgspec.structs.replace(tool, namespace=namespace)
 
 
@@ -141,7 +141,7 @@ def _says_all(had: CameInAs, name: str) -> bool:
     if unusable(had.definition) is not None or had.definition.get("name") != name:
         return False
     back = _read(had.definition, "", {name: had.tool.name})
-    return _WORDS.isdisjoint(place.partition("/")[0] for place in differences(had.tool, back))
+    return _WORDS.isdisjoint(place.partition("/")[0] for place in find_differences(had.tool, back))
 
 
 def _written(tool: Tool, name: str) -> dict[str, Any]:
@@ -152,10 +152,10 @@ def _written(tool: Tool, name: str) -> dict[str, Any]:
     written: dict[str, Any] = {"name": name}
     if tool.title:
         written["title"] = tool.title
-    description = described(tool)
+    description = describe_tool(tool)
     if description:
         written["description"] = description
-    written["inputSchema"] = decoded(input_schema(tool))
+    written["inputSchema"] = decode_raw(input_schema(tool))
     output = None if tool.output_schema is None else _in_latest_draft(tool.output_schema)
     if isinstance(output, dict) and output.get("type") == "object":
         written["outputSchema"] = output
@@ -170,7 +170,7 @@ def _written(tool: Tool, name: str) -> dict[str, Any]:
 
 def _in_latest_draft(schema: msgspec.Raw) -> Any:
     renewed = latest_draft(bytes(schema))
-    return decoded(schema) if renewed is None else renewed
+    return decode_raw(schema) if renewed is None else renewed
 
 
 def _carrying(
@@ -180,16 +180,18 @@ def _carrying(
     back = _read(definition, "", names)
     is_own = tool.dialect == DIALECT and back.dialect == DIALECT
     extension = {} if is_own or options.is_plain else _extension(tool, back)
-    places = differences(tool, back)
+    places = find_differences(tool, back)
     if extension:
         definition = {**definition, _META: {META_EXTENSION: extension}}
         back = _read(definition, "", names)
-    lost = set(differences(tool, back))
+    lost = set(find_differences(tool, back))
     losses = []
     for place in sorted(lost.union(places)):
         is_lost = place in lost or place.partition("/")[0] in lost
-        if is_lost and place == "description" and guidance_lines(tool):
-            losses.append(_loss(tool, place, "when to use the tool is told with it", "description", described(tool)))
+        if is_lost and place == "description" and format_guidance(tool):
+            losses.append(
+                _loss(tool, place, "when to use the tool is told with it", "description", describe_tool(tool))
+            )
         else:
             losses.append(_loss(tool, place, _why(place), "dropped" if is_lost else "extension", is_lost=is_lost))
     if not is_own:
@@ -204,7 +206,7 @@ def _carrying(
 def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
     """What goes into `_meta`. A schema with fields that only the runtime fills in stays away from the wire (AT-56)."""
     is_open = not internal_fields(tool)
-    extension = carried(tool, back, with_origin=is_open)
+    extension = build_extension(tool, back, with_origin=is_open)
     if "facts" in extension:  # so that one which nobody stated is not taken for stated
         extension.setdefault("inferred_facts", tool.inferred_facts)
     return _plain({key: value for key, value in extension.items() if is_open or key not in _SCHEMAS})
@@ -212,7 +214,7 @@ def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
     """The value as JSON has it, with lists for tuples."""
-    return dict(decoded(raw(value))) if value else {}
+    return dict(decode_raw(raw(value))) if value else {}
 
 
 def _why(place: str) -> str:

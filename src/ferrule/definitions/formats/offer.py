@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.formats.entries import LEFT_OUT, REFUSED_NAME
 from ferrule.definitions.formats.legal_names import NameRule, legal
 from ferrule.definitions.formats.origins import CameInAs
@@ -90,7 +90,7 @@ def named(
 def fitted_schema(schema: bytes, profile: str) -> FittedSchema | str:
     """A schema as a profile takes it, or why it cannot be said."""
     try:
-        written = decoded(msgspec.Raw(schema))
+        written = decode_raw(msgspec.Raw(schema))
         return fit(written if isinstance(written, dict) else {}, PROFILES[profile])
     except CannotFit as error:
         return str(error)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
-from ferrule.definitions.content.extension import ORIGIN, carried, decoded, differences
+from ferrule.definitions.content.extension import ORIGIN, build_extension, decode_raw, find_differences
 from ferrule.definitions.formats.offer import left_out
 from ferrule.definitions.formats.openapi_reading import DIALECT, Reader
 from ferrule.definitions.formats.origins import came_in_as, own_words
@@ -145,7 +145,7 @@ class Writer:
         """Puts what an operation does not say under our key, and tells it."""
         if read is None:  # nothing that we write is unreadable; if it is, everything is lost
             return [_loss(tool, "name", "the operation cannot be read back", is_lost=True)]
-        places = differences(tool, read)
+        places = find_differences(tool, read)
         is_own = tool.dialect == DIALECT
         if not self._options.is_plain:
             extension = self._extension(tool, read)
@@ -158,17 +158,17 @@ class Writer:
 
     def _extension(self, tool: Tool, read: Tool) -> dict[str, Any]:
         if not internal_fields(tool):
-            made = carried(tool, read)
+            made = build_extension(tool, read)
         else:
-            made = carried(tool, read, with_origin=False)
+            made = build_extension(tool, read, with_origin=False)
             made = {key: value for key, value in made.items() if key not in ("input_schema", "runtime_input_schema")}
         if (
             tool.dialect == DIALECT == read.dialect
             and ORIGIN not in made
-            and decoded(tool.payload) != decoded(read.payload)
+            and decode_raw(tool.payload) != decode_raw(read.payload)
         ):
-            made[ORIGIN] = {"dialect": DIALECT, "payload": decoded(tool.payload)}
-        return dict(decoded(raw(made))) if made else {}
+            made[ORIGIN] = {"dialect": DIALECT, "payload": decode_raw(tool.payload)}
+        return dict(decode_raw(raw(made))) if made else {}
 
     def _settled(self, losses: list[Loss], back: dict[Any, Tool], again: dict[Any, Tool]) -> list[Loss]:
         """The losses, each with what was put instead."""
@@ -177,7 +177,7 @@ class Writer:
         for tool, written in self._operations:
             path = place_of(written.path, written.method)
             read = again.get(path) or back.get(path)
-            final[tool.tool_id] = set(differences(tool, read)) if read is not None else set()
+            final[tool.tool_id] = set(find_differences(tool, read)) if read is not None else set()
             kept[tool.tool_id] = read is not None and read.dialect == tool.dialect
         made = []
         for loss in losses:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.content.extension import restored
+from ferrule.definitions.content.extension import restore_tool
 from ferrule.definitions.formats.origins import doubts
 from ferrule.definitions.openapi.drafts import KIND, Draft, Drafting
 from ferrule.definitions.openapi.names import name_of
@@ -70,7 +70,7 @@ class Reader:
         )
         if not isinstance(extension, dict):
             return tool
-        after = restored(tool, extension)
+        after = restore_tool(tool, extension)
         for doubt in doubts(tool, after, heading.path, EXTENSION):
             self._document.keep(doubt)
         return after

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.content.extension import ORIGIN, decoded, extension_of, loosened, restored
-from ferrule.definitions.content.native_fields import beyond
+from ferrule.definitions.content.extension import ORIGIN, decode_raw, find_loosened_fields, read_extension, restore_tool
+from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
@@ -38,11 +38,11 @@ _payload = msgspec.json.Decoder(_Payload).decode
 def came_in_as(tool: Tool, format_name: str) -> CameInAs | None:
     """What a tool was in a format: it is one of it, or was before it was converted. None when it never was."""
     if tool.dialect != format_name:
-        extension = extension_of(tool)
+        extension = read_extension(tool)
         origin = extension.get(ORIGIN)
         if not isinstance(origin, dict) or origin.get("dialect") != format_name:
             return None
-        tool = restored(tool, extension)
+        tool = restore_tool(tool, extension)
         if tool.dialect != format_name:
             return None
     said = _read(tool)
@@ -56,14 +56,14 @@ def _read(tool: Tool) -> _Payload:
     try:
         return _payload(tool.payload)
     except (msgspec.DecodeError, UnicodeDecodeError):  # half a character, a number past 64 bits
-        found = decoded(tool.payload)
+        found = decode_raw(tool.payload)
         found = found if isinstance(found, dict) else {}
         return _Payload(found.get("definition"), found.get("group"))
 
 
 def own_words(tool: Tool) -> Iterator[str]:
     """Keys of the source's own, as a loss names them: `aml.transport`, `anthropic.cache_control`."""
-    return (f"{tool.dialect}.{name}" for name in beyond(tool))
+    return (f"{tool.dialect}.{name}" for name in list_native_fields(tool))
 
 
 CLAIMED = "claimed-harmless"
@@ -71,7 +71,7 @@ CLAIMED = "claimed-harmless"
 
 def doubts(tool: Tool, after: Tool, path: Path, key: str) -> list[Finding]:
     """`tool`: what the file says in its format's own words; `after`: with what it carries under `key`."""
-    claims = loosened(tool, after)
+    claims = find_loosened_fields(tool, after)
     if not claims:
         return []
     message = f"{after.name!r} is more harmless than its file says by itself: `{key}` claims {', '.join(claims)}"

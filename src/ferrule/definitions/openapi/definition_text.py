@@ -8,7 +8,15 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from ferrule.definitions.content.yaml_text import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
+from ferrule.definitions.content.yaml_text import (
+    Memo,
+    append_cached_mapping,
+    append_mapping,
+    format_flow_item,
+    format_line,
+    format_text,
+    join_front_matter,
+)
 from ferrule.definitions.openapi.drafts import KIND, SOURCE, Draft, facts_as_json
 from ferrule.definitions.openapi.wording import bounded, shown
 from ferrule.model.tool import FACT_NAMES
@@ -43,32 +51,33 @@ def definition_text(draft: Draft, around: Surroundings, memo: Memo) -> str:
     version = around.api_version if _RELEASE.fullmatch(around.api_version) else "1.0.0"
     status = "deprecated" if operation.is_deprecated else "active" if draft.is_ready else "draft"
     lines = [
-        f'spec_version: "1.2"\ntool_id: {line_of(draft.name)}\nversion: "{version}"\nstatus: {status}\nmeta:\n'
-        f"  name: {line_of(draft.title)}\n  description: {text_of(draft.description, 1)}\n  owner: {line_of(around.owner)}"
+        f'spec_version: "1.2"\ntool_id: {format_line(draft.name)}\nversion: "{version}"\nstatus: {status}\nmeta:\n'
+        f"  name: {format_line(draft.title)}\n  description: {format_text(draft.description, 1)}\n"
+        f"  owner: {format_line(around.owner)}"
     ]
     if heading.tags:
-        lines.append(f"  tags: [{', '.join(map(flow_of, dict.fromkeys(heading.tags)))}]")
+        lines.append(f"  tags: [{', '.join(map(format_flow_item, dict.fromkeys(heading.tags)))}]")
     if around.date and operation.is_deprecated:
-        lines.append(f"  last_updated: {line_of(around.date)}")
+        lines.append(f"  last_updated: {format_line(around.date)}")
     lines.append(f"type: {'retrieval' if draft.is_reading else 'action'}\ninterface:\n  input:")
-    mapping_lines(draft.sending.schema, 2, lines, memo)
+    append_mapping(draft.sending.schema, 2, lines, memo)
     lines.append("  output:")
-    remembered(draft.answering.schema, 2, lines, memo)
+    append_cached_mapping(draft.answering.schema, 2, lines, memo)
     if draft.answering.errors:
         lines.append("error_codes:")
-        mapping_lines(draft.answering.errors, 1, lines, memo)
+        append_mapping(draft.answering.errors, 1, lines, memo)
     lines.append("transport:")
     _transport(draft.transport, lines, memo)
     lines.append(_guidance(draft, around.api))
     _extension(draft, lines, memo)
-    return whole(lines, _body(draft, around))
+    return join_front_matter(lines, _body(draft, around))
 
 
 def _transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
     credentials = transport["credentials"]
-    mapping_lines({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
+    append_mapping({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
     lines.append("  credentials:")
-    remembered(credentials, 2, lines, memo)
+    append_cached_mapping(credentials, 2, lines, memo)
 
 
 def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
@@ -78,18 +87,18 @@ def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
         facts = facts_as_json(draft.facts)
         if facts:
             lines.append("  facts:")
-            mapping_lines(facts, 2, lines, memo)
+            append_mapping(facts, 2, lines, memo)
     heading, access = draft.operation.heading, draft.access
-    named = f"operation_id: {line_of(heading.operation_id)}\n      " if heading.operation_id else ""
+    named = f"operation_id: {format_line(heading.operation_id)}\n      " if heading.operation_id else ""
     lines.append(
         f"  inferred_facts: [{_INFERRED}]\n  external_mappings:\n    - source: {SOURCE}\n      {named}"
-        f"method: {line_of(heading.method)}\n      path: {line_of(heading.template)}\n"
-        f"      server_url: {line_of(draft.address.url)}\n"
-        f"      security_scheme_refs: [{', '.join(map(flow_of, access.refs))}]"
+        f"method: {format_line(heading.method)}\n      path: {format_line(heading.template)}\n"
+        f"      server_url: {format_line(draft.address.url)}\n"
+        f"      security_scheme_refs: [{', '.join(map(format_flow_item, access.refs))}]"
     )
     if draft.paging:
         lines.append("      pagination:")
-        mapping_lines({**draft.paging, "inferred": True}, 4, lines, memo)
+        append_mapping({**draft.paging, "inferred": True}, 4, lines, memo)
 
 
 def _guidance(draft: Draft, api: str) -> str:
@@ -105,11 +114,11 @@ def _guidance(draft: Draft, api: str) -> str:
             f"The user wants this done in {where}: {wanted}",
             "Nobody asked for it, or the arguments are guessed",
         )
-    made = f"use_guidance:\n  use_when:\n    - {line_of(use)}\n  avoid_when:\n    - {line_of(avoid)}"
+    made = f"use_guidance:\n  use_when:\n    - {format_line(use)}\n  avoid_when:\n    - {format_line(avoid)}"
     if draft.is_reading:
         return made
     effects = _EFFECTS.get(draft.operation.heading.method, _EFFECTS["POST"]).format(api=where)
-    return f"{made}\n  side_effects: {line_of(effects)}"
+    return f"{made}\n  side_effects: {format_line(effects)}"
 
 
 def _body(draft: Draft, around: Surroundings) -> str:

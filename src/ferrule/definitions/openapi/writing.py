@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.openapi.shape import mapping
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
@@ -77,7 +77,7 @@ def said(tool: Tool, name: str) -> dict[str, Any]:
 def plain_operation(tool: Tool, name: str) -> Written:
     """`POST /name`, the arguments as its body."""
     path, method = f"/{quote(name, safe='')}", "POST"
-    schema = relocate(decoded(tool.input_schema), (), body_place(path, method))
+    schema = relocate(decode_raw(tool.input_schema), (), body_place(path, method))
     operation = {
         **said(tool, name),
         "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
@@ -89,16 +89,16 @@ def plain_operation(tool: Tool, name: str) -> Written:
 def _answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
     made: dict[str, Any] = {"description": "The result."}
     if tool.output_schema is not None:
-        schema = relocate(decoded(tool.output_schema), (), answer_place(path, method))
+        schema = relocate(decode_raw(tool.output_schema), (), answer_place(path, method))
         made["content"] = {JSON: {"schema": schema}}
     return made
 
 
 def rest_operation(tool: Tool, name: str) -> Written | None:
     """An AML tool with a REST transport as the operation it calls; None when OpenAPI would not say the same."""
-    payload = decoded(tool.payload)
+    payload = decode_raw(tool.payload)
     transport = mapping(payload, "transport") if isinstance(payload, dict) else {}
-    schema = decoded(tool.input_schema)
+    schema = decode_raw(tool.input_schema)
     endpoint = _ENDPOINT.fullmatch(str(transport.get("endpoint", "")))
     if tool.dialect != "aml" or transport.get("type") != "rest-api" or endpoint is None or not isinstance(schema, dict):
         return None
@@ -227,7 +227,7 @@ def _file(member: Any) -> dict[str, Any]:
 
 def _answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
     said_answer = mapping(transport, "x-response")
-    schema = None if tool.output_schema is None else decoded(tool.output_schema)
+    schema = None if tool.output_schema is None else decode_raw(tool.output_schema)
     member = said_answer.get("as")
     if member and isinstance(schema, dict):
         schema = mapping(schema, "properties").get(member)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from ferrule.contracts.reporter import ReportContext
 from ferrule.contracts.rule import RuleInfo
 from ferrule.model.diagnostic import Diagnostic, Report, Severity
+from ferrule.model.value import JsonObject
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/ferrule-dev/ferrule"
@@ -47,8 +47,8 @@ class SarifReporter:
         yield "\n"
 
 
-def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": code, "helpUri": surroundings.page_address(code)}
+def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> JsonObject:
+    described: JsonObject = {"id": code, "helpUri": surroundings.page_address(code)}
     if page is not None:
         text = f"{page.summary}\n\n{page.details}".strip()
         described |= {
@@ -62,7 +62,7 @@ def _rule(code: str, page: RuleInfo | None, surroundings: ReportContext) -> dict
     return described
 
 
-def _result(diagnostic: Diagnostic, position: int, fingerprints: _Fingerprints) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, position: int, fingerprints: _Fingerprints) -> JsonObject:
     text = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\nhelp: {diagnostic.hint}"
     region = {
         "startLine": diagnostic.line,

@@ -18,7 +18,7 @@ import msgspec
 
 from ferrule.contracts.language import Injected, Language, Project, StubKind, StubPlan, ToolPlan
 from ferrule.contracts.type_tree import Alias, Enumeration, RecordType, TypeTree, Union
-from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.extension import decode_raw
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.runs import Names
@@ -245,7 +245,7 @@ def runs_without_code(tool: Tool) -> bool:
     """Whether Ferrule does the work of a tool itself: its definition names a transport, a person or another server."""
     if tool.dialect in _ELSEWHERE:
         return True
-    payload = decoded(tool.payload)
+    payload = decode_raw(tool.payload)
     if tool.dialect != "aml" or not isinstance(payload, dict):
         return False
     return payload.get("type") == "human" or isinstance(payload.get("transport"), dict)

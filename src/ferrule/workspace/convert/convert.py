@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.contracts.format import WriteOptions, Writing
-from ferrule.definitions.content.yaml_text import yaml_text
+from ferrule.definitions.content.yaml_text import format_yaml
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Finding
@@ -70,7 +70,7 @@ def _files(to: str, value: JsonValue) -> dict[str, bytes]:
     if to == "aml" and isinstance(value, dict):
         return {name: str(text).encode("utf-8", "surrogatepass") for name, text in value.items()}
     if to == "adl" and isinstance(value, dict):
-        return {"agent.yaml": yaml_text(value).encode("utf-8", "surrogatepass")}
+        return {"agent.yaml": format_yaml(value).encode("utf-8", "surrogatepass")}
     return {f"tools.{to}.json" if to != "openapi" else "openapi.json": json_text(value)}
 
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.format import DocumentTool, Reading, WriteOptions, Writing
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.linkage import REFERRED_BY, linked
-from ferrule.definitions.content.native_fields import beyond
+from ferrule.definitions.content.linkage import REFERRED_BY, link_records
+from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.definitions.dialects import adl_emit, agent_tool_emit, aml_emit, oxp_emit
 from ferrule.definitions.dialects.agent_tool import IDS
-from ferrule.definitions.dialects.writing import Written
+from ferrule.definitions.dialects.writing import WrittenTool
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding
@@ -114,7 +114,7 @@ class NativeFormat:
                     continue
                 found += [(tool, definition.path) for tool in compiled.tools]
                 records += compiled.records
-        tools = linked([tool for tool, _ in found], records)
+        tools = link_records([tool for tool, _ in found], records)
         places = (path for _, path in found)
         return Reading(
             tuple(DocumentTool(at_origin(tool), path) for tool, path in zip(tools, places, strict=True)),
@@ -158,7 +158,7 @@ class _Gathering:
                 seen.add(identity)
                 self.tools.append(tool)
 
-    def each(self, write: Callable[[Tool], Written]) -> Iterator[tuple[Tool, dict[str, Any]]]:
+    def each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, dict[str, Any]]]:
         """The tools that could be written, with what was."""
         for tool in self.tools:
             try:
@@ -178,35 +178,35 @@ class _Gathering:
 
 def _aml(tools: Sequence[Tool], options: WriteOptions) -> Made:
     gathering = _Gathering(tools)
-    ids = distinct(gathering.tools, aml_emit.fitting_id, aml_emit.version_of, _AML_IDS.marked)
+    ids = distinct(gathering.tools, aml_emit.choose_id, aml_emit.choose_version, _AML_IDS.marked)
 
-    def write(tool: Tool) -> Written:
-        return aml_emit.written_tool(tool, ids[id(tool)], tuple(beyond(tool)), options.is_plain)
+    def write(tool: Tool) -> WrittenTool:
+        return aml_emit.emit_tool(tool, ids[id(tool)], tuple(list_native_fields(tool)), options.is_plain)
 
     files: dict[str, str] = {}
     for _, value in gathering.each(write):
         name = f"{value['tool_id']}.tool.md"
-        files[name if name not in files else f"{value['version']}/{name}"] = aml_emit.text_of(value)
+        files[name if name not in files else f"{value['version']}/{name}"] = aml_emit.format_file(value)
     return gathering.made(dict(files))
 
 
 def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
     gathering = _Gathering(tools)
-    agent, version = adl_emit.agent_of(gathering.tools, options.title)
+    agent, version = adl_emit.choose_agent(gathering.tools, options.title)
     seen: dict[tuple[str, str], Any] = {}
     fresh = {id(tool) for tool in gathering.tools if _contradicts(tool, seen)}
 
     def wanted(tool: Tool) -> str:
-        return adl_emit.fitting_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
+        return adl_emit.choose_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
 
     ids = distinct(gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.marked)  # a manifest has one version of each
 
-    def write(tool: Tool) -> Written:
-        own, is_fresh = tuple(beyond(tool)), id(tool) in fresh
-        return adl_emit.written_tool(tool, agent, version, ids[id(tool)], own, options.is_plain, is_fresh=is_fresh)
+    def write(tool: Tool) -> WrittenTool:
+        own, is_fresh = tuple(list_native_fields(tool)), id(tool) in fresh
+        return adl_emit.emit_tool(tool, agent, version, ids[id(tool)], own, options.is_plain, is_fresh=is_fresh)
 
     parts = [value for _, value in gathering.each(write)]
-    value, demands = adl_emit.manifest_of(parts, agent, version)
+    value, demands = adl_emit.join_manifest(parts, agent, version)
     gathering.demands += demands
     return gathering.made(value)
 
@@ -215,7 +215,7 @@ def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
     """True for a tool that gets other services or settings than an earlier one by the same names, or is the same built-in."""
     if tool.dialect != "adl":
         return False
-    said = beyond(tool)
+    said = list_native_fields(tool)
     blocks = (("injected_config", said.get("injected_config")), ("injected_services", said.get("injected_services")))
     groups = [((block, name), one) for block, named in blocks if isinstance(named, dict) for name, one in named.items()]
     if tool.name in BUILTIN_TOOLS:
@@ -228,15 +228,15 @@ def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
 
 def _oxp(tools: Sequence[Tool], options: WriteOptions) -> Made:
     gathering = _Gathering(tools)
-    parts = distinct(gathering.tools, oxp_emit.fitting_part, oxp_emit.version_of, _marked_part)
+    parts = distinct(gathering.tools, oxp_emit.choose_tool_part, oxp_emit.choose_version, _marked_part)
     owners: dict[str, set[str]] = {}
     for part in parts.values():
         owners.setdefault(part.partition(".")[2], set()).add(part)
 
-    def write(tool: Tool) -> Written:
+    def write(tool: Tool) -> WrittenTool:
         part = parts[id(tool)]
         is_long = len(owners[part.partition(".")[2]]) > 1
-        return oxp_emit.written_tool(tool, part, tuple(beyond(tool)), options.is_plain, is_long=is_long)
+        return oxp_emit.emit_tool(tool, part, tuple(list_native_fields(tool)), options.is_plain, is_long=is_long)
 
     return gathering.made({"tools": [value for _, value in gathering.each(write)]})
 
@@ -249,13 +249,13 @@ def _marked_part(part: str, seed: str) -> Iterator[str]:
 def _agent_tool(tools: Sequence[Tool], options: WriteOptions) -> Made:
     gathering = _Gathering(tools)
 
-    def write(tool: Tool) -> Written:
-        return agent_tool_emit.written_tool(tool, tuple(beyond(tool)), options.is_plain)
+    def write(tool: Tool) -> WrittenTool:
+        return agent_tool_emit.emit_tool(tool, tuple(list_native_fields(tool)), options.is_plain)
 
     records: list[dict[str, Any]] = []
     known: dict[tuple[str, str], dict[str, Any]] = {}
     for tool, value in gathering.each(write):
-        declaration, *others = agent_tool_emit.records_of(tool, value)
+        declaration, *others = agent_tool_emit.split_records(tool, value)
         records.append(declaration)
         records += [record for record in others if _is_new(record, declaration, known)]
     return gathering.made(list(records))

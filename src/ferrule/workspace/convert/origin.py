@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.content.extension import ORIGIN, extension_of, restored
+from ferrule.definitions.content.extension import ORIGIN, read_extension, restore_tool
 from ferrule.definitions.content.linkage import EMBEDDED_AS
-from ferrule.definitions.content.native_fields import beyond
+from ferrule.definitions.content.native_fields import list_native_fields
 from ferrule.definitions.dialects import agent_tool_emit, aml_emit, oxp_emit
 from ferrule.definitions.dialects.agent_tool import IDS
 from ferrule.model.tool import Tool, raw
@@ -22,10 +22,10 @@ from ferrule.model.tool import Tool, raw
 
 def at_origin(tool: Tool) -> Tool:
     """A tool with what its definition says under our key, in the form that counts."""
-    extension = extension_of(tool)
+    extension = read_extension(tool)
     if not extension:
         return tool
-    before = restored(tool, extension)
+    before = restore_tool(tool, extension)
     if ORIGIN not in extension or before.dialect == tool.dialect:
         return before
     if tool.dialect in _AGAIN and not _is_untouched(tool, before):
@@ -37,17 +37,17 @@ def _is_untouched(tool: Tool, before: Tool) -> bool:
     """True when converting the earlier form again says all that the definition says in its dialect's own words."""
     try:
         again = _AGAIN[tool.dialect](before)
-        return beyond(tool) == beyond(msgspec.structs.replace(tool, payload=raw(again)))
+        return list_native_fields(tool) == list_native_fields(msgspec.structs.replace(tool, payload=raw(again)))
     except (ValueError, TypeError, KeyError, RecursionError):  # an earlier form that nobody can write
         return False
 
 
 def _aml(before: Tool) -> dict[str, Any]:
-    return aml_emit.written_tool(before).value
+    return aml_emit.emit_tool(before).value
 
 
 def _oxp(before: Tool) -> dict[str, Any]:
-    return oxp_emit.written_tool(before).value
+    return oxp_emit.emit_tool(before).value
 
 
 def _adl(before: Tool) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _adl(before: Tool) -> dict[str, Any]:
 
 
 def _agent_tool(before: Tool) -> dict[str, Any]:
-    declaration, *records = agent_tool_emit.records_of(before, agent_tool_emit.written_tool(before).value)
+    declaration, *records = agent_tool_emit.split_records(before, agent_tool_emit.emit_tool(before).value)
     for record in records:
         key = next(key for kind, key in EMBEDDED_AS.items() if IDS[kind] in record)
         declaration[key] = record

@@ -24,8 +24,8 @@ from ferrule.definitions.compiler.discover import FolderWalk
 from ferrule.definitions.compiler.discover import load as read_source
 from ferrule.definitions.compiler.locate import build_diagnostic, find_line, find_places, locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.extension import decoded
-from ferrule.definitions.content.linkage import linked
+from ferrule.definitions.content.extension import decode_raw
+from ferrule.definitions.content.linkage import link_records
 from ferrule.definitions.dialects.aml_emit import BODY
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.errors import WorkspaceError
@@ -142,7 +142,7 @@ class _Loading:
 
     def loaded(self) -> Loaded:
         """Everything together; records that declarations point at are joined with them."""
-        tools = linked([found.tool for found in self._found], self._records)
+        tools = link_records([found.tool for found in self._found], self._records)
         lines = {id(found.document): _Lines(found.document) for found in self._found}
         sourced = [
             _sourced(at_origin(tool), found, lines[id(found.document)])
@@ -184,7 +184,7 @@ class _Loading:
                 if _errors_in(report, path):
                     continue
             elif definition.kind == "aml.tool" and document.body.strip():
-                payload = decoded(tool.payload)
+                payload = decode_raw(tool.payload)
                 tool = msgspec.structs.replace(tool, payload=raw({**payload, BODY: document.body}))
             self._found.append(_Found(tool, document, path))
         if definition.kind == "aml.agent":

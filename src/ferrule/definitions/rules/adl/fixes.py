@@ -12,7 +12,7 @@ from typing import Any
 from ferrule.contracts.fix import Fix, Fixers, Manuscript
 from ferrule.definitions.rules.adl.superseded_shape import AI, ASSISTANTS, MOVED_ROOTS
 from ferrule.definitions.rules.rewriting import dropped, moved
-from ferrule.model.value import Path, dig
+from ferrule.model.value import JsonObject, Path, dig
 
 _RULE = "ADL-6"
 
@@ -71,7 +71,7 @@ def master_switch(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix(_RULE, (path,), (edit,), change)
 
 
-def _switches(assistants: dict[str, Any]) -> Iterator[bool]:
+def _switches(assistants: JsonObject) -> Iterator[bool]:
     """Whether each assistant is on, wherever it is written; one that does not say so counts as on."""
     below = assistants.get("orchestrators")
     for holder in (assistants, below if isinstance(below, dict) else {}):

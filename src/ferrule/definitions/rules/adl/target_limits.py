@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _MCP: Path = ("spec", "agent", "mcp")
 _TELEMETRY: Path = ("spec", "telemetry")
@@ -41,7 +41,7 @@ class TargetLimits:
         if "telemetry" in spec:
             yield from self._telemetry(subject, targets)
 
-    def _mcp(self, subject: Subject, targets: dict[str, Any] | None) -> Iterator[Finding]:
+    def _mcp(self, subject: Subject, targets: JsonObject | None) -> Iterator[Finding]:
         mcp = subject.get(*_MCP)
         if not isinstance(mcp, dict) or subject.get(*_MCP, "enabled") is not True:
             return
@@ -58,7 +58,7 @@ class TargetLimits:
                 if subject.get(*path) in ("stdio", "sse"):
                     yield self._finding(path, "generated MCP clients reach http servers only", _HTTP)
 
-    def _telemetry(self, subject: Subject, targets: dict[str, Any] | None) -> Iterator[Finding]:
+    def _telemetry(self, subject: Subject, targets: JsonObject | None) -> Iterator[Finding]:
         if targets is None or subject.get(*_TELEMETRY, "enabled") is not True:
             return
         if "rust" in targets:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.tools import user_tools
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.validation.soundness import schema_defects
 from ferrule.schema.walk import SchemaPosition, positions
 
@@ -16,7 +16,7 @@ _COMPOSED = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _DECLARES_ELSEWHERE = ("$ref", "allOf", "patternProperties")
 
 
-def _schemas(subject: Subject) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _schemas(subject: Subject) -> Iterator[tuple[Path, JsonObject]]:
     for tool in user_tools(subject):
         if "schema" in tool.value:
             path = (*tool.path, "schema")

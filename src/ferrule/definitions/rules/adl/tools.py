@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 TOOLS: Path = ("spec", "tools")
 
@@ -15,7 +15,7 @@ class ToolItem(NamedTuple):
     """One item of `spec.tools`."""
 
     path: Path
-    value: dict[str, Any]
+    value: JsonObject
     id: str | None
     """None when it is missing or malformed; a repeated id still counts."""
     is_builtin: bool

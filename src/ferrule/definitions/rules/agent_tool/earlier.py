@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ferrule.definitions.rules.agent_tool.profile_fields import ACCESS_KINDS, WRITE_EFFECTS
 from ferrule.definitions.rules.agent_tool.records import EMBEDDED
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 CURRENT = "0.2.0"
 _EARLIER = re.compile(r"0\.1\.(0|[1-9][0-9]{0,5})")
@@ -38,7 +38,7 @@ class EarlierRecord(NamedTuple):
     spellings: tuple[Spelling, ...]
 
 
-def earlier_records(kind: str, value: dict[str, Any]) -> Iterator[EarlierRecord]:
+def earlier_records(kind: str, value: JsonObject) -> Iterator[EarlierRecord]:
     """The definition, if it is of 0.1.x, and each such record embedded in it."""
     version = value.get("schema_version")
     for path, record_kind, record in _records(kind.removeprefix("agent_tool."), value):
@@ -47,7 +47,7 @@ def earlier_records(kind: str, value: dict[str, Any]) -> Iterator[EarlierRecord]
             yield EarlierRecord(path, "schema_version" in record, tuple(_spellings(record_kind, path, record)))
 
 
-def _records(kind: str, value: dict[str, Any]) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+def _records(kind: str, value: JsonObject) -> Iterator[tuple[Path, str, JsonObject]]:
     yield (), kind, value
     if kind == "declaration":
         for embedded, key in EMBEDDED.items():
@@ -56,7 +56,7 @@ def _records(kind: str, value: dict[str, Any]) -> Iterator[tuple[Path, str, dict
                 yield (key,), embedded, record
 
 
-def _spellings(kind: str, path: Path, record: dict[str, Any]) -> Iterator[Spelling]:
+def _spellings(kind: str, path: Path, record: JsonObject) -> Iterator[Spelling]:
     if kind == "declaration":
         contract: Any = record.get("input_contract")
         is_old = isinstance(contract, dict) and "model_input_schema" not in contract

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
@@ -11,6 +11,7 @@ from ferrule.definitions.rules.agent_tool.fields import FLAGS
 from ferrule.definitions.rules.agent_tool.records import record_of
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
+from ferrule.model.value import JsonObject
 
 _SAME_AS = "same_as:"
 _TARGETS = frozenset({*FLAGS, "is_enabled", "requires_user_interaction", "strict"})
@@ -82,7 +83,7 @@ class CircularExpression:
                     yield Finding(self.code, path, message, hint=hint)
 
 
-def _targets(interface: dict[str, Any]) -> dict[str, str]:
+def _targets(interface: JsonObject) -> dict[str, str]:
     """Facts that follow another, in the order of the file."""
     return {
         key: value.removeprefix(_SAME_AS).strip()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
-from ferrule.definitions.content.linkage import REFERRED_BY, ids_meant
+from ferrule.definitions.content.linkage import REFERRED_BY, list_possible_ids
 from ferrule.definitions.rules.agent_tool.identity import MismatchedIdentity
 from ferrule.definitions.rules.agent_tool.security import CLASSIFIED_KINDS, UnclassifiableTool
 from ferrule.model.diagnostic import Finding, Severity
@@ -190,7 +190,7 @@ class UnlikeInterface:
 def _find(library: Library, key: str, ref: str) -> RecordOutline | None:
     """The record a reference names."""
     kind = _KINDS[key]
-    found = (library.records.get((kind, name)) for name in ids_meant(kind, ref))
+    found = (library.records.get((kind, name)) for name in list_possible_ids(kind, ref))
     return next((record for record in found if record is not None), None)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.rule import Subject
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 EMBEDDED = {
     "interface": "tool_interface",
@@ -20,7 +20,7 @@ class Placed(NamedTuple):
     """A record, or a schema, and its path in the definition."""
 
     path: Path
-    value: dict[str, Any]
+    value: JsonObject
 
 
 def record_of(subject: Subject, kind: str) -> Placed | None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import schemas
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _MODES = frozenset({"inline", "ref"})
 _ALWAYS = ("transfer", "filename", "mime_type", "max_size_bytes")
@@ -17,8 +17,8 @@ class Attachment(NamedTuple):
     """A schema that describes a file."""
 
     path: Path
-    schema: dict[str, Any]
-    properties: dict[str, Any]
+    schema: JsonObject
+    properties: JsonObject
     inline: bool
     """The file may travel inside the arguments."""
     ref: bool
@@ -50,7 +50,7 @@ def attachments(subject: Subject) -> list[Attachment]:
     return found
 
 
-def attachment_of(schema: dict[str, Any], path: Path = ()) -> Attachment | None:
+def attachment_of(schema: JsonObject, path: Path = ()) -> Attachment | None:
     """The attachment an object schema describes: one whose `transfer` can only be inline or ref. None for any other."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or "transfer" not in properties:

@@ -6,14 +6,13 @@ What belongs into a secret stays with a person: nobody but them can write there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
 from ferrule.definitions.rules.aml.secret_reference import fields_of
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
 from ferrule.definitions.rules.rewriting import added, dropped, moved
 from ferrule.model.document import Span
-from ferrule.model.value import dig
+from ferrule.model.value import JsonObject, dig
 
 _RULE = "AML-57"
 _CREDENTIALS = ("transport", "credentials")
@@ -38,7 +37,7 @@ def connection_source(manuscript: Manuscript) -> Iterator[Fix]:
     if not edits:
         return
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         transport = value["transport"]
         del transport["connection_source"]
         transport.setdefault("credentials", {"scheme": "service-account"}).update(fields)
@@ -79,7 +78,7 @@ def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
         edits = moved(manuscript, ("transport", key), "credentials")
         if edits is not None:
 
-            def change(value: dict[str, Any], key: str = key) -> None:
+            def change(value: JsonObject, key: str = key) -> None:
                 transport = value["transport"]
                 transport["credentials"][key] = transport.pop(key)
 

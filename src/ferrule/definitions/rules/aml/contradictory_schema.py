@@ -10,7 +10,7 @@ from ferrule.definitions.rules.aml.attachment import attachment_of
 from ferrule.definitions.rules.aml.interface import schemas, unsound
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
-from ferrule.model.value import Path, is_number
+from ferrule.model.value import JsonObject, Path, is_number
 from ferrule.schema.validation.soundness import fits
 from ferrule.schema.walk import SchemaPosition
 
@@ -88,7 +88,7 @@ def _is_attachment_member(position: SchemaPosition, name: str) -> bool:
     return attachment is not None and name in attachment.members
 
 
-def _default_fits(schema: dict[str, Any]) -> bool:
+def _default_fits(schema: JsonObject) -> bool:
     default = schema["default"]
     word = schema.get("type")
     if schema.keys() <= _SILENT and isinstance(word, str):

@@ -12,7 +12,7 @@ from typing import Any
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.definitions.rules.aml.connection_fixes import CONNECTION
 from ferrule.definitions.rules.aml.superseded_fixes import SUPERSEDED
-from ferrule.model.value import Path, dig, is_number
+from ferrule.model.value import JsonObject, Path, dig, is_number
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _WORDS: tuple[tuple[str, Path, frozenset[str]], ...] = (
@@ -88,7 +88,7 @@ def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
             return
         edits.append(manuscript.replace(node.span, '"null"'))
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         for place in places:
             _set(place, "null")(value)
 

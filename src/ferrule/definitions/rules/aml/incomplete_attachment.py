@@ -10,7 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.attachment import Attachment, attachments
 from ferrule.definitions.rules.aml.interface import unsound
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _EXPECTED: dict[str, tuple[tuple[str, str], ...]] = {
     "transfer": (),
@@ -70,7 +70,7 @@ class IncompleteAttachment:
             return
 
 
-def _is_required(schema: dict[str, Any], member: str) -> bool:
+def _is_required(schema: JsonObject, member: str) -> bool:
     if "required" not in schema:
         return False
     required = schema["required"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.unremarkable import is_unremarkable
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.inlining import REFUSED_BY_AML
 from ferrule.schema.walk import SchemaPosition, positions
 
@@ -55,7 +55,7 @@ def unsound(subject: Subject) -> Collection[Path]:
     return found
 
 
-def _collect(schema: dict[str, Any], path: Path, found: list[SchemaPosition]) -> None:
+def _collect(schema: JsonObject, path: Path, found: list[SchemaPosition]) -> None:
     if not is_unremarkable(schema):
         found += positions(schema, path, skip=_UNREAD)
         return

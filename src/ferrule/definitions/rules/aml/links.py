@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ferrule.definitions.rules.aml.agent_fields import is_tool_definition
 from ferrule.definitions.rules.aml.misnamed_definition import stem_of
 from ferrule.model.effective import Grants, RefEntry, references
 from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline, newest
-from ferrule.model.value import is_blank
+from ferrule.model.value import JsonObject, is_blank
 
 _COMPARISONS = 20_000
 """How many names are compared for hints; a workspace full of broken references needs no hint for each."""
@@ -100,7 +98,7 @@ class LinkedAgent:
     def __init__(self, links: Links, outline: AgentOutline) -> None:
         self.links = links
         self.outline = outline
-        self.value: dict[str, Any] = outline.value
+        self.value: JsonObject = outline.value
         self.status = self.value.get("status")
         self.role = self._role()
         """The role whose grants count. None when there is none, it is disabled, or its file cannot be read."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.content.sections import headings
+from ferrule.definitions.content.sections import list_headings
 from ferrule.model.diagnostic import Finding, Severity
 
 REQUIRED = ("Purpose", "System behavior", "Rules")
@@ -28,7 +28,7 @@ class MissingSection:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per section that the body lacks."""
-        present = headings(subject.document.body)
+        present = list_headings(subject.document.body)
         for section, folded in _FOLDED:
             if folded not in present:
                 message = f"the section `# {section}` is missing from the body"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.content.extension import FIELDS, misfits
+from ferrule.definitions.content.extension import FIELDS, find_bad_members
 from ferrule.definitions.rules.aml.fields import MISSING_FIELDS, is_status_code
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -104,7 +104,7 @@ class UnusableExtension:
         extension = subject.get(EXTENSION) if EXTENSION in subject.value else MISSING
         if not isinstance(extension, dict):
             return
-        for member, message in misfits(extension):
+        for member, message in find_bad_members(extension):
             path = (EXTENSION, *member.split(".")) if member.startswith("facts.") else (EXTENSION, member)
             hint = nearest(member, FIELDS) if member not in FIELDS else None
             yield Finding(self.code, path, f"`{member}` {message}", Severity.WARNING, hint, on_key=True)

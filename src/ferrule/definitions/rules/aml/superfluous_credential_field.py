@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.transport import transport_of
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
+from ferrule.model.value import JsonObject
 
 _BLOCK = ("transport", "credentials")
 _BARE = frozenset({"scheme"}) | WRITTEN_SECRETS
@@ -40,14 +41,14 @@ class SuperfluousCredentialField:
             elif kind is not None:
                 yield from self._extra(credentials, scheme)
 
-    def _extra(self, credentials: dict[str, Any], scheme: str) -> Iterator[Finding]:
+    def _extra(self, credentials: JsonObject, scheme: str) -> Iterator[Finding]:
         for key in credentials:
             if key not in _BARE and not key.startswith(EXTENSION):
                 message = f"the scheme {scheme} takes no `{key}`"
                 yield Finding(self.code, (*_BLOCK, key), message, Severity.WARNING, "remove it", on_key=True)
 
 
-def _unknown(credentials: dict[str, Any]) -> Iterator[Finding]:
+def _unknown(credentials: JsonObject) -> Iterator[Finding]:
     for key in credentials:
         if key not in _CONNECTION and key not in WRITTEN_SECRETS and not key.startswith(EXTENSION):
             message, hint = f"unknown key {key!r} in `transport.credentials`", nearest(key, _CONNECTION)

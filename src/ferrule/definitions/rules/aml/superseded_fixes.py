@@ -7,7 +7,6 @@ endpoint is no token broker: those stay with a person. Database connections (AML
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
 from ferrule.definitions.rules.aml.secret_reference import fields_of
@@ -15,7 +14,7 @@ from ferrule.definitions.rules.aml.superseded_key import OAUTH2_KEYS
 from ferrule.definitions.rules.aml.transport_fields import SCHEMES
 from ferrule.definitions.rules.rewriting import dropped
 from ferrule.model.document import Span
-from ferrule.model.value import Path, dig
+from ferrule.model.value import JsonObject, Path, dig
 
 _CREDENTIALS = ("transport", "credentials")
 _ARN = "arn:aws:lambda:"
@@ -51,7 +50,7 @@ def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]
     if edits is None:
         return
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         value.setdefault("interface", {})[new] = value.pop(old)
 
     yield Fix("AML-16", ((old,),), edits, change)
@@ -88,7 +87,7 @@ def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
             return
         edits = (*edits, source)
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         credentials = value["transport"].pop("auth")
         _name_source(credentials, fields or {})
         value["transport"]["credentials"] = credentials
@@ -107,19 +106,19 @@ def superseded_token_source(manuscript: Manuscript) -> Iterator[Fix]:
     if edit is None:
         return
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         _name_source(value["transport"]["credentials"], fields or {})
 
     yield Fix("AML-16", (path,), (edit,), change)
 
 
-def _has_broker(credentials: dict[str, Any]) -> bool:
+def _has_broker(credentials: JsonObject) -> bool:
     return all(
         isinstance(credentials.get(key), str) and credentials[key].strip() for key in ("provider", "function_id")
     )
 
 
-def _unsaid_fields(credentials: dict[str, Any]) -> dict[str, str] | None:
+def _unsaid_fields(credentials: JsonObject) -> dict[str, str] | None:
     """What `token_source` says, when it is certain and nothing else in the credentials says it too."""
     fields = fields_of(credentials.get("token_source"))
     return fields if fields is not None and fields.keys().isdisjoint(credentials) else None
@@ -134,7 +133,7 @@ def _split_source(manuscript: Manuscript, path: Path, fields: dict[str, str] | N
     return manuscript.replace(whole, between.join(f'{key}: "{value}"' for key, value in fields.items()))
 
 
-def _name_source(credentials: dict[str, Any], fields: dict[str, str]) -> None:
+def _name_source(credentials: JsonObject, fields: dict[str, str]) -> None:
     credentials.pop("token_source", None)
     credentials |= fields
 
@@ -148,7 +147,7 @@ def superseded_client(manuscript: Manuscript) -> Iterator[Fix]:
         edit = dropped(manuscript, (*_CREDENTIALS, key)) if key in credentials else None
         if edit is not None:
 
-            def change(value: dict[str, Any], key: str = key) -> None:
+            def change(value: JsonObject, key: str = key) -> None:
                 del value["transport"]["credentials"][key]
 
             yield Fix("AML-16", ((*_CREDENTIALS, key),), (edit,), change)
@@ -168,7 +167,7 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
         return
     provider = "" if "provider" in transport else f'provider: "aws"{between_members(manuscript, node.opener)}'
 
-    def change(value: dict[str, Any]) -> None:
+    def change(value: JsonObject) -> None:
         value["transport"]["function_id"] = value["transport"].pop("function_arn")
         value["transport"]["provider"] = "aws"
 

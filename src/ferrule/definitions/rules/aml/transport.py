@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
+from ferrule.model.value import JsonObject
 
 _NAME = "transport"
 
@@ -12,9 +13,9 @@ _NAME = "transport"
 class Transport(NamedTuple):
     """The sound parts of `transport`; what is missing or reported as an error is None (or empty)."""
 
-    block: dict[str, Any]
+    block: JsonObject
     kind: str | None
-    credentials: dict[str, Any]
+    credentials: JsonObject
     scheme: str | None
 
 
@@ -40,6 +41,6 @@ def _read(subject: Subject) -> Transport:
     return Transport(block, _word(subject, block, "transport", "type"), credentials, scheme)
 
 
-def _word(subject: Subject, block: dict[str, Any], *path: str) -> str | None:
+def _word(subject: Subject, block: JsonObject, *path: str) -> str | None:
     word = block.get(path[-1])
     return word if isinstance(word, str) and not (subject.has_errors and subject.is_reported(path)) else None

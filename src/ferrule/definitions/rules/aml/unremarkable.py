@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ferrule.model.value import JsonObject
+
 FORMATS = frozenset({"date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6"})
 """The values of `format` the runtime enforces (AML-30)."""
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
@@ -31,7 +33,7 @@ _OPERANDS = {
 }
 
 
-def is_unremarkable(schema: dict[str, Any]) -> bool:
+def is_unremarkable(schema: JsonObject) -> bool:
     """True when the schema itself is certainly sound, usual and described; what is inside it is looked at separately."""
     for keyword, operand in schema.items():
         kind = _OPERANDS.get(keyword)
@@ -71,7 +73,7 @@ def is_unremarkable(schema: dict[str, Any]) -> bool:
     return _UPPER.isdisjoint(schema) or all(_leaves_room(schema, lower, upper) for lower, upper in _BOUNDS)
 
 
-def _are_described(members: dict[str, Any]) -> bool:
+def _are_described(members: JsonObject) -> bool:
     for member in members.values():
         if member.__class__ is not dict:
             return False
@@ -87,5 +89,5 @@ def _are_declared(names: list[Any], properties: Any) -> bool:
     return all(name.__class__ is str and name in properties for name in names)
 
 
-def _leaves_room(schema: dict[str, Any], lower: str, upper: str) -> bool:
+def _leaves_room(schema: JsonObject, lower: str, upper: str) -> bool:
     return lower not in schema or upper not in schema or bool(schema[lower] <= schema[upper])

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Missing, Path, is_number
+from ferrule.model.value import JsonObject, Missing, Path, is_number
 
 LONGEST_DESCRIPTION = 200
 WARMEST = 0.7
@@ -83,7 +83,7 @@ def _is_absent(subject: Subject, *path: str) -> bool:
     return around.get(path[-1]) in (None, [], {})
 
 
-def _may_be_object(schema: dict[str, Any]) -> bool:
+def _may_be_object(schema: JsonObject) -> bool:
     kinds = schema.get("type", "object")
     return kinds == "object" or (isinstance(kinds, list) and "object" in kinds)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ferrule.contracts.rule import CompatFinding
 from ferrule.definitions.rules.compat.versions import VERSION, next_version
@@ -12,6 +12,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import DENY, references
 from ferrule.model.outline import RoleOutline
 from ferrule.model.semver import Bump, bump_between, parse_version
+from ferrule.model.value import JsonObject
 
 _KINDS = ("tools", "knowledge_bases", "collections")
 Grant = tuple[str, str]
@@ -54,7 +55,7 @@ class UnderstatedRoleVersion:
         yield CompatFinding(new, Finding(self.code, VERSION, message, hint=hint))
 
 
-def _grants(role: dict[str, Any]) -> set[Grant]:
+def _grants(role: JsonObject) -> set[Grant]:
     granted: set[Grant] = set()
     for kind in _KINDS:
         entries = references(role, kind).entries

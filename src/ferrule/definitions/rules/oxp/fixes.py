@@ -13,7 +13,7 @@ from typing import Any
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.definitions.rules.oxp.missing_schema import LATER_DRAFT
 from ferrule.definitions.rules.rewriting import added, renamed, wrapped
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 
 _ID = re.compile(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@([0-9]+\.[0-9]+\.[0-9]+)")
 _KEYWORDS = frozenset(
@@ -56,7 +56,7 @@ def unwrapped_schema(manuscript: Manuscript) -> Iterator[Fix]:
             yield from _offered((*place, "parameters"), "OXP-9", edit, change)
 
 
-def _is_schema(value: dict[str, Any]) -> bool:
+def _is_schema(value: JsonObject) -> bool:
     if value.get("type", "object") != "object":
         return False
     return all(key in _KEYWORDS or key.startswith("x-") for key in value)
@@ -97,7 +97,7 @@ def _offered(path: Path, error: str, edit: Edit | None, change: Any) -> Iterator
             yield Fix(rule, (path,), (edit,), change)
 
 
-def _tools(manuscript: Manuscript) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _tools(manuscript: Manuscript) -> Iterator[tuple[Path, JsonObject]]:
     for kind, path, value in manuscript.definitions:
         if kind == "oxp.tool":
             yield path, value

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import Path
+from ferrule.model.value import JsonObject, Path
 from ferrule.schema.inlining import EXCLUDED_FROM_OXP
 from ferrule.schema.validation.usability import call_defects
 from ferrule.schema.walk import SchemaPosition, positions
@@ -24,7 +24,7 @@ class Placed(NamedTuple):
     """A schema and its path in the definition."""
 
     path: Path
-    schema: dict[str, Any]
+    schema: JsonObject
 
 
 def parameters_of(subject: Subject) -> Placed | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ferrule.definitions.content.guidance import guidance_lines, within
+from ferrule.definitions.content.guidance import format_guidance, take_fitting_lines
 from ferrule.model.tool import Tool
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.views import AgentPrompt, View, agent_prompts
@@ -23,10 +23,10 @@ def instructions(tools: Iterable[tuple[str, Tool]], opening: Iterable[str] = ())
     """The instructions of a server with these tools, by the names they are listed under; empty when there is nothing to say."""
     lines = list(opening)
     for name, tool in tools:
-        guidance = guidance_lines(tool)
+        guidance = format_guidance(tool)
         if guidance:
             lines += ["", f"## {name}", *guidance] if lines else [f"## {name}", *guidance]
-    kept = within(lines, MOST_INSTRUCTIONS)
+    kept = take_fitting_lines(lines, MOST_INSTRUCTIONS)
     if len(kept) < len(lines):
         kept.append("(Descriptions of tools say the rest.)")
     return "\n".join(kept).strip()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.content.guidance import described
+from ferrule.definitions.content.guidance import describe_tool
 from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
@@ -246,5 +246,5 @@ def _items(exchange: Exchange, view: View) -> list[Item]:
 def _search_text(server: McpService, view: View) -> str:
     rendering = render(view.surface, server.app.surface_settings)
     return next(
-        (one.description for one in rendering.tools if one.tool_id == SEARCH_TOOL.tool_id), described(SEARCH_TOOL)
+        (one.description for one in rendering.tools if one.tool_id == SEARCH_TOOL.tool_id), describe_tool(SEARCH_TOOL)
     )

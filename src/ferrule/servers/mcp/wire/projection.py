@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.content.guidance import described
+from ferrule.definitions.content.guidance import describe_tool
 from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
 from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
@@ -129,7 +129,7 @@ def projected(tool: Tool, name: str, revision: str, description: str = "", **hin
     title = tool.title if revision != OLDEST else None
     if title:
         shown["title"] = title
-    shown["description"] = description or described(tool) or tool.title or name
+    shown["description"] = description or describe_tool(tool) or tool.title or name
     shown["inputSchema"] = input_schema(tool)
     if native is not None:
         _relay(shown, native, revision)
