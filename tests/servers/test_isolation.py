@@ -22,7 +22,7 @@ from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import AccessError, InboxError
 from ferrule.infra.tasks import resolve
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
-from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
+from ferrule.runtime.pipeline.results.payload_access import find_payload, list_payload_uris
 from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import scope_run_id
@@ -209,7 +209,7 @@ async def test_a_surface_gives_nothing_of_anybody_elses(tmp_path: Path) -> None:
 
 async def _stored(stand: Stand, call: str) -> list[Any]:
     rows = await stand.app.store.rows_of(call)
-    return [await find_payload(stand.app.services, uri, principal=None) for uri in payloads_of(rows)]
+    return [await find_payload(stand.app.services, uri, principal=None) for uri in list_payload_uris(rows)]
 
 
 @driven

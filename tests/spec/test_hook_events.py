@@ -11,7 +11,7 @@ from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookOutput
 from ferrule.model.result import Pending
 from ferrule.model.story_parts import hook_record
-from ferrule.runtime.pipeline.results.outcome import mapped
+from ferrule.runtime.pipeline.results.outcome import map_output
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
 
 SIX = {
@@ -162,10 +162,10 @@ async def test_at_116_a_hook_that_changes_the_output_has_it_mapped_once_more(
 
     def counting(output: Output) -> Any:
         counted.append(output.value)
-        return mapped(output)
+        return map_output(output)
 
     for module in ("hooks.effects", "phases.map_result"):
-        monkeypatch.setattr(f"ferrule.runtime.pipeline.{module}.mapped", counting)
+        monkeypatch.setattr(f"ferrule.runtime.pipeline.{module}.map_output", counting)
     hook = TestHook(lambda told: HookOutput(updated_output={"found": "more"}), "post_tool_use")
     async with scene(default={"found": 1}, hooks=(hook,) * hooks) as on:
         result = await on.call()

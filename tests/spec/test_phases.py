@@ -225,7 +225,7 @@ def test_at_105_an_ending_that_cannot_be_written_is_no_success(
     def crash(call: Any, services: Any) -> None:
         raise RuntimeError("a secret of ours")
 
-    monkeypatch.setattr(emit_terminal, "last_row", crash)
+    monkeypatch.setattr(emit_terminal, "build_last_row", crash)
     asyncio.run(main())
     assert "a secret of ours" in caplog.text
 

@@ -46,9 +46,9 @@ from ferrule.runtime.approval.notices import Notices, Reminders
 from ferrule.runtime.executors.caching import ResultCache
 from ferrule.runtime.executors.systems import profile_of
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
-from ferrule.runtime.pipeline.hooks.answers import refuse_idle
-from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
+from ferrule.runtime.pipeline.hooks.answers import refuse_unusable_hooks
+from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import Pulse
 from ferrule.runtime.pipeline.results.payload_access import read_payload
@@ -115,7 +115,7 @@ class App:
     """The running system. Use it as an async context manager; `ferrule.open` makes one."""
 
     def __init__(self, parts: Parts) -> None:
-        refuse_idle(parts.services.hooks)
+        refuse_unusable_hooks(parts.services.hooks)
         self._parts = parts
         self.services = parts.services
         self.store = parts.store
@@ -533,16 +533,16 @@ class App:
         if is_input_fixed(tool):
             return f"the contract of {tool.tool_id!r} forbids to replace its input; approve it as it is, or reject it"
         parsed = Arguments.of(tool).parse_runtime(edited)
-        return parsed.message if isinstance(parsed, Problem) else None
+        return parsed.message if isinstance(parsed, ArgumentProblem) else None
 
     async def _mask_input(self, call_id: str, edited: bytes) -> bytes:
         tool = await self._find_called_tool(call_id)
         mask = Mask.of(tool) if tool is not None else None
-        return storable(edited, mask, self._parts.services.redactor)
+        return redact_input(edited, mask, self._parts.services.redactor)
 
     def _mask_answer(self, given: bytes, schema: dict[str, Any]) -> bytes:
         """What somebody answered a tool, as it may be stored and shown."""
-        return storable(given, Mask.of_schema(schema), self.services.redactor)
+        return redact_input(given, Mask.of_schema(schema), self.services.redactor)
 
     async def _find_called_tool(self, call_id: str) -> Tool | None:
         rows = await self.store.rows_of(call_id)

@@ -64,7 +64,7 @@ from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.pipeline.breaker import Breakers
 from ferrule.runtime.pipeline.live import InFlight
 from ferrule.runtime.pipeline.redaction import guard_logs
-from ferrule.runtime.pipeline.resumption import last_input
+from ferrule.runtime.pipeline.resumption import find_last_input
 from ferrule.runtime.pipeline.retries import RetryBudgets
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.policy.classifiers import BUILTIN
@@ -462,7 +462,7 @@ def _watch_secrets(workspace: Workspace) -> Callable[[], Any]:
 async def _read_masked_input(store: Store, call: str) -> Any:
     """The input of a waiting call as people may see it: masked."""
     found = [payload for row in await store.rows_of(call) if (payload := row.inputs()) is not None]
-    shown = last_input(found[-1]) if found else None
+    shown = find_last_input(found[-1]) if found else None
     return None if shown is None else msgspec.json.decode(shown)
 
 

@@ -28,7 +28,7 @@ from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
-from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.pipeline.supervise import build_cancel_stop
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -276,7 +276,7 @@ class BatchRun:
         cancel = live.cancel or (Cancel("runtime_shutdown") if self._services.live.is_closing else None)
         if cancel is not None:
             call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
-            return cancel.stop()
+            return cancel.to_stop()
         for need in self.needs[number]:
             outcome = None if self._done[need].cancelled() else self._done[need].result()
             if isinstance(outcome, Pending):
@@ -373,7 +373,9 @@ class BatchRun:
         await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
         for call, live in zip(self._planned, self._lives, strict=True):
             if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began
-                await self._stop_before_start(call, stopped_by(call, Cancel(reason="its caller stopped waiting")))
+                await self._stop_before_start(
+                    call, build_cancel_stop(call, Cancel(reason="its caller stopped waiting"))
+                )
         self._membership.is_over = True
 
     @property

@@ -16,7 +16,7 @@ from ferrule.ledger.history.expand import events_of
 from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.model.story_parts import mutation_records
-from ferrule.runtime.pipeline.results.packing import answer_of
+from ferrule.runtime.pipeline.results.packing import read_answer
 
 JsonRecord: TypeAlias = dict[str, Any]
 
@@ -44,7 +44,7 @@ class CallRecords(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_call_records(story: Story, *, source: str, level: Level = "standard") -> CallRecords:
     """Returns the records of a call. `source`: who its events are from. `level`: how much events may say."""
-    call, created_at, answer = story.invocation_id, story.created_at, answer_of(story.rows)
+    call, created_at, answer = story.invocation_id, story.created_at, read_answer(story.rows)
     changes = mutation_records(story.mutations, call, created_at)
     return CallRecords(
         invocation=invocation_record(story),

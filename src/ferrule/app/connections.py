@@ -28,7 +28,7 @@ from ferrule.model.timestamps import MICROSECONDS
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.key import ApprovalKey, callback_token
 from ferrule.runtime.executors.transport_services import TransportServices
-from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.settings import Settings, make_upstreams
 
@@ -123,7 +123,7 @@ def make_authorizations(settings: Settings, around: TransportServices, *, tick: 
 
 
 def _redact_arguments(tool: Tool, arguments: Any, *, redactor: Redactor | None) -> Any:
-    return msgspec.json.decode(storable(msgspec.json.encode(arguments), Mask.of(tool), redactor))
+    return msgspec.json.decode(redact_input(msgspec.json.encode(arguments), Mask.of(tool), redactor))
 
 
 def _redact_bytes(data: bytes, *, redactor: Redactor | None) -> bytes:

@@ -43,7 +43,7 @@ async def follow_progress(store: Store, calls: InFlight, call_id: str, after: in
         if len(rows) == _ROWS:
             continue  # there may be more
         live = calls.calls.get(call_id)
-        for said in live.peek(after) if live is not None else ():
+        for said in live.list_unwritten(after) if live is not None else ():
             if said.sequence != after + 1:
                 break  # those before it went to the ledger a moment ago, and come from there
             after = said.sequence
@@ -51,11 +51,11 @@ async def follow_progress(store: Store, calls: InFlight, call_id: str, after: in
         if is_over or (live is None and calls.is_closing):
             return
         if live is None:
-            await calls.unless_closing(store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS))
-        elif live.peek(after) or live.has_ended:
+            await calls.wait_unless_closing(store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS))
+        elif live.list_unwritten(after) or live.has_ended:
             await asyncio.sleep(0)
         else:
-            await live.changed(_LOOK_SECONDS)
+            await live.wait_for_change(_LOOK_SECONDS)
 
 
 async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) -> bool:

@@ -27,12 +27,12 @@ from ferrule.runtime.approval.check import expired, is_genuine, lapsed
 from ferrule.runtime.pipeline.call import Call, Park, Replay
 from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
-from ferrule.runtime.pipeline.results.packing import answer_of
-from ferrule.runtime.pipeline.resumption import Past, past_of, revived, revived_to_end
-from ferrule.runtime.pipeline.rows import unknown_row
+from ferrule.runtime.pipeline.results.packing import read_answer
+from ferrule.runtime.pipeline.resumption import PastCall, read_past, revive_call, revive_to_end
+from ferrule.runtime.pipeline.rows import build_unknown_row
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
-from ferrule.runtime.pipeline.waiting import count_on, question
+from ferrule.runtime.pipeline.waiting import build_question, resume_numbering
 
 RESUMABLE_STATES = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
@@ -110,7 +110,7 @@ class Calls:
             is_left = live.is_closing and pending.invocation_id not in live.calls  # nobody here goes on with it
             if not isinstance(found, Pending) or is_left:
                 break
-            if await live.unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
+            if await live.wait_unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
                 # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.
                 newest = await self._store.rows_after(newest[-1].seq) or newest
         return found
@@ -130,13 +130,13 @@ class Calls:
         if open_call is None or not _can_resume(place):
             return _read_outcome(place)
         try:
-            past = past_of(place.rows, self._services)
+            past = read_past(place.rows, self._services)
             _refuse_forged(past, self._services.sealing.secret)
             self._refuse_ended_key(past)
             session = await self._session_for(past.context)
             if not handed.keys() >= set(past.notes.get("handed", ())):
                 return _read_outcome(place)
-            call = revived(call_id, past, open_call, session, self._services)
+            call = revive_call(call_id, past, open_call, session, self._services)
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except AccessError as error:  # nobody knows whether its key still counts: it goes on waiting
             _log.warning("call %s does not go on yet: %s", call_id, error)
@@ -149,13 +149,13 @@ class Calls:
         if handed:
             call.options = msgspec.structs.replace(call.options, handed=handed)
             call.secrets |= handed.secrets
-        count_on(call, self._services, told, past.notes, past.request)
+        resume_numbering(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.resolve_outcome(
             await resolve(drive(call, self._services, RECEIVED if is_received else APPROVED))
         )
 
-    def _refuse_ended_key(self, past: Past) -> None:
+    def _refuse_ended_key(self, past: PastCall) -> None:
         """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
         asked = past.request  # sealed, which the rest of the past is not
         why = self._services.why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
@@ -176,9 +176,9 @@ class Calls:
         place = await self._read_call(call_id)
         if not _is_call_of(place.rows, caller):
             return None
-        await self._record_news(place, "cancel_requested", cancel.facts())
+        await self._record_news(place, "cancel_requested", cancel.to_record())
         if place.open is not None and place.open.state in WAITING_STATES and not _is_doubtful(place):
-            ended = await self.end(call_id, cancel.stop(), abort_reason=cancel.abort_reason)
+            ended = await self.end(call_id, cancel.to_stop(), abort_reason=cancel.abort_reason)
             if ended is not None:
                 await self._record_news(place, "cancel_acknowledged", {"abort_reason": cancel.abort_reason})
                 return Cancellation(invocation_id=call_id, outcome="canceled", is_acknowledged=True, is_supported=True,
@@ -329,13 +329,13 @@ class Calls:
             f"{why}, so it is not known whether it acted;"
             f" find out, then say 'ferrule settle {call.invocation_id} --happened --reason HOW', or --did-not-happen"
         )
-        park = Park(question(call, self._services, "outcome", message, _FOREVER))
+        park = Park(build_question(call, self._services, "outcome", message, _FOREVER))
         condition = CommitCondition(states=frozenset({"running"}), seq=open_call.seq)
-        await self._store.commit(unknown_row(call, self._services, park), condition)
+        await self._store.commit(build_unknown_row(call, self._services, park), condition)
 
     def _revive_to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:
-        past = past_of(rows, self._services, opens_inputs=False)
-        return revived_to_end(open_call.call, past, open_call, self._services)
+        past = read_past(rows, self._services, opens_inputs=False)
+        return revive_to_end(open_call.call, past, open_call, self._services)
 
     async def _read_call(self, call_id: str) -> CallSnapshot:
         """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerDamaged."""
@@ -396,7 +396,7 @@ async def _wait_for_stop(live: LiveCall, within: float) -> Cancellation:
     is_supported = live.support.cancel if live.stage == "running" else True
     until = live.loop.time() + within
     while not live.has_ended and (left := until - live.loop.time()) > 0:
-        await live.changed(left)
+        await live.wait_for_change(left)
     is_canceled = live.has_ended and call.state == "canceled"
     outcome = "canceled" if is_canceled else "cancel_failed" if live.has_ended else "requested"
     message = {
@@ -416,7 +416,7 @@ async def _wait_for_stop(live: LiveCall, within: float) -> Cancellation:
     )
 
 
-def _refuse_forged(past: Past, key: bytes) -> None:
+def _refuse_forged(past: PastCall, key: bytes) -> None:
     """Raises ValueError when what a tool would be given is not what somebody answered it, or not to this question."""
     request = past.request
     if request is None or request.purpose != "input" or not past.answers:
@@ -427,7 +427,7 @@ def _refuse_forged(past: Past, key: bytes) -> None:
 
 
 def _read_outcome(place: CallSnapshot) -> CallOutcome:
-    return answer_of(place.rows, place.open.state if place.open is not None else None)
+    return read_answer(place.rows, place.open.state if place.open is not None else None)
 
 
 def _make_refusal(error: Exception) -> Stop:

@@ -23,7 +23,7 @@ from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.session import Session
-from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.pipeline.supervise import build_cancel_stop
 from ferrule.runtime.surface.render import Rendering, render
 from ferrule.runtime.surface.search import names_in, search, select
 
@@ -144,7 +144,9 @@ class SurfaceHandle:
         if not is_current and session.generation != app.generation():
             return CallUnderWay(call.invocation_id, self._start_on_new_surface(call, wait))
         if app.services.live.is_closing:
-            return CallUnderWay(call.invocation_id, self._stopped(call, stopped_by(call, Cancel("runtime_shutdown"))))
+            return CallUnderWay(
+                call.invocation_id, self._stopped(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
+            )
         going = drive(call, app.services)
         return going if isinstance(going, Result) else CallUnderWay(call.invocation_id, self._settle(going, wait))
 
@@ -156,7 +158,7 @@ class SurfaceHandle:
             return await self._stopped(call, _unmade(error))
         services = self._app.services
         if services.live.is_closing:
-            return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
+            return await self._stopped(call, build_cancel_stop(call, Cancel("runtime_shutdown")))
         return await self._settle(drive(call, services), wait)
 
     async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
@@ -257,7 +259,7 @@ class SurfaceHandle:
         """The user interrupts: calls whose tool says `cancel` are stopped, the others go on, and calls made from now on wait
         for those (AT-168, AT-169). Gives the ids of what was told to stop."""
         lane, told = self._session.lane, []
-        for live in self._app.services.live.on(lane):
+        for live in self._app.services.live.list_in_lane(lane):
             if not self._is_own(live):
                 continue
             batch = live.call.flight.batch

@@ -23,7 +23,7 @@ from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import InFlight
-from ferrule.runtime.pipeline.results.packing import answer_of
+from ferrule.runtime.pipeline.results.packing import read_answer
 
 _LOOK_SECONDS = 1.0
 _PEOPLE = ("awaiting_approval", "needs_input")
@@ -73,7 +73,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
     while True:
         newest = await store.rows_before(None, 1)
         opened = await store.find_open(call_id)
-        answer = answer_of(await store.rows_of(call_id), opened.state if opened is not None else None)
+        answer = read_answer(await store.rows_of(call_id), opened.state if opened is not None else None)
         if not isinstance(answer, Pending):
             assert answer is not None  # it had rows when it was found, and rows of open calls stay
             return answer

@@ -31,8 +31,8 @@ from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
-from ferrule.runtime.pipeline.results.packing import answer_of
-from ferrule.runtime.pipeline.results.payload_access import payloads_of, why_gone
+from ferrule.runtime.pipeline.results.packing import read_answer
+from ferrule.runtime.pipeline.results.payload_access import list_payload_uris, why_gone
 from ferrule.workspace.workspace import Workspace
 
 
@@ -186,10 +186,10 @@ async def _found(path: str, call: str, payloads: FilePayloads) -> Found:
     async with ledger(path) as store:
         rows = await find_call(store, call)
         opened = await store.find_open(rows[0].call)
-    answer = answer_of(rows, opened.state if opened is not None else None)
+    answer = read_answer(rows, opened.state if opened is not None else None)
     if answer is None:
         raise LedgerError(f"the ledger has no rows of {call}")
-    return Found(Story(rows), answer, [await _stored(payloads, rows, uri) for uri in payloads_of(rows)])
+    return Found(Story(rows), answer, [await _stored(payloads, rows, uri) for uri in list_payload_uris(rows)])
 
 
 async def _stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str) -> Stored:

@@ -119,7 +119,9 @@ async def serve_http(
             until = asyncio.get_running_loop().time() + settings.shutdown_seconds
             await edge.end_streams()
             await server.aclose(settings.shutdown_seconds)
-            await app.services.live.drained(until - asyncio.get_running_loop().time())  # tasks have no connection
+            await app.services.live.wait_until_idle(
+                until - asyncio.get_running_loop().time()
+            )  # tasks have no connection
             notice.cancel()
 
 

@@ -11,7 +11,7 @@ from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
 from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import Binding, tool
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments, ParsedArguments
 from ferrule.schema.validation.soundness import schema_defects
 from tests.runtime.functions.made import made, schema_of
 from tests.runtime.functions.samples import EXAMPLE, everything
@@ -30,9 +30,9 @@ def test_every_supported_type_has_a_sound_schema_that_takes_its_values() -> None
     assert schema["properties"]["from"] == {"type": "string", "default": "here"}
     assert schema["$defs"]["Line"]["additionalProperties"] is False
     assert "from" not in schema["required"]
-    assert Arguments.of(found).parse(msgspec.json.encode(EXAMPLE)) == Parsed(EXAMPLE)
+    assert Arguments.of(found).parse(msgspec.json.encode(EXAMPLE)) == ParsedArguments(EXAMPLE)
     stray = EXAMPLE | {"lines": [{"sku": "x", "colour": 1}]}
-    assert isinstance(Arguments.of(found).parse(msgspec.json.encode(stray)), Problem)
+    assert isinstance(Arguments.of(found).parse(msgspec.json.encode(stray)), ArgumentProblem)
 
 
 def test_the_output_schema_comes_from_the_return_annotation() -> None:

@@ -44,7 +44,7 @@ def test_failures_in_a_row_open_it_and_one_call_closes_it() -> None:
     breakers, clock = made()
     for _ in range(3):
         assert breakers.state("bank") == "closed"
-        breakers.ended("bank", FAILED, admitted(breakers))
+        breakers.record_outcome("bank", FAILED, admitted(breakers))
     stop = refused(breakers)
     assert (stop.error_class, stop.code, stop.retry_after) == ("dependency_unavailable", "circuit_open", 10.0)
     assert "'bank' failed 3 times" in stop.message
@@ -53,7 +53,7 @@ def test_failures_in_a_row_open_it_and_one_call_closes_it() -> None:
     assert breakers.state("bank") == "half_open"
     ticket = admitted(breakers)
     assert refused(breakers).retry_after == 1.0, "the others hear soon what the one finds"
-    breakers.ended("bank", None, ticket)
+    breakers.record_outcome("bank", None, ticket)
     assert breakers.state("bank") == "closed"
     assert not breakers.failing
     assert admitted(breakers) == 0
@@ -62,19 +62,19 @@ def test_failures_in_a_row_open_it_and_one_call_closes_it() -> None:
 def test_one_that_tries_and_fails_leaves_it_alone_again() -> None:
     breakers, clock = made()
     for _ in range(3):
-        breakers.ended("bank", FAILED)
+        breakers.record_outcome("bank", FAILED)
     clock.now += 10
-    breakers.ended("bank", "timeout", admitted(breakers))
+    breakers.record_outcome("bank", "timeout", admitted(breakers))
     assert refused(breakers).retry_after == 10.0
 
 
 @pytest.mark.parametrize("error_class", [None, *ERROR_CLASSES])
 def test_what_counts_and_what_shows_that_the_system_answers(error_class: ErrorClass | None) -> None:
     breakers, _ = made()
-    breakers.ended("bank", FAILED)
-    breakers.ended("bank", FAILED)
-    breakers.ended("bank", error_class)
-    breakers.ended("bank", FAILED)
+    breakers.record_outcome("bank", FAILED)
+    breakers.record_outcome("bank", FAILED)
+    breakers.record_outcome("bank", error_class)
+    breakers.record_outcome("bank", FAILED)
     is_open = error_class in COUNTED or error_class in SILENT
     assert (breakers.state("bank") == "open") == is_open
 
@@ -82,25 +82,25 @@ def test_what_counts_and_what_shows_that_the_system_answers(error_class: ErrorCl
 def test_one_that_tries_and_never_ends_does_not_wedge_it() -> None:
     breakers, clock = made()
     for _ in range(3):
-        breakers.ended("bank", FAILED)
+        breakers.record_outcome("bank", FAILED)
     clock.now += 10
     lost = admitted(breakers)
     refused(breakers)
     clock.now += 10
     second = admitted(breakers)
-    breakers.ended("bank", FAILED, lost)
+    breakers.record_outcome("bank", FAILED, lost)
     assert breakers.state("bank") == "half_open", "the second one still tries"
-    breakers.ended("bank", None, second)
+    breakers.record_outcome("bank", None, second)
     assert breakers.state("bank") == "closed"
 
 
 def test_one_that_is_canceled_while_it_tries_lets_the_next_try() -> None:
     breakers, clock = made()
     for _ in range(3):
-        breakers.ended("bank", FAILED)
+        breakers.record_outcome("bank", FAILED)
     clock.now += 10
-    breakers.ended("bank", "canceled", admitted(breakers))
-    breakers.ended("bank", None, admitted(breakers))
+    breakers.record_outcome("bank", "canceled", admitted(breakers))
+    breakers.record_outcome("bank", None, admitted(breakers))
     assert breakers.state("bank") == "closed"
 
 
@@ -108,9 +108,9 @@ def test_calls_begun_before_it_opened_change_nothing() -> None:
     breakers, _ = made()
     early = admitted(breakers)
     for _ in range(3):
-        breakers.ended("bank", FAILED)
-    breakers.ended("bank", None, early)
-    breakers.ended("bank", FAILED, early)
+        breakers.record_outcome("bank", FAILED)
+    breakers.record_outcome("bank", None, early)
+    breakers.record_outcome("bank", FAILED, early)
     assert refused(breakers).retry_after == 10.0
 
 
@@ -118,21 +118,21 @@ def test_calls_begun_before_it_opened_change_nothing() -> None:
 def test_a_system_that_asks_for_longer_gets_it_within_reason(asks: float, seconds: float) -> None:
     breakers, _ = made()
     for _ in range(3):
-        breakers.ended("bank", "rate_limited", retry_after=asks)
+        breakers.record_outcome("bank", "rate_limited", retry_after=asks)
     assert refused(breakers).retry_after == seconds
 
 
 def test_it_can_be_turned_off() -> None:
     breakers, _ = made(failures=0)
     for _ in range(100):
-        breakers.ended("bank", FAILED, admitted(breakers))
+        breakers.record_outcome("bank", FAILED, admitted(breakers))
     assert not breakers.failing
 
 
 def test_only_so_many_keys_are_kept() -> None:
     breakers, _ = made()
     for number in range(MOST_KEYS + 100):
-        breakers.ended(f"tool {number}", FAILED)
+        breakers.record_outcome(f"tool {number}", FAILED)
     assert len(breakers) == MOST_KEYS
 
 
@@ -169,7 +169,7 @@ class Circuit(RuleBasedStateMachine):
             return
         ticket = self.flying.pop(number % len(self.flying))
         before = self.breakers.state("bank")
-        self.breakers.ended("bank", error_class, ticket)
+        self.breakers.record_outcome("bank", error_class, ticket)
         after = self.breakers.state("bank")
         if before == "closed" and error_class in COUNTED:
             self.row += 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.scheduling import SchedulerPolicy
-from ferrule.runtime.pipeline.context_modifiers import apply_modifiers, problem_with
+from ferrule.runtime.pipeline.context_modifiers import apply_modifiers, find_problem
 from tests.runtime.pipeline.overtime import overtime
 from tests.spec.scene import played
 
@@ -40,7 +40,7 @@ def test_changes_are_applied_in_order_and_share_nothing_with_the_tool() -> None:
 
 @pytest.mark.parametrize("modifier", [{"set": {"a": 1}}, {"unset": ["a"]}, {"set": {}, "unset": ()}])
 def test_a_change_sets_or_unsets(modifier: Any) -> None:
-    assert problem_with([modifier]) is None
+    assert find_problem([modifier]) is None
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_a_change_sets_or_unsets(modifier: Any) -> None:
     [{}, None, [], {"sets": {}}, {"set": []}, {"unset": "a"}, {"set": {"a": object()}}, {"set": {"a": {1: 2j}}}],
 )
 def test_anything_else_is_refused_with_a_reason(modifier: Any) -> None:
-    assert problem_with([{"set": {"a": 1}}, modifier])
+    assert find_problem([{"set": {"a": 1}}, modifier])

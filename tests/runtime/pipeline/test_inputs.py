@@ -11,7 +11,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed, Waiting
 from ferrule.model.persistence import RedactionSettings
-from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.pipeline.redaction import RedactingFilter, guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
@@ -72,13 +72,13 @@ async def test_arguments_for_a_tool_that_does_not_exist_are_cleaned_too() -> Non
     ],
 )  # fmt: skip
 def test_no_spelling_of_json_is_a_way_around(raw: bytes) -> None:
-    stored = storable(raw, None, KNOWN)
+    stored = redact_input(raw, None, KNOWN)
     assert b"4nary" not in stored
 
 
 def test_what_holds_nothing_is_stored_as_it_came() -> None:
     for raw in (b'{ "a" : "x\\u0079\\n" }', b'{"a":1,"a":2}', b"nonsense", b"", b'{"a":"caf\xc3\xa9"}'):
-        assert storable(raw, None, KNOWN) is raw
+        assert redact_input(raw, None, KNOWN) is raw
 
 
 def test_a_sensitive_value_that_is_repeated_elsewhere_is_taken_out_there_too() -> None:
@@ -86,8 +86,8 @@ def test_a_sensitive_value_that_is_repeated_elsewhere_is_taken_out_there_too() -
         tool(fields(card={"type": "string", "sensitive": True}, note={"type": "string"}, n={"type": "integer"}))
     )
     raw = b'{"card":"4111-1111-1111","note":"card 4111-1111-1111","n":5}'
-    assert storable(raw, mask, None) == b'{"card":"[REDACTED]","note":"card [REDACTED]","n":5}'
-    assert storable(b'{"card":"5","note":"5 of 5"}', mask, None) == b'{"card":"[REDACTED]","note":"5 of 5"}'
+    assert redact_input(raw, mask, None) == b'{"card":"[REDACTED]","note":"card [REDACTED]","n":5}'
+    assert redact_input(b'{"card":"5","note":"5 of 5"}', mask, None) == b'{"card":"[REDACTED]","note":"5 of 5"}'
 
 
 @played

@@ -10,13 +10,13 @@ from hypothesis import given
 
 from ferrule.model.scheduling import Claim, ResourceLock, SchedulerPolicy
 from ferrule.model.tool import SafetyFacts
-from ferrule.runtime.pipeline.locks import LONGEST, claim_of, lock_plan
+from ferrule.runtime.pipeline.locks import MAX_KEY_CHARS, build_claim, read_lock_plan
 
 PLAIN = SchedulerPolicy()
 
 
 def keys(written: Any, arguments: Any = None) -> list[str]:
-    return [key for key, _ in lock_plan({"resource_locks": written}, "t", PLAIN).keys(arguments)]
+    return [key for key, _ in read_lock_plan({"resource_locks": written}, "t", PLAIN).list_keys(arguments)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_locks_are_found_wherever_a_definition_may_have_them() -> None:
         "scheduler": {"resource_locks": {"key": "d"}},
         "execution_profile": {"resource_locks": ["a", {"key": "e", "mode": "shared", "why": "told elsewhere"}]},
     }
-    assert lock_plan(payload, "t", PLAIN).keys({}) == (
+    assert read_lock_plan(payload, "t", PLAIN).list_keys({}) == (
         ("a", False),
         ("b", True),
         ("c", False),
@@ -71,33 +71,33 @@ def test_a_policy_locks_the_tools_it_names() -> None:
         )
     )
     pay = (("all", True), ("bank", False), ("order:1", True))
-    assert lock_plan({}, "bank.pay", policy).keys({"id": 1}) == pay
-    assert lock_plan({}, "bank.look", policy).keys({"id": 1}) == (("all", True), ("bank", False))
-    assert lock_plan({}, "Bank.pay", policy).keys({}) == (("all", True),)
+    assert read_lock_plan({}, "bank.pay", policy).list_keys({"id": 1}) == pay
+    assert read_lock_plan({}, "bank.look", policy).list_keys({"id": 1}) == (("all", True), ("bank", False))
+    assert read_lock_plan({}, "Bank.pay", policy).list_keys({}) == (("all", True),)
 
 
 def test_exclusive_wins_over_shared() -> None:
     written = [{"key": "a", "mode": "shared"}, "a", {"key": "{x}", "mode": "shared"}]
-    assert lock_plan({"resource_locks": written}, "t", PLAIN).keys({"x": "a"}) == (("a", False),)
+    assert read_lock_plan({"resource_locks": written}, "t", PLAIN).list_keys({"x": "a"}) == (("a", False),)
 
 
 @pytest.mark.parametrize("mode", ["read", "", None, 7, ["shared"], "SHARED"])
 def test_a_mode_nobody_knows_is_exclusive(mode: Any) -> None:
-    assert lock_plan({"resource_locks": [{"key": "a", "mode": mode}]}, "t", PLAIN).keys({}) == (("a", False),)
+    assert read_lock_plan({"resource_locks": [{"key": "a", "mode": mode}]}, "t", PLAIN).list_keys({}) == (("a", False),)
 
 
 @pytest.mark.parametrize(
     "entry", [7, None, True, [], {}, {"scope": "a"}, {"key": 3}, "", " ", "{", "a}", "{}", "{{a}}", "{a"]
 )
 def test_a_lock_that_is_not_understood_makes_the_tool_run_alone(entry: Any) -> None:
-    plan = lock_plan({"resource_locks": ["good", entry]}, "t", PLAIN)
+    plan = read_lock_plan({"resource_locks": ["good", entry]}, "t", PLAIN)
     assert plan.is_unreadable
-    claim = claim_of("t", SafetyFacts(is_concurrency_safe=True), plan, {}, principal="ann")
+    claim = build_claim("t", SafetyFacts(is_concurrency_safe=True), plan, {}, principal="ann")
     assert claim.requires_exclusive_context
     assert ("good", False) in claim.locks
     assert ("unreadable locks of t", False) in claim.locks, "calls of the tool in other lanes do not overlap either"
-    other = lock_plan({"resource_locks": [entry]}, "another", PLAIN)
-    shared = {key for key, _ in other.keys({})} & {key for key, _ in claim.locks}
+    other = read_lock_plan({"resource_locks": [entry]}, "another", PLAIN)
+    shared = {key for key, _ in other.list_keys({})} & {key for key, _ in claim.locks}
     assert shared, "nor those of another tool with the same entry"
 
 
@@ -109,7 +109,7 @@ def test_the_key_of_a_lock_has_several_names(name: str) -> None:
 
 @pytest.mark.parametrize("written", [7, True, "", {}, 1.5])
 def test_locks_that_are_no_list_are_one_lock(written: Any) -> None:
-    assert lock_plan({"resource_locks": written}, "t", PLAIN).is_unreadable
+    assert read_lock_plan({"resource_locks": written}, "t", PLAIN).is_unreadable
 
 
 def test_a_tool_without_locks_has_none() -> None:
@@ -120,20 +120,20 @@ def test_a_tool_without_locks_has_none() -> None:
         {"interface": 3, "scheduler": []},
     ]
     for payload in written:
-        assert lock_plan(payload, "t", PLAIN) is lock_plan({}, "t", PLAIN)
-        assert lock_plan(payload, "t", PLAIN).keys({}) == ()
+        assert read_lock_plan(payload, "t", PLAIN) is read_lock_plan({}, "t", PLAIN)
+        assert read_lock_plan(payload, "t", PLAIN).list_keys({}) == ()
 
 
 def test_locks_without_members_are_the_same_for_every_call() -> None:
-    assert lock_plan({}, "t", PLAIN).is_fixed
-    assert lock_plan({"resource_locks": ["a", "b"]}, "t", PLAIN).is_fixed
-    assert not lock_plan({"resource_locks": ["a", "{b}"]}, "t", PLAIN).is_fixed
+    assert read_lock_plan({}, "t", PLAIN).is_fixed
+    assert read_lock_plan({"resource_locks": ["a", "b"]}, "t", PLAIN).is_fixed
+    assert not read_lock_plan({"resource_locks": ["a", "{b}"]}, "t", PLAIN).is_fixed
 
 
 def test_long_members_do_not_make_long_keys() -> None:
     one, other = keys(["{a}"], {"a": "x" * 10_000}), keys(["{a}"], {"a": "x" * 10_001})
     assert one != other
-    assert len(one[0]) < LONGEST
+    assert len(one[0]) < MAX_KEY_CHARS
     assert keys(["{a}"], {"a": "\ud800" * 1000}) == keys(["{a}"], {"a": "\ud800" * 1000})
 
 
@@ -158,8 +158,8 @@ def test_a_value_nested_too_deep_is_no_way_out() -> None:
 def test_the_facts_of_the_call_are_claimed() -> None:
     """AT-159"""
     facts = SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_destructive=False, is_open_world=False)
-    plan = lock_plan({"resource_locks": ["order:{id}"]}, "t", PLAIN)
-    claim = claim_of("t", facts, plan, {"id": 3}, principal="ann", priority=2)
+    plan = read_lock_plan({"resource_locks": ["order:{id}"]}, "t", PLAIN)
+    claim = build_claim("t", facts, plan, {"id": 3}, principal="ann", priority=2)
     assert claim == Claim("t", "ann", True, True, False, False, False, (("order:3", False),), 2)
     assert claim.to_record(PLAIN) == {
         "is_concurrency_safe": True,
@@ -173,13 +173,13 @@ def test_the_facts_of_the_call_are_claimed() -> None:
 
 
 def test_a_record_shows_no_member_that_others_may_not_see() -> None:
-    plan = lock_plan({"resource_locks": ["card:{number}"]}, "t", PLAIN)
-    claim = claim_of("t", SafetyFacts(), plan, {"number": "4111"}, principal="ann")
-    shown = claim.to_record(PLAIN, shown_locks=plan.keys({"number": "***"}))
+    plan = read_lock_plan({"resource_locks": ["card:{number}"]}, "t", PLAIN)
+    claim = build_claim("t", SafetyFacts(), plan, {"number": "4111"}, principal="ann")
+    shown = claim.to_record(PLAIN, shown_locks=plan.list_keys({"number": "***"}))
     assert shown["resource_locks"] == [{"key": "card:***", "mode": "exclusive"}]
 
 
 def test_facts_that_were_not_worked_out_count_as_the_stricter_ones() -> None:
     asked = SafetyFacts(is_read_only="same_as:x", is_concurrency_safe="classifier:y", is_destructive="classifier:y")
-    claim = claim_of("t", asked, lock_plan({}, "t", PLAIN), {}, principal="ann")
+    claim = build_claim("t", asked, read_lock_plan({}, "t", PLAIN), {}, principal="ann")
     assert (claim.is_read_only, claim.is_concurrency_safe, claim.is_destructive) == (False, False, True)

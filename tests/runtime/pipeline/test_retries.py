@@ -13,7 +13,7 @@ from hypothesis import given
 from ferrule.model.failure import ERROR_CLASSES, ErrorClass, Stop
 from ferrule.model.retry import MOST_ATTEMPTS, NO_RETRIES, RETRIED, NextAttempt, NoRetry, RetryPolicy, RetrySettings
 from ferrule.runtime.pipeline.breaker import Breakers
-from ferrule.runtime.pipeline.retries import RESERVE, RetryBudget, RetryBudgets, next_wait, retry_policy_of
+from ferrule.runtime.pipeline.retries import RESERVE, RetryBudget, RetryBudgets, decide_retry, read_retry_policy
 
 SETTINGS = RetrySettings()
 THREE = RetryPolicy(max_attempts=3, backoff_seconds=1.0)
@@ -22,7 +22,7 @@ WRITTEN = RetryPolicy(max_attempts=3, backoff_seconds=1.0, is_written=True)
 
 def asked(policy: RetryPolicy = THREE, **facts: Any) -> NextAttempt:
     given: dict[str, Any] = {"error_class": "dependency_unavailable", "attempt": 1, "is_repeatable": True}
-    return next_wait(policy, facts.pop("settings", SETTINGS), **{**given, "chance": lambda: 0.5, **facts})
+    return decide_retry(policy, facts.pop("settings", SETTINGS), **{**given, "chance": lambda: 0.5, **facts})
 
 
 def aml(kind: str, **retry_policy: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def aml(kind: str, **retry_policy: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_definition_says_how_often(payload: dict[str, Any], attempts: int, is_written: bool) -> None:
     """AT-243, AML-43, AML-44"""
-    policy = retry_policy_of(payload, SETTINGS)
+    policy = read_retry_policy(payload, SETTINGS)
     assert (policy.max_attempts, policy.is_written) == (attempts, is_written)
     assert (policy is NO_RETRIES) == (attempts == 1)
 
@@ -74,7 +74,7 @@ def test_a_definition_says_how_often(payload: dict[str, Any], attempts: int, is_
 )  # fmt: skip
 def test_the_first_wait_is_as_written(backoff: Any, seconds: float) -> None:
     """AML-45"""
-    policy = retry_policy_of({"retry_policy": {"max_attempts": 2, "backoff_ms": backoff}}, SETTINGS)
+    policy = read_retry_policy({"retry_policy": {"max_attempts": 2, "backoff_ms": backoff}}, SETTINGS)
     assert policy.backoff_seconds == seconds
 
 
@@ -179,7 +179,7 @@ def test_any_failure_gets_a_bounded_wait_or_a_reason(
     policy: RetryPolicy, error_class: ErrorClass, attempt: int, is_repeatable: bool, retry_after: float | None,
     is_retryable: bool | None, status: int | None, waited: float, deadline: float | None, chance: float,
 ) -> None:  # fmt: skip
-    wait, reason = next_wait(
+    wait, reason = decide_retry(
         policy, SETTINGS, error_class=error_class, attempt=attempt, is_repeatable=is_repeatable, chance=lambda: chance,
         retry_after=retry_after, is_retryable=is_retryable, status=status, waited_seconds=waited, deadline=deadline,
     )  # fmt: skip
@@ -229,11 +229,11 @@ class Outage:
             self.budget.earn()
         self.sent.append(self.now)
         if not self.down[0] <= self.now < self.down[1]:
-            self.breakers.ended("tool", None, ticket)
+            self.breakers.record_outcome("tool", None, ticket)
             self.succeeded += 1
             return None
-        self.breakers.ended("tool", "dependency_unavailable", ticket)
-        return next_wait(
+        self.breakers.record_outcome("tool", "dependency_unavailable", ticket)
+        return decide_retry(
             THREE, self.settings, error_class="dependency_unavailable", attempt=number, is_repeatable=True,
             chance=self.random.random, budget=self.budget, waited_seconds=waited,
         ).wait_seconds  # fmt: skip

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ferrule.model.surface import SurfaceEntry
-from ferrule.runtime.pipeline.tool_facts import ToolTraits, is_input_fixed, traits_of
+from ferrule.runtime.pipeline.tool_facts import ToolTraits, is_input_fixed, read_traits
 from tests.spec.scene import made
 
 
 def traits(**said: Any) -> ToolTraits:
-    return traits_of(SurfaceEntry(made(**said), "", "loaded"))
+    return read_traits(SurfaceEntry(made(**said), "", "loaded"))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_denials_before_anything_is_probed_are_asked_for_in_either_place() -> No
 
 
 def test_a_tool_without_an_output_schema_has_no_validator() -> None:
-    assert ToolTraits().output_validator(made()) is None
-    validator = ToolTraits().output_validator(made(output_schema={"type": "integer"}))
+    assert ToolTraits().compile_output_validator(made()) is None
+    validator = ToolTraits().compile_output_validator(made(output_schema={"type": "integer"}))
     assert validator is not None and validator.is_valid(7) and not validator.is_valid("7")

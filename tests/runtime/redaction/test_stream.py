@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadOwner
 from ferrule.ledger.payloads.memory import MemoryPayloads
-from ferrule.runtime.pipeline.results.streaming import drained
+from ferrule.runtime.pipeline.results.streaming import drain_stream
 from ferrule.runtime.redaction.stream import RedactingWriter
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results.scene import secrets
@@ -37,7 +37,7 @@ async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
     for _ in range(50_000):
         writer.write(b"x")
     assert writer.size == writer.close().size == 50_000
-    kept = await drained(Output(stream=iter([b"x"] * 50_000)), payloads.begin(owner), Counting())
+    kept = await drain_stream(Output(stream=iter([b"x"] * 50_000)), payloads.begin(owner), Counting())
     assert kept.size == 50_000
     assert len(looked) < 20
 

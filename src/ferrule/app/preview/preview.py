@@ -18,7 +18,7 @@ from ferrule.model.decision import Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.pipeline.arguments.complaints import Complaint
-from ferrule.runtime.pipeline.arguments.validation import Parsed
+from ferrule.runtime.pipeline.arguments.validation import ParsedArguments
 from ferrule.runtime.pipeline.phases.check_schema_loaded import not_loaded
 from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
@@ -91,9 +91,9 @@ async def preview_arguments(session: Session, services: Services, name: str, raw
     if not prepared.is_loaded or prepared.arguments is None:
         return _make_blocked(not_loaded(prepared, name))
     parsed = prepared.arguments.parse(raw)
-    if not isinstance(parsed, Parsed):
+    if not isinstance(parsed, ParsedArguments):
         stop = Stop("schema_validation_failed", parsed.message, parsed.code)
-        return _make_blocked(stop, complaints=tuple(prepared.arguments.misfits(raw, _MOST_COMPLAINTS)))
+        return _make_blocked(stop, complaints=tuple(prepared.arguments.list_misfits(raw, _MOST_COMPLAINTS)))
     changed = tuple(dict.fromkeys(field for change in parsed.changes for field in change.changed_fields))
     if prepared.unready is not None:
         return _make_blocked(prepared.unready, changed_fields=changed)

@@ -17,7 +17,7 @@ from ferrule.definitions.content.tokens import estimate_tokens
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool
-from ferrule.runtime.pipeline.tool_facts import traits_of
+from ferrule.runtime.pipeline.tool_facts import read_traits
 from ferrule.runtime.surface.index import ToolIndex, terms_of
 from ferrule.schema.internal_fields import model_schema
 
@@ -71,7 +71,7 @@ def effect_of(tool: Tool) -> Effect:
 
 def risk_of(listed: CatalogEntry) -> Risk:
     """A tool's risk, as people are told it when they are asked."""
-    return traits_of(SurfaceEntry(listed.tool, listed.digest, "loaded")).risk
+    return read_traits(SurfaceEntry(listed.tool, listed.digest, "loaded")).risk
 
 
 def measure_tool(tool: Tool) -> ToolSize:

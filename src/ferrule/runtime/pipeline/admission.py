@@ -19,17 +19,17 @@ KEY_CONFLICT = "idempotency_conflict"
 """The error code of a call whose key was used for something else."""
 
 
-def scoped_key(call: Call) -> tuple[bytes, bytes]:
+def scope_key(call: Call) -> tuple[bytes, bytes]:
     """The key as the ledger knows it, and the digest of the input it stands for."""
     request = call.session.surface.request
     state = hashlib.sha256(b"ferrule idempotency 1")
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
         text = part.encode("utf-8", "surrogatepass")
         state.update(len(text).to_bytes(8, "big") + text)
-    return state.digest(), hashlib.sha256(_canonical(call.inputs.model_input)).digest()
+    return state.digest(), hashlib.sha256(_canonicalize(call.inputs.model_input)).digest()
 
 
-def _canonical(written: bytes) -> bytes:
+def _canonicalize(written: bytes) -> bytes:
     """The same bytes for the same input, in whatever order and spacing its members were sent."""
     try:
         return msgspec.json.encode(msgspec.json.decode(written), order="deterministic")
@@ -37,14 +37,14 @@ def _canonical(written: bytes) -> bytes:
         return written
 
 
-def held_by(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:
+def check_key_holder(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:
     """What a key that is taken means for a call: the first answer for the same input, a refusal for another."""
     if holder is None:
         return None
-    return Replay(holder.call) if holder.input_digest == key[1] else key_conflict(holder.call)
+    return Replay(holder.call) if holder.input_digest == key[1] else build_key_conflict(holder.call)
 
 
-def key_conflict(holder: str) -> Stop:
+def build_key_conflict(holder: str) -> Stop:
     """An idempotency key that was used for something else."""
     return Stop(
         "invalid_arguments",
@@ -53,7 +53,7 @@ def key_conflict(holder: str) -> Stop:
     )
 
 
-def take(call: Call) -> Stop | None:
+def count_call(call: Call) -> Stop | None:
     """Count a call in its session's run that neither ran nor waited for a person; gives the stop when that is used up."""
     entry, surface = call.prepared.require_entry(), call.session.surface
     is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
@@ -63,10 +63,10 @@ def take(call: Call) -> Stop | None:
     if limit is None and total is None:
         return None
     used_up = call.session.take(call.prepared.tool_id, limit, total)
-    return limit_reached(call, used_up) if used_up is not None else None
+    return build_limit_stop(call, used_up) if used_up is not None else None
 
 
-def shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
+def list_shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
     """The limits of a run that several surfaces share: (tool id or `*`, calls allowed)."""
     entry, surface = call.prepared.require_entry(), call.session.surface
     if not surface.request.is_shared_run:
@@ -75,7 +75,7 @@ def shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
     return tuple((name, most) for name, most in limits if most is not None)
 
 
-def limit_reached(call: Call, what: str) -> Stop:
+def build_limit_stop(call: Call, what: str) -> Stop:
     """The stop of a call whose run has used up a tool's calls, or (`*`) all of its own."""
     entry = call.prepared.require_entry()
     if what == "*":

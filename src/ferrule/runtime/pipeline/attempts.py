@@ -14,22 +14,22 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Run
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES, Attempt
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import without_secrets
-from ferrule.runtime.pipeline.retries import next_wait
+from ferrule.runtime.pipeline.redaction import redact_secrets
+from ferrule.runtime.pipeline.retries import decide_retry
 from ferrule.runtime.pipeline.services import Services
 
 _STATUS = re.compile(r"http[: ](\d{3})\b")
 
 
-async def attempted(call: Call, services: Services, context: Context, running: Awaitable[Any]) -> Any:
+async def await_with_retries(call: Call, services: Services, context: Context, running: Awaitable[Any]) -> Any:
     """What the tool gave in the end: now, or in another attempt. Raises ExecutionFailed."""
     try:
         return await running
     except ExecutionFailed as failed:
-        return await again(call, services, context, failed)
+        return await retry_failed(call, services, context, failed)
 
 
-async def again(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> Any:
+async def retry_failed(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> Any:
     """What a tool gives after an attempt has failed. Raises ExecutionFailed for the last failure; each one is on record."""
     policy, run = call.prepared.retry, call.prepared.run
     if policy is NO_RETRIES or run is None:
@@ -38,7 +38,7 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
     budget = services.budgets.of(tool_id)
     number, waited, started = 1, 0.0, call.offset()
     while True:
-        following = next_wait(
+        following = decide_retry(
             policy,
             services.retries,
             error_class=failed.error_class,
@@ -48,27 +48,27 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
             budget=budget,
             retry_after=failed.retry_after,
             is_retryable=failed.is_retryable,
-            status=_status(failed),
+            status=_find_status(failed),
             waited_seconds=waited,
             now=asyncio.get_running_loop().time(),
             deadline=call.flight.deadline,
         )
-        if following.wait_seconds is None or _is_told_to_stop(call, context):
+        if following.wait_seconds is None or _must_stop(call, context):
             raise failed
-        code, native = without_secrets(call, services, (failed.code or "", failed.native_error_ref))
-        _note(call, Attempt(number, started, call.offset(), failed.error_class, code,
+        code, native = redact_secrets(call, services, (failed.code or "", failed.native_error_ref))
+        _note_attempt(call, Attempt(number, started, call.offset(), failed.error_class, code,
                             round(following.wait_seconds, 3), native))  # fmt: skip
-        services.breakers.ended(
+        services.breakers.record_outcome(
             call.prepared.upstream, failed.error_class, call.flight.ticket, retry_after=failed.retry_after
         )
         await asyncio.sleep(following.wait_seconds)
-        if _is_told_to_stop(call, context):
+        if _must_stop(call, context):
             raise failed
         waited += following.wait_seconds
         number, started = number + 1, call.offset()
         _admit(call, services)
         try:
-            return await _once(call, run, context, number)
+            return await _run_once(call, run, context, number)
         except ExecutionFailed as error:
             failed = error
 
@@ -81,7 +81,7 @@ def _admit(call: Call, services: Services) -> None:
     call.flight.ticket = ticket
 
 
-async def _once(call: Call, run: Run, context: Context, number: int) -> Any:
+async def _run_once(call: Call, run: Run, context: Context, number: int) -> Any:
     """One more attempt, with arguments of its own."""
     if context.invocation_id:  # not the shared one of runners that look at none
         context.attempt = number
@@ -89,17 +89,17 @@ async def _once(call: Call, run: Run, context: Context, number: int) -> Any:
     return await output if isawaitable(output) else output
 
 
-def _is_told_to_stop(call: Call, context: Context) -> bool:
+def _must_stop(call: Call, context: Context) -> bool:
     """True when nobody wants another attempt, also of a tool that looks at no context, or whose call has ended."""
     live = call.flight.live
     return context.aborted or live is None or live.cancel is not None or live.given_up is not None
 
 
-def _note(call: Call, attempt: Attempt) -> None:
+def _note_attempt(call: Call, attempt: Attempt) -> None:
     call.notes = {**call.notes, "attempts": [*call.notes.get("attempts", ()), attempt]}
 
 
-def _status(failed: ExecutionFailed) -> int | None:
+def _find_status(failed: ExecutionFailed) -> int | None:
     """The HTTP status behind a failure, where its executor told it."""
     found = _STATUS.search(failed.native_error_ref or "")
     return int(found[1]) if found else None

@@ -67,14 +67,14 @@ class Breakers:
             return 0
         now = self._clock()
         if now < breaker.until:
-            return self._refusal(key, breaker, breaker.until - now)
+            return self._refuse(key, breaker, breaker.until - now)
         # A call that tries and never ends is given up after a while: `until` has passed once more.
         breaker.until = now + self._seconds
         self._tickets += 1
         breaker.probe = self._tickets
         return self._tickets
 
-    def ended(
+    def record_outcome(
         self, key: str, error_class: ErrorClass | None, ticket: int = 0, *, retry_after: float | None = None
     ) -> None:
         """How an admitted attempt ended; None for a success."""
@@ -111,7 +111,7 @@ class Breakers:
         asked = retry_after if retry_after is not None and retry_after > self._seconds else self._seconds
         breaker.until = self._clock() + min(asked, self._seconds * LONGEST_FACTOR)
 
-    def _refusal(self, key: str, breaker: Breaker, left: float) -> Stop:
+    def _refuse(self, key: str, breaker: Breaker, left: float) -> Stop:
         seconds = min(left, 1.0) if breaker.probe else left
         what = "one call is trying it now" if breaker.probe else f"it is left alone for {left:.0f} s more"
         return Stop(

@@ -21,9 +21,9 @@ def settle_modifiers(call: Call) -> None:
     if call.ending.stop is not None or output is None:
         return
     modifiers = output.context_modifiers
-    problem = problem_with(modifiers)
-    policy = policy_of(call)
-    noted: dict[str, Any] = {"policy": policy, "keys": sorted(_keys(modifiers))}
+    problem = find_problem(modifiers)
+    policy = find_policy(call)
+    noted: dict[str, Any] = {"policy": policy, "keys": sorted(_list_keys(modifiers))}
     if problem is not None:
         noted |= {"outcome": "refused", "why": problem}
     elif policy == "forbid":
@@ -31,7 +31,7 @@ def settle_modifiers(call: Call) -> None:
     elif policy == "defer_until_batch_complete" and batch is not None and not batch.is_over:
         batch.deferred[call.invocation_id] = modifiers
         noted["outcome"] = "deferred"
-    elif not _ran_alone(call):
+    elif not _has_run_alone(call):
         noted |= {"outcome": "refused", "why": "the call ran beside others, and its changes could race with theirs"}
     else:
         apply_modifiers(call.session.values, modifiers)
@@ -39,14 +39,14 @@ def settle_modifiers(call: Call) -> None:
     call.notes = {**call.notes, "context_modifiers": noted}
 
 
-def policy_of(call: Call) -> ModifierPolicy:
+def find_policy(call: Call) -> ModifierPolicy:
     """The stricter of the tool's own policy and the lane's (or the batch's)."""
     batch = call.flight.batch
     policy = call.session.lane.policy if batch is None else batch.policy
     return stricter(call.prepared.modifier_policy, policy.context_modifier_policy)
 
 
-def _ran_alone(call: Call) -> bool:
+def _has_run_alone(call: Call) -> bool:
     """True when no other call could run at the same time, or none did from its beginning to its end: beside it, or beside
     the calls that it is part of, which have to be there still."""
     place = call.flight.place
@@ -56,7 +56,7 @@ def _ran_alone(call: Call) -> bool:
     return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)
 
 
-def problem_with(modifiers: Iterable[Any]) -> str | None:
+def find_problem(modifiers: Iterable[Any]) -> str | None:
     """What is wrong with modifiers, if something is."""
     for modifier in modifiers:
         if not isinstance(modifier, dict) or not modifier or set(modifier) - {"set", "unset"}:
@@ -78,7 +78,7 @@ def apply_modifiers(values: dict[str, Any], modifiers: Iterable[dict[str, Any]])
         values.update(msgspec.json.decode(msgspec.json.encode(modifier.get("set", {}))))
 
 
-def _keys(modifiers: Iterable[Any]) -> set[str]:
+def _list_keys(modifiers: Iterable[Any]) -> set[str]:
     found: set[str] = set()
     for modifier in modifiers:
         if isinstance(modifier, dict):

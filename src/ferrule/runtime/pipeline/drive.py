@@ -22,7 +22,7 @@ from ferrule.infra.tasks import is_from_outside, own_task, resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.admission import KEY_CONFLICT, key_conflict, take
+from ferrule.runtime.pipeline.admission import KEY_CONFLICT, build_key_conflict, count_call
 from ferrule.runtime.pipeline.call import (
     NO_OPTIONS,
     RUNNING,
@@ -52,12 +52,12 @@ from ferrule.runtime.pipeline.phases.schedule import schedule
 from ferrule.runtime.pipeline.phases.validate_values import validate_values
 from ferrule.runtime.pipeline.prepared import UNRESOLVED
 from ferrule.runtime.pipeline.pulse import surface_call
-from ferrule.runtime.pipeline.redaction import without_secrets
-from ferrule.runtime.pipeline.results.outcome import stopped_result
-from ferrule.runtime.pipeline.rows import parked_row
+from ferrule.runtime.pipeline.redaction import redact_secrets
+from ferrule.runtime.pipeline.results.outcome import build_stopped_result
+from ferrule.runtime.pipeline.rows import build_parked_row
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.supervise import BY_ITSELF, stopped_by
-from ferrule.runtime.pipeline.waiting import number_waiting, tell_waiting
+from ferrule.runtime.pipeline.supervise import BY_ITSELF, build_cancel_stop
+from ferrule.runtime.pipeline.waiting import number_waiting_progress, record_waiting
 
 OPENING: tuple[Opening, ...] = (
     resolve_tool,
@@ -156,7 +156,7 @@ def _advance(
         if is_noted:
             phases.append((tick() - origin) << 4 | number)
     if services.breakers.failing:
-        services.breakers.ended(call.prepared.upstream, None, call.flight.ticket)
+        services.breakers.record_outcome(call.prepared.upstream, None, call.flight.ticket)
     return _close(call, services, plan.closing)
 
 
@@ -188,15 +188,15 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
             live.stage = "opening"
             if live.cancel is not None:
                 _drop(waiting)
-                return stopped_by(call, live.cancel)
+                return build_cancel_stop(call, live.cancel)
     try:
         step = await waiting
         if flight.live is not None and flight.live.cancel is not None and not is_executing:
             step = await _stop_meanwhile(call, flight.live, flight.live.cancel, step)
         return step
     except asyncio.CancelledError as error:
-        if flight.live is not None and flight.live.absorbed():
-            return stopped_by(call, flight.live.cancel or BY_ITSELF)
+        if flight.live is not None and flight.live.absorb_cancel():
+            return build_cancel_stop(call, flight.live.cancel or BY_ITSELF)
         if _is_cancelled():
             await _leave_behind(call, services, number)
             raise
@@ -218,7 +218,7 @@ def _take_up(call: Call, live: LiveCall) -> Stop | None:
     if live.cancel is None:
         return None
     call.prepared = call.session.prepared.get(call.tool_name) or call.session.find(call.tool_name)
-    return stopped_by(call, live.cancel)
+    return build_cancel_stop(call, live.cancel)
 
 
 async def _stop_meanwhile(call: Call, live: LiveCall, cancel: Cancel, step: Step) -> Step:
@@ -226,9 +226,9 @@ async def _stop_meanwhile(call: Call, live: LiveCall, cancel: Cancel, step: Step
     try:
         await asyncio.sleep(0)  # where the cancellation that came with it arrives
     except asyncio.CancelledError:
-        if not live.absorbed():
+        if not live.absorb_cancel():
             raise
-    return step if isinstance(step, Stop | Replay) else stopped_by(call, cancel)
+    return step if isinstance(step, Stop | Replay) else build_cancel_stop(call, cancel)
 
 
 def _is_cancelled() -> bool:
@@ -279,7 +279,7 @@ async def _carry_on(call: Call, services: Services, running: Awaitable[Step]) ->
             step = _crash(call, services, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
-            services.breakers.ended(call.prepared.upstream, None, call.flight.ticket)
+            services.breakers.record_outcome(call.prepared.upstream, None, call.flight.ticket)
             await resolve(_close(call, services, WHOLE.closing))
         else:
             await resolve(_take_step(call, services, step))
@@ -300,7 +300,7 @@ async def _in_background(call: Call, services: Services, detached: Detached) -> 
     if call.recorded is None and live is not None:
         with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
             await surface_call(live)
-    message = without_secrets(call, services, detached.message)
+    message = redact_secrets(call, services, detached.message)
     return Pending(invocation_id=call.invocation_id, state="running", message=message)
 
 
@@ -309,7 +309,9 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
     if isinstance(step, Stop):
         if call.ending.has_run:
             kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
-            services.breakers.ended(call.prepared.upstream, kind, call.flight.ticket, retry_after=step.retry_after)
+            services.breakers.record_outcome(
+                call.prepared.upstream, kind, call.flight.ticket, retry_after=step.retry_after
+            )
         return stop_call(call, services, step)
     if isinstance(step, Replay):
         let_go(call, services)
@@ -330,7 +332,7 @@ async def _wait_for_surfacing(call: Call) -> None:
             await asyncio.sleep(0)  # where it arrives
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            is_ours = flight.live is not None and flight.live.absorbed()
+            is_ours = flight.live is not None and flight.live.absorb_cancel()
             if not is_ours and task is not None:
                 task.uncancel()
                 task.cancel()
@@ -344,7 +346,7 @@ def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay | A
         call.key = None  # it belongs to another call, whose answer is none for this one
     closing = WHOLE.closing
     if ending.output is None:
-        ending.result = stopped_result(call, services)
+        ending.result = build_stopped_result(call, services)
         closing = _FAILED if ending.has_run else _NEVER_RAN
     return _close(call, services, closing)
 
@@ -407,13 +409,13 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         await _wait_for_surfacing(call)
     live = call.flight.live
     if live is not None and live.cancel is not None:  # whatever it would wait for, nobody wants it any more
-        return await resolve(_take_step(call, services, stopped_by(call, live.cancel)))
+        return await resolve(_take_step(call, services, build_cancel_stop(call, live.cancel)))
     if live is not None:
-        live.hush()  # whoever goes on with it counts on
+        live.stop_listening()  # whoever goes on with it counts on
         live.note_refs()
     recorded = call.recorded
     is_input = park.waiting is not None
-    used_up = None if is_input else take(call)
+    used_up = None if is_input else count_call(call)
     if used_up is not None:
         return await resolve(stop_call(call, services, used_up))
     if call.state != "awaiting_approval" or is_input:
@@ -423,16 +425,16 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
     )
-    number_waiting(call)
+    number_waiting_progress(call)
     try:
-        committed = await services.store.commit(parked_row(call, services, park), condition)
+        committed = await services.store.commit(build_parked_row(call, services, park), condition)
     except LedgerError as error:
         message = f"the ledger cannot be written, so the call cannot wait for an approval: {error}"
         return await resolve(stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable")))
     match committed.outcome:
         case "written":
             services.parked(park.request)
-            await tell_waiting(call, services, park.request, committed.seq)
+            await record_waiting(call, services, park.request, committed.seq)
             return Pending(
                 invocation_id=call.invocation_id,
                 state=call.state,
@@ -445,7 +447,7 @@ async def _save(call: Call, services: Services, park: Park) -> Outcome:
                 round=committed.seq,
             )
         case "key_conflict":
-            return await resolve(stop_call(call, services, key_conflict(committed.holder)))
+            return await resolve(stop_call(call, services, build_key_conflict(committed.holder)))
         case _:
             return Replay(committed.holder or call.invocation_id)
 
@@ -457,14 +459,14 @@ async def _cancel(call: Call, services: Services) -> None:
     cancel = Cancel(reason="its caller stopped waiting")
     if call.flight.live is not None and call.flight.live.cancel is not None:
         cancel = call.flight.live.cancel
-    await resolve(stop_call(call, services, stopped_by(call, cancel)))
+    await resolve(stop_call(call, services, build_cancel_stop(call, cancel)))
 
 
 def _crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
     """Turns a mistake of ours into a stop. The caller learns where, the log learns what. Ctrl-C, and the end of the process, go
     on their way."""
     if isinstance(error, asyncio.CancelledError):
-        return stopped_by(call, BY_ITSELF)
+        return build_cancel_stop(call, BY_ITSELF)
     if is_from_outside(error):
         let_go(call, services)
         raise error
@@ -489,9 +491,9 @@ def _mend(call: Call, services: Services, number: int, error: BaseException) -> 
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")
     ending.stop = ending.stop or stop
     ending.is_plain_result = False
-    ending.result = stopped_result(call, services)
+    ending.result = build_stopped_result(call, services)
     if PHASES[number] == "persist_result":  # nobody looked it through, so that nothing of it is told
         call.options, call.inputs.mutations, call.inputs.new_mutations = NO_OPTIONS, (), 0
         call.judgement = replace(call.judgement, hook_context=(), hook_stop=None)
         ending.stop = stop
-        ending.result = stopped_result(call, services)
+        ending.result = build_stopped_result(call, services)

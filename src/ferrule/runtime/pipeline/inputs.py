@@ -17,36 +17,38 @@ from ferrule.contracts.redactor import Redactor
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation, Payload
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_BYTES
-from ferrule.runtime.pipeline.arguments.validation import Problem
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, names_alone
 
-_REPEATED = 8
+_MIN_CHARS = 8
 """A sensitive value of so many characters is taken out of the other members too; a shorter one may be any number there."""
 
 
-def inputs_of(call: Call, services: Services) -> Payload:
+def build_input_payload(call: Call, services: Services) -> Payload:
     """The inputs since the last row, without what must not be stored. None stands for "as the one before"."""
     recorded, prepared, inputs = call.recorded, call.prepared, call.inputs
     if recorded is not None and (recorded.mark_state in ("queued", "running") or prepared.entry is None):
         return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
     if len(inputs.model_input) > MAX_BYTES:
-        return Payload(left_out(inputs.model_input))
+        return Payload(describe_oversized(inputs.model_input))
     mask, redactor = prepared.mask, services.redactor
     if redactor is not None and redactor.is_idle:
         redactor = None
     if prepared.entry is None:  # no schema says what in it is sensitive
-        return Payload(storable(names_alone(inputs.model_input), None, redactor))
+        return Payload(redact_input(names_alone(inputs.model_input), None, redactor))
     is_unchanged = inputs.call_input is None and recorded is None
     if mask is None and is_unchanged and not call.secrets:
-        return Payload(inputs.model_input if redactor is None else storable(inputs.model_input, None, redactor))
+        return Payload(inputs.model_input if redactor is None else redact_input(inputs.model_input, None, redactor))
     hidden = call.secrets
-    model, final = (storable(text, mask, redactor, hidden) for text in (inputs.model_input, inputs.current))
-    observable = model if inputs.observable_input is None else storable(inputs.observable_input, mask, redactor, hidden)
+    model, final = (redact_input(text, mask, redactor, hidden) for text in (inputs.model_input, inputs.current))
+    observable = (
+        model if inputs.observable_input is None else redact_input(inputs.observable_input, mask, redactor, hidden)
+    )
     judged = (
-        observable if inputs.permission_input is None else storable(inputs.permission_input, mask, redactor, hidden)
+        observable if inputs.permission_input is None else redact_input(inputs.permission_input, mask, redactor, hidden)
     )
     payload = Payload(model)
     payload.observable_input = observable if observable != model else None
@@ -55,17 +57,19 @@ def inputs_of(call: Call, services: Services) -> Payload:
     return payload
 
 
-def left_out(text: bytes) -> bytes:
+def describe_oversized(text: bytes) -> bytes:
     """What is stored of an input that was refused for its size: how long it was, and what it was, for whoever has it to compare.
     Nobody acted on it, and looking through all of it would hold up everybody else."""
     return msgspec.json.encode({"left_out": {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}})
 
 
-def storable(text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()) -> bytes:
+def redact_input(
+    text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()
+) -> bytes:
     """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it, nor anything
     that its tool asked to hide."""
     masked = text if mask is None else mask.masked(text)
-    also = hidden if mask is None else hidden | _repeated(text, mask)
+    also = hidden if mask is None else hidden | _list_long_values(text, mask)
     redactor = (redactor or ONLY_GIVEN) if also else redactor
     if redactor is None or not (also or b"\\" in masked or redactor.may_hold(masked)):
         return masked  # without escapes a text stands in JSON as it is
@@ -83,31 +87,31 @@ def storable(text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: 
         return said.encode("utf-8", "replace") if found else masked
 
 
-def _repeated(text: bytes, mask: Mask) -> frozenset[str]:
+def _list_long_values(text: bytes, mask: Mask) -> frozenset[str]:
     try:
         values = mask.values(msgspec.json.decode(text))
     except (msgspec.MsgspecError, RecursionError):  # what cannot be read is masked whole
         return frozenset()
-    return frozenset(value for value in values if len(value) >= _REPEATED)
+    return frozenset(value for value in values if len(value) >= _MIN_CHARS)
 
 
-def with_sealed_input(call: Call, services: Services, payload: Payload) -> Payload:
+def seal_input(call: Call, services: Services, payload: Payload) -> Payload:
     """The inputs of a call that waits: what is hidden in them is kept beside, encrypted, so that it can still run."""
-    if call.prepared.mask is None and not _is_hidden(call, services.redactor):
+    if call.prepared.mask is None and not _has_hidden(call, services.redactor):
         return payload
     kept = msgspec.msgpack.encode((call.inputs.model_input, call.inputs.current))
     payload.sealed_input = services.sealing.seal(call.invocation_id, kept)
     return payload
 
 
-def _is_hidden(call: Call, redactor: Redactor | None) -> bool:
+def _has_hidden(call: Call, redactor: Redactor | None) -> bool:
     if redactor is None or redactor.is_idle:
         return False
     inputs = (call.inputs.model_input, call.inputs.current)
-    return any(storable(text, None, redactor) != text for text in inputs)
+    return any(redact_input(text, None, redactor) != text for text in inputs)
 
 
-def sensitive_values(call: Call) -> frozenset[str]:
+def list_sensitive_values(call: Call) -> frozenset[str]:
     """The sensitive values of a call's inputs, as text: what must not stand in an error or in the ledger either."""
     mask = call.prepared.mask
     if mask is None:
@@ -132,9 +136,9 @@ def change_input(
     try:
         after = msgspec.json.decode(msgspec.json.encode(updated))
         if mask is not None:
-            after = _unmasked(after, mask.masked_value(before), before)
+            after = _restore_masked(after, mask.masked_value(before), before)
         changed = msgspec.json.encode(after)
-    except _Moved:
+    except _MaskMovedError:
         message = (
             f"{source_ref!r} moved a masked value in the input; it may leave one in its place, or write another value"
         )
@@ -143,55 +147,55 @@ def change_input(
         message = f"the input as {source_ref!r} changed it cannot be written as JSON ({type(error).__name__})"
         return Stop("invalid_arguments", message, "input_mutation_failed")
     parsed = schema.parse_runtime(changed)
-    if isinstance(parsed, Problem):
+    if isinstance(parsed, ArgumentProblem):
         message = f"the input as {source_ref!r} changed it does not fit: {parsed.message}"
         return Stop("schema_validation_failed", message, "updated_input_invalid", state="validation_failed")
     came_from = "model_input" if call.inputs.call_input is None else "call_input"
-    mutation = Mutation(source, source_ref, changed_fields(before, after), call.offset(), "", came_from)
+    mutation = Mutation(source, source_ref, list_changed_fields(before, after), call.offset(), "", came_from)
     call.inputs.mutate(mutation, parsed.arguments, changed)
     call.inputs.observable_input = changed if mask is None else mask.masked(changed)
     return None
 
 
-class _Moved(Exception):
+class _MaskMovedError(Exception):
     """A mask stands where no masked value was."""
 
 
-def _unmasked(updated: Any, shown: Any, real: Any) -> Any:
+def _restore_masked(updated: Any, shown: Any, real: Any) -> Any:
     """The updated value with the real one behind every mask that was left in its place. Raises _Moved."""
     if isinstance(updated, dict):
-        shown, real = _both(dict, shown, real) or ({}, {})
-        return {name: _unmasked(value, shown.get(name), real.get(name)) for name, value in updated.items()}
+        shown, real = _pair_if(dict, shown, real) or ({}, {})
+        return {name: _restore_masked(value, shown.get(name), real.get(name)) for name, value in updated.items()}
     if isinstance(updated, list):
-        shown, real = _both(list, shown, real) or ([], [])
+        shown, real = _pair_if(list, shown, real) or ([], [])
         rest = [None] * len(updated)
-        return [_unmasked(*three) for three in zip(updated, [*shown, *rest], [*real, *rest], strict=False)]
+        return [_restore_masked(*three) for three in zip(updated, [*shown, *rest], [*real, *rest], strict=False)]
     if not isinstance(updated, str):
         return updated
     if updated == shown:
         return real
     if REDACTED in updated:
-        raise _Moved
+        raise _MaskMovedError
     return updated
 
 
-def _both(kind: type, shown: Any, real: Any) -> tuple[Any, Any] | None:
+def _pair_if(kind: type, shown: Any, real: Any) -> tuple[Any, Any] | None:
     return (shown, real) if isinstance(shown, kind) and isinstance(real, kind) else None
 
 
-def changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+def list_changed_fields(before: Any, after: Any) -> tuple[str, ...]:
     """The members that differ, by dotted path; `$` when the values are no objects."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return () if before == after and type(before) is type(after) else ("$",)
-    return tuple(_differences(before, after, ""))
+    return tuple(_list_differences(before, after, ""))
 
 
-def _differences(before: dict[str, Any], after: dict[str, Any], prefix: str) -> list[str]:
+def _list_differences(before: dict[str, Any], after: dict[str, Any], prefix: str) -> list[str]:
     found: list[str] = []
     for key in [*before, *(key for key in after if key not in before)]:
         old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += _differences(old, new, f"{prefix}{key}.")
+            found += _list_differences(old, new, f"{prefix}{key}.")
         elif old != new or type(old) is not type(new):
             found.append(f"{prefix}{key}")
     return found

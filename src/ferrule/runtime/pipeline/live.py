@@ -27,7 +27,7 @@ from ferrule.model.progress import Progress, progress_of
 from ferrule.model.scheduling import AbortReason
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.call_parts import ReadTooEarly
-from ferrule.runtime.pipeline.inputs import sensitive_values
+from ferrule.runtime.pipeline.inputs import list_sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.stream import RedactingWriter
@@ -35,7 +35,7 @@ from ferrule.runtime.redaction.stream import RedactingWriter
 _FLUSH_SECONDS = 0.05
 _ROW_RECORDS = 256
 """Progress records in one row of the ledger, at most."""
-_MOST_UNWRITTEN = 10_000
+_MAX_UNWRITTEN = 10_000
 """A thread that says more than the ledger takes waits; the event loop never does."""
 _LOCK = threading.Lock()
 _log = logging.getLogger("ferrule.pipeline")
@@ -69,13 +69,13 @@ class Cancel(msgspec.Struct, frozen=True):
     cause: str = ""
     """Another invocation, where one is the reason."""
 
-    def stop(self) -> Stop:
+    def to_stop(self) -> Stop:
         """What a call ends with that was stopped by it."""
         words = _WORDS[self.abort_reason]
         cause = f" ({self.cause})" if self.cause else ""
         return Stop(STOPS[self.abort_reason], f"{words}{cause}{f': {self.reason}' if self.reason else ''}")
 
-    def facts(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """For the record."""
         said = {"abort_reason": self.abort_reason, "reason": self.reason, "by": self.by, "cause": self.cause}
         return {name: value for name, value in said.items() if value}
@@ -102,16 +102,16 @@ class LiveCall:
     detached: Coroutine[Any, Any, Any] | None = None
     """What is left to wait for, after whoever waited went away."""
     has_ended = False
-    is_hushed = False
+    is_silenced = False
     """True once nothing more is taken: the row that ends or parks the call comes next (AT-204)."""
     sequence = 0
     secrets: frozenset[str] = frozenset()
     native_refs: tuple[dict[str, Any], ...] = ()
     outputs: tuple[PayloadWriter, ...] = ()
-    said_at = 0
+    last_progress_at = 0
     listener: Callable[[Progress], None] | None = None
     """Told every record, in order, in the event loop."""
-    _listened = 0
+    _heard_up_to = 0
     _is_scheduled = False
     _is_task_cancelled = False
     _timer: asyncio.TimerHandle | None = None
@@ -137,19 +137,19 @@ class LiveCall:
         """Take one piece of progress. Raises BadProgress."""
         call, services = self.call, self.services
         if not is_running_here(self.loop):
-            while len(self.unwritten) > _MOST_UNWRITTEN and not self.is_hushed:
+            while len(self.unwritten) > _MAX_UNWRITTEN and not self.is_silenced:
                 time.sleep(0.005)
-        facts = self._redacted(facts)
+        facts = self._redact(facts)
         with _LOCK:
-            if self.is_hushed:
+            if self.is_silenced:
                 _log.info("progress of %s came after its end and is dropped", call.invocation_id)
                 return
             now = services.now()
             elapsed = max(0, (now - call.created_at) // 1000)
             self.unwritten.append(progress_of(call.invocation_id, self.sequence + 1, now, elapsed, facts))
             self.sequence += 1
-            self.said_at = now
-        self._wake()
+            self.last_progress_at = now
+        self._schedule_progress()
 
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
         """Take a part of the result."""
@@ -157,14 +157,14 @@ class LiveCall:
         if is_running_here(self.loop):
             self._enter_partial()
         else:
-            self._soon(self._enter_partial)
+            self._call_soon(self._enter_partial)
 
     def background(self, task_id: str, message: str) -> None:
         """Let whoever waits go; the call goes on."""
         if self.backgrounded is None:
             self.backgrounded = (task_id, message)
             self.progress({"status": "backgrounded", "message": message, "task_id": task_id or None})
-            self._soon(self.wake)
+            self._call_soon(self.wake)
 
     def native(self, ref: dict[str, Any]) -> None:
         """Keep a native id of this very call."""
@@ -186,9 +186,9 @@ class LiveCall:
         owner = PayloadOwner(self.call.invocation_id, request.principal, request.tenant, self.call.prepared.tool_id)
         expires = self.services.results.expires_seconds
         at = None if expires is None else self.services.now() + expires * 1_000_000
-        media_type, name = self.clean((media_type, name))
+        media_type, name = self.redact_value((media_type, name))
         writer = self.services.payloads.begin(owner, media_type=media_type, name=name, expires_at=at)
-        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._list_secrets()
         if also or not redactor.is_idle:
             writer = RedactingWriter(writer, redactor.stream(also))
         with _LOCK:
@@ -200,11 +200,11 @@ class LiveCall:
     def ask_to_stop(self, cancel: Cancel, *, is_told: bool = False) -> None:
         """Request that the call stops. In the event loop only. The first request counts; every one is on record (AT-206)."""
         if not is_told:
-            self.tell("cancel_requested", cancel.facts())
+            self.record_news("cancel_requested", cancel.to_record())
         if self.cancel is not None or self.given_up is not None:
             return
         if self.stage == "closing" or self.has_ended:
-            self.tell("cancel_failed", {"why": "too_late"})
+            self.record_news("cancel_failed", {"why": "too_late"})
             return
         self.cancel = cancel
         place = self.call.flight.place
@@ -223,7 +223,7 @@ class LiveCall:
             self.ask_to_stop(cancel)
         elif self.given_up is None:
             self.given_up = cancel
-            self.tell("cancel_requested", cancel.facts())
+            self.record_news("cancel_requested", cancel.to_record())
             self._stop_tool(cancel.abort_reason)
             self.wake()
 
@@ -242,16 +242,16 @@ class LiveCall:
             self._is_task_cancelled = True
             self.task.cancel()
 
-    def tell(self, outcome: News, data: dict[str, Any], payload: Payload | None = None) -> None:
+    def record_news(self, outcome: News, data: dict[str, Any], payload: Payload | None = None) -> None:
         """Write one piece of news about the call."""
-        happened = [{"at": self.services.now(), "event": f"tool.invocation.{outcome}", "data": self._redacted(data)}]
-        self._record(outcome, NewsBody(happened), payload)
+        happened = [{"at": self.services.now(), "event": f"tool.invocation.{outcome}", "data": self._redact(data)}]
+        self._write_news(outcome, NewsBody(happened), payload)
 
-    def clean(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """A value without what must not be told."""
-        return self._redacted({"value": value})["value"]
+        return self._redact({"value": value})["value"]
 
-    def absorbed(self) -> bool:
+    def absorb_cancel(self) -> bool:
         """True when the cancellation that just arrived in the call's task was ours, and nobody else's came with it."""
         if not self._is_task_cancelled or self.task is None:
             return False
@@ -271,10 +271,10 @@ class LiveCall:
             call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
             self.native_refs = ()
 
-    def hush(self) -> None:
+    def stop_listening(self) -> None:
         """Write what was said, and take nothing more."""
         with _LOCK:
-            self.is_hushed = True
+            self.is_silenced = True
         self.flush()
 
     def settle(self) -> None:
@@ -282,32 +282,32 @@ class LiveCall:
         if self.has_ended:
             return
         if self._is_task_cancelled:
-            self.absorbed()
+            self.absorb_cancel()
         asked, runner = self.cancel or self.given_up, self.runner
         if asked is not None:
             is_stopped = self.call.state == "canceled" and (runner is None or runner.done())
             outcome: News = "cancel_acknowledged" if is_stopped else "cancel_failed"
-            self.tell(outcome, {"abort_reason": asked.abort_reason, "state": self.call.state})
-        if not self.is_hushed or self.unwritten or self._timer is not None:
-            self.hush()
+            self.record_news(outcome, {"abort_reason": asked.abort_reason, "state": self.call.state})
+        if not self.is_silenced or self.unwritten or self._timer is not None:
+            self.stop_listening()
         self.has_ended = True
         self.call.flight.sequence = self.sequence
         for writer in self.outputs:
             writer.discard()
         if self.watchers:
-            self._notify()
+            self._wake_watchers()
 
     # News on their way
 
-    def peek(self, after: int) -> list[Progress]:
+    def list_unwritten(self, after: int) -> list[Progress]:
         """What was said and is not in the ledger yet."""
         return [said for said in self.unwritten if said.sequence > after]
 
-    async def changed(self, within: float) -> None:
+    async def wait_for_change(self, within: float) -> None:
         """Wait until something is said, the call ends, or the time is up."""
         watcher = self.loop.create_future()
         self.watchers.append(watcher)
-        handle = self.loop.call_later(within, _set, watcher)
+        handle = self.loop.call_later(within, _complete, watcher)
         try:
             await watcher
         finally:
@@ -316,13 +316,13 @@ class LiveCall:
     def wake(self) -> None:
         """Have whoever waits for the tool look."""
         if self.waiter is not None:
-            _set(self.waiter)
+            _complete(self.waiter)
 
     def flush(self) -> None:
         """Write what was said. What cannot be written now is kept for the next time."""
         if not self.unwritten and self._timer is None:
             return
-        self._listen()
+        self._call_listener()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -333,13 +333,13 @@ class LiveCall:
             happened = [
                 {"at": said.timestamp, "event": "tool.invocation.progress", "data": said.to_record()} for said in some
             ]
-            if not self._record("progress", *progress_row(happened, some[-1].sequence)):
+            if not self._write_news("progress", *progress_row(happened, some[-1].sequence)):
                 with _LOCK:
-                    self.unwritten = (records + self.unwritten)[:_MOST_UNWRITTEN]
+                    self.unwritten = (records + self.unwritten)[:_MAX_UNWRITTEN]
                 return
             records = records[_ROW_RECORDS:]
 
-    def _record(self, outcome: News, body: NewsBody, payload: Payload | None = None) -> bool:
+    def _write_news(self, outcome: News, body: NewsBody, payload: Payload | None = None) -> bool:
         call, services = self.call, self.services
         body.audit_level = call.session.surface.audit_level
         try:
@@ -351,12 +351,12 @@ class LiveCall:
             return False
         return True
 
-    def _hidden(self) -> frozenset[str]:
+    def _list_secrets(self) -> frozenset[str]:
         call = self.call
-        return self.secrets if call.prepared.mask is None else self.secrets | sensitive_values(call)
+        return self.secrets if call.prepared.mask is None else self.secrets | list_sensitive_values(call)
 
-    def _redacted(self, facts: dict[str, Any]) -> dict[str, Any]:
-        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+    def _redact(self, facts: dict[str, Any]) -> dict[str, Any]:
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._list_secrets()
         if redactor.is_idle and not also:
             return facts
         clean: dict[str, Any] = redactor.value(facts, also)[0]
@@ -366,41 +366,41 @@ class LiveCall:
         if self.stage == "running" and self.call.state == "running":
             self.call.enter("partial_result")
 
-    def _wake(self) -> None:
+    def _schedule_progress(self) -> None:
         if not self._is_scheduled:
             self._is_scheduled = True
-            self._soon(self._heard)
+            self._call_soon(self._on_progress)
 
-    def _soon(self, callback: Any) -> None:
+    def _call_soon(self, callback: Any) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             self.loop.call_soon_threadsafe(callback)
 
-    def _listen(self) -> None:
+    def _call_listener(self) -> None:
         if self.listener is not None:
-            for said in self.peek(self._listened):
-                self._listened = said.sequence
+            for said in self.list_unwritten(self._heard_up_to):
+                self._heard_up_to = said.sequence
                 self.listener(said)
 
-    def _heard(self) -> None:
+    def _on_progress(self) -> None:
         self._is_scheduled = False
-        self._listen()
-        self._notify()
+        self._call_listener()
+        self._wake_watchers()
         if self._timer is None and not self.has_ended:
-            self._timer = self.loop.call_later(_FLUSH_SECONDS, self._on_time)
+            self._timer = self.loop.call_later(_FLUSH_SECONDS, self._flush_on_time)
 
-    def _on_time(self) -> None:
+    def _flush_on_time(self) -> None:
         self._timer = None
         self.flush()
         if self.unwritten and not self.has_ended:
-            self._timer = self.loop.call_later(1.0, self._on_time)
+            self._timer = self.loop.call_later(1.0, self._flush_on_time)
 
-    def _notify(self) -> None:
+    def _wake_watchers(self) -> None:
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
-            _set(watcher)
+            _complete(watcher)
 
 
-def _set(future: asyncio.Future[None]) -> None:
+def _complete(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
 
@@ -418,7 +418,7 @@ class InFlight:
         self._spawned: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Future[None] | None = None
 
-    async def unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
+    async def wait_unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
         """What is waited for; False when the app closes before that."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_future()
@@ -459,19 +459,19 @@ class InFlight:
         """Go on with a call that nobody has to wait for."""
         task = asyncio.get_running_loop().create_task(going_on)
         self._spawned.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._forget_task)
         return task
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _forget_task(self, task: asyncio.Task[Any]) -> None:
         self._spawned.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _log.error("a call could not be carried on", exc_info=task.exception())
 
-    def on(self, lane: Any) -> Iterable[LiveCall]:
+    def list_in_lane(self, lane: Any) -> Iterable[LiveCall]:
         """The calls of one lane."""
         return [live for live in self.calls.values() if live.call.session.lane is lane]
 
-    async def drained(self, within: float) -> None:
+    async def wait_until_idle(self, within: float) -> None:
         """Wait until no call is in flight, whoever waits for it or nobody; but not for long."""
         until = asyncio.get_running_loop().time() + within
         while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
@@ -485,7 +485,7 @@ class InFlight:
         if self._closing is not None and not self._closing.done():
             self._closing.set_result(None)
             await asyncio.sleep(0.01)  # whoever waits for the ledger leaves before it closes
-        await self.drained(within)
+        await self.wait_until_idle(within)
         for task in list(self._spawned):
             task.cancel()
         if self._spawned:

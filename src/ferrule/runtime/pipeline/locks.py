@@ -16,7 +16,7 @@ import msgspec
 from ferrule.model.scheduling import Claim, SchedulerPolicy
 from ferrule.model.tool import SafetyFacts
 
-LONGEST = 512
+MAX_KEY_CHARS = 512
 """A key with more characters is told apart by its digest."""
 
 _HOMES = (None, "tool_interface", "interface", "scheduler", "execution_profile")
@@ -33,12 +33,13 @@ class LockTemplate(msgspec.Struct, frozen=True):
     """Text and member names by turns: `order:{id}` is `("order:", "id", "")`."""
     is_shared: bool = False
 
-    def key(self, arguments: Any) -> str:
+    def format_key(self, arguments: Any) -> str:
         """The key for one input."""
         named = "".join(
-            _text(_member(arguments, part)) if number % 2 else part for number, part in enumerate(self.parts)
+            _format_member(_find_member(arguments, part)) if number % 2 else part
+            for number, part in enumerate(self.parts)
         )
-        if len(named) <= LONGEST:
+        if len(named) <= MAX_KEY_CHARS:
             return named
         return named[:64] + "…" + hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -55,13 +56,13 @@ class LockPlan(msgspec.Struct, frozen=True):
         """True when the keys are the same for every input."""
         return all(len(template.parts) == 1 for template in self.templates)
 
-    def keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
+    def list_keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
         """The keys for one input, sorted, each with True when it is shared; exclusive where both are asked for."""
         if not self.templates:
             return ()
         modes: dict[str, bool] = {}
         for template in self.templates:
-            key = template.key(arguments)
+            key = template.format_key(arguments)
             modes[key] = modes.get(key, True) and template.is_shared
         return tuple(sorted(modes.items()))
 
@@ -69,26 +70,26 @@ class LockPlan(msgspec.Struct, frozen=True):
 NO_LOCKS = LockPlan()
 
 
-def lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) -> LockPlan:
+def read_lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) -> LockPlan:
     """What a tool's definition and the policy say together."""
-    entries = [entry for home in _HOMES for entry in _entries(payload, home)]
+    entries = [entry for home in _HOMES for entry in _list_entries(payload, home)]
     entries += [
         {"key": lock.key, "mode": lock.mode} for lock in policy.resource_locks if fnmatchcase(tool_id, lock.tool)
     ]
     if not entries:
         return NO_LOCKS
-    templates = [_template(entry) for entry in entries]
+    templates = [_parse_template(entry) for entry in entries]
     if None not in templates:
         return LockPlan(tuple(dict.fromkeys(template for template in templates if template is not None)))
     # Alone in its lane is not enough: the tool's calls in other lanes may not overlap, nor those of a tool with the same entry.
     stand_ins = [
-        template or LockTemplate((f"unreadable lock {_text(entry)}",))
+        template or LockTemplate((f"unreadable lock {_format_member(entry)}",))
         for template, entry in zip(templates, entries, strict=True)
     ]
     return LockPlan((*dict.fromkeys(stand_ins), LockTemplate((f"unreadable locks of {tool_id}",))), is_unreadable=True)
 
 
-def claim_of(
+def build_claim(
     tool_id: str,
     facts: SafetyFacts,
     plan: LockPlan,
@@ -107,12 +108,12 @@ def claim_of(
         is_destructive=facts.is_destructive is not False,
         is_open_world=facts.is_open_world is not False,
         requires_exclusive_context=requires_exclusive_context or plan.is_unreadable,
-        locks=plan.keys(arguments),
+        locks=plan.list_keys(arguments),
         priority=priority,
     )
 
 
-def _entries(payload: dict[str, Any], home: str | None) -> list[Any]:
+def _list_entries(payload: dict[str, Any], home: str | None) -> list[Any]:
     part = payload if home is None else payload.get(home)
     written = part.get("resource_locks") if isinstance(part, dict) else None
     if written is None:
@@ -120,7 +121,7 @@ def _entries(payload: dict[str, Any], home: str | None) -> list[Any]:
     return written if isinstance(written, list) else [written]
 
 
-def _template(entry: Any) -> LockTemplate | None:
+def _parse_template(entry: Any) -> LockTemplate | None:
     """A lock as it was written, or None when it cannot be understood. An unknown mode is an exclusive one."""
     key, mode = entry, None
     if isinstance(entry, dict):
@@ -133,7 +134,7 @@ def _template(entry: Any) -> LockTemplate | None:
     return LockTemplate(tuple(parts), mode == "shared")
 
 
-def _member(arguments: Any, path: str) -> Any:
+def _find_member(arguments: Any, path: str) -> Any:
     """What `a.b` or `items.0` stands for; a member whose name is just that comes first."""
     if isinstance(arguments, dict) and path in arguments:
         return arguments[path]
@@ -148,7 +149,7 @@ def _member(arguments: Any, path: str) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _format_member(value: Any) -> str:
     """A value in a key. Equal values give equal text; `1`, `1.0` and `"1"` are one key, since one too many only waits."""
     if value is _ABSENT or value is None:
         return ""
@@ -157,17 +158,17 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     try:
-        return msgspec.json.encode(_plain(value), order="deterministic").decode()
+        return msgspec.json.encode(_normalize_numbers(value), order="deterministic").decode()
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
         return ""
 
 
-def _plain(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """Whole numbers written one way, at any depth."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {name: _plain(member) for name, member in value.items()}
+        return {name: _normalize_numbers(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_normalize_numbers(item) for item in value]
     return value

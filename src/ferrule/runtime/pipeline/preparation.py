@@ -27,11 +27,11 @@ from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Unusable
-from ferrule.runtime.pipeline.locks import LockPlan, claim_of, lock_plan
+from ferrule.runtime.pipeline.arguments.validation import Arguments, UnusableArguments
+from ferrule.runtime.pipeline.locks import LockPlan, build_claim, read_lock_plan
 from ferrule.runtime.pipeline.prepared import InPlace, Prepared, Route, Turn
-from ferrule.runtime.pipeline.retries import retry_policy_of
-from ferrule.runtime.pipeline.tool_facts import ToolTraits, traits_of
+from ferrule.runtime.pipeline.retries import read_retry_policy
+from ferrule.runtime.pipeline.tool_facts import ToolTraits, read_traits
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.runtime.scheduler.scheduler import Lane
 
@@ -76,7 +76,7 @@ class Preparation:
     def prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
         """Works out everything about a tool that does not depend on a call."""
         tool = entry.tool
-        traits = traits_of(entry)
+        traits = read_traits(entry)
         refusal = _refusal(entry) or self._unchosen(entry)
         if refusal is not None:
             header = self._header(tool.tool_id, name, entry, traits)
@@ -96,12 +96,12 @@ class Preparation:
         in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
         run, unready, support = self._runner(tool)
         said = _payload(tool)
-        locks = lock_plan(said, tool.tool_id, self._lane.policy)
+        locks = read_lock_plan(said, tool.tool_id, self._lane.policy)
         is_exclusive = _says(said, "requires_exclusive_context") is True
         claim = self._claim(tool, traits, locks, is_exclusive=is_exclusive)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         hooks = _chosen(self._hooks, tool)
-        retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
+        retry = read_retry_policy(said, self._retries) if support.retries else NO_RETRIES
         is_loaded = entry.standing == "loaded" or entry.is_judged
         is_checked, is_decided = preflight is not None or unready is not None, in_header is not None
         wants_context = getattr(run, "wants_context", True)
@@ -198,7 +198,7 @@ class Preparation:
         """What the scheduler wants to know; None when that depends on a call's input."""
         if traits.has_expressions or not locks.is_fixed:
             return None
-        return claim_of(
+        return build_claim(
             tool.tool_id,
             tool.facts,
             locks,
@@ -268,9 +268,9 @@ class Preparation:
 def _schemas(tool: Tool, traits: ToolTraits) -> tuple[Arguments, Validator | None]:
     """What judges a tool's arguments, and its output. Where one of its schemas cannot be used, no call of it runs."""
     try:
-        return Arguments.of(tool), traits.output_validator(tool)
+        return Arguments.of(tool), traits.compile_output_validator(tool)
     except Exception as error:
-        return Unusable(tool, type(error).__name__), None
+        return UnusableArguments(tool, type(error).__name__), None
 
 
 def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:

@@ -17,7 +17,7 @@ from ferrule.model.journal import StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
 from ferrule.runtime.pipeline.call_parts import CallJudgement
 from ferrule.runtime.pipeline.live import Cancel, InFlight, LiveCall
-from ferrule.runtime.pipeline.rows import surfaced_row
+from ferrule.runtime.pipeline.rows import build_surfaced_row
 from ferrule.runtime.pipeline.services import Services
 
 _BEAT_SECONDS = 0.1
@@ -38,13 +38,13 @@ class Pulse:
         self._services = services
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
-        self._heard = -1
+        self._read_up_to = -1
         self._generation = -1
 
     async def open(self) -> None:
         """Requests to cancel that are in the ledger already are for calls that are none of ours."""
         newest = await self._services.store.rows_before(None, 1)
-        self._heard = newest[0].seq if newest else 0
+        self._read_up_to = newest[0].seq if newest else 0
 
     def wake(self) -> None:
         """There is a call in flight."""
@@ -67,18 +67,18 @@ class Pulse:
     async def _beat(self) -> None:
         try:
             while self._calls.calls:
-                await self._once()
+                await self._look_after_all()
                 await asyncio.sleep(_BEAT_SECONDS)
         finally:
             self._task = None
             if self._calls.calls and not self._calls.is_closing:
                 self.wake()
 
-    async def _once(self) -> None:
+    async def _look_after_all(self) -> None:
         try:
             for live in [live for live in self._calls.calls.values() if live.stage == "running"]:
                 await self._look_after(live)
-            await self._listen()
+            await self._read_cancel_requests()
         except LedgerError as error:
             _log.warning("long calls could not be looked after: %s", error)
 
@@ -89,20 +89,20 @@ class Pulse:
             return
         if call.recorded is None and call.flight.surfacing is None:
             await surface_call(live)
-        quiet = now - live.said_at if live.said_at else age
-        if quiet > (_QUIET if live.said_at else _FIRST_QUIET):
+        quiet = now - live.last_progress_at if live.last_progress_at else age
+        if quiet > (_QUIET if live.last_progress_at else _FIRST_QUIET):
             live.progress({"status": "running", "message": "still running"})
 
-    async def _listen(self) -> None:
+    async def _read_cancel_requests(self) -> None:
         """Take in requests to cancel from other processes."""
         generation = self._services.store.generation()
         if generation == self._generation:
             return
-        for row in await self._services.store.cancel_requests(self._heard):
-            self._heard = row.seq
+        for row in await self._services.store.cancel_requests(self._read_up_to):
+            self._read_up_to = row.seq
             live = self._calls.calls.get(row.call)
             if live is not None and live.cancel is None:
-                live.ask_to_stop(_cancel_of(row), is_told=True)
+                live.ask_to_stop(_read_cancel(row), is_told=True)
         self._generation = generation
 
 
@@ -123,10 +123,10 @@ async def surface_call(live: LiveCall) -> None:
     states, phases, told = call.states, call.phases, (call.judgement, call.inputs.new_mutations)
     is_written = False
     try:
-        committed = await services.store.commit(surfaced_row(call, services), CommitCondition(states=frozenset()))
+        committed = await services.store.commit(build_surfaced_row(call, services), CommitCondition(states=frozenset()))
         if committed.outcome == "written":
             is_written = True
-            _go_on_after(call, committed.seq, "queued" if is_queued else "running", told)
+            _keep_unrecorded(call, committed.seq, "queued" if is_queued else "running", told)
     finally:
         if not is_written:
             call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
@@ -134,7 +134,7 @@ async def surface_call(live: LiveCall) -> None:
         done.set_result(None)
 
 
-def _go_on_after(call: Call, seq: int, mark_state: str, told: tuple[CallJudgement, int]) -> None:
+def _keep_unrecorded(call: Call, seq: int, mark_state: str, told: tuple[CallJudgement, int]) -> None:
     """What happened while the row was on its way belongs to the next one."""
     states, phases = call.states, call.phases
     before, mutations = told[0], call.inputs.new_mutations - told[1]
@@ -148,6 +148,6 @@ def _go_on_after(call: Call, seq: int, mark_state: str, told: tuple[CallJudgemen
     call.judgement, call.inputs.new_mutations = judgement, mutations
 
 
-def _cancel_of(row: StoredEntry) -> Cancel:
+def _read_cancel(row: StoredEntry) -> Cancel:
     data = row.news().happened[0]["data"]
     return Cancel(data.get("abort_reason", "user_interruption"), data.get("reason", ""), data.get("by", ""))

@@ -16,19 +16,19 @@ from typing import Any
 
 from ferrule.contracts.redactor import Redactor
 from ferrule.runtime.pipeline.call import RUNNING, Call
-from ferrule.runtime.pipeline.inputs import sensitive_values
+from ferrule.runtime.pipeline.inputs import list_sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 
 
-def secrets_of(call: Call) -> frozenset[str]:
+def list_secrets(call: Call) -> frozenset[str]:
     """The values that are secret for this call only: its sensitive inputs, and what its tool asked to hide."""
-    return call.secrets if call.prepared.mask is None else call.secrets | sensitive_values(call)
+    return call.secrets if call.prepared.mask is None else call.secrets | list_sensitive_values(call)
 
 
-def without_secrets(call: Call, services: Services, value: Any) -> Any:
+def redact_secrets(call: Call, services: Services, value: Any) -> Any:
     """A JSON value, or a text, without what is secret; the very value given when there is nothing in it."""
-    secrets, redactor = secrets_of(call), services.redactor or ONLY_GIVEN
+    secrets, redactor = list_secrets(call), services.redactor or ONLY_GIVEN
     if not secrets and redactor.is_idle:
         return value
     return redactor.value(value, secrets)[0]
@@ -37,21 +37,21 @@ def without_secrets(call: Call, services: Services, value: Any) -> Any:
 _NEXT = "\n    "
 
 
-def on_one_line(text: str) -> str:
+def escape_line(text: str) -> str:
     """A text with everything escaped that cannot be seen, ends of lines too."""
-    return text if text.isprintable() else "".join(map(_visible, text))
+    return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
-def indented(text: str) -> str:
+def indent_lines(text: str) -> str:
     """A text with its further lines set in, and everything else escaped that cannot be seen."""
-    return _NEXT.join("\t".join(map(on_one_line, line.split("\t"))) for line in text.split("\n"))
+    return _NEXT.join("\t".join(map(escape_line, line.split("\t"))) for line in text.split("\n"))
 
 
-def _visible(character: str) -> str:
+def _escape_character(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
-_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _UNREADABLE = "[REDACTED] (this line could not be looked through)"
 
 
@@ -69,7 +69,7 @@ class RedactingFilter(logging.Filter):
         """Always True: lines are changed, never dropped."""
         try:
             call = RUNNING.get()
-            also = frozenset() if call is None else secrets_of(call)
+            also = frozenset() if call is None else list_secrets(call)
             if also or not self._redactor.is_idle:
                 self._clean(record, also)
         except Exception:  # a line that cannot be written as it is may hold anything
@@ -84,14 +84,14 @@ class RedactingFilter(logging.Filter):
             record.msg, record.args = message, None
         if record.exc_info:
             # Formatters write `exc_text` when it is there, so that the exception itself is not written again.
-            record.exc_text, found = self._redactor.text(record.exc_text or _raised(record), also)
+            record.exc_text, found = self._redactor.text(record.exc_text or _format_exception(record), also)
             if found:
                 record.exc_info = None
         elif record.exc_text:
             record.exc_text, _ = self._redactor.text(record.exc_text, also)
         if record.stack_info:
             record.stack_info, _ = self._redactor.text(record.stack_info, also)
-        for name in record.__dict__.keys() - _PLAIN:
+        for name in record.__dict__.keys() - _OWN_ATTRIBUTES:
             record.__dict__[name], _ = self._redactor.value(record.__dict__[name], also)
 
 
@@ -100,59 +100,59 @@ def guard_logs(redactor: Redactor) -> Callable[[], None]:
     exceptions, from now until the given function is called. A filter on the logger `ferrule` would not see what the loggers
     below it say."""
     keeper = RedactingFilter(redactor)
-    with _lock:
-        _keepers.append(keeper)
-        if logging.getLogRecordFactory() is not _made:
-            _before[:] = [logging.getLogRecordFactory()]
-            logging.setLogRecordFactory(_made)
+    with _factory_lock:
+        _filters.append(keeper)
+        if logging.getLogRecordFactory() is not _make_record:
+            _factory_before[:] = [logging.getLogRecordFactory()]
+            logging.setLogRecordFactory(_make_record)
 
     def release() -> None:
-        with _lock:
-            if keeper in _keepers:
-                _keepers.remove(keeper)
-            if not _keepers and logging.getLogRecordFactory() is _made:
-                logging.setLogRecordFactory(_before[0])
+        with _factory_lock:
+            if keeper in _filters:
+                _filters.remove(keeper)
+            if not _filters and logging.getLogRecordFactory() is _make_record:
+                logging.setLogRecordFactory(_factory_before[0])
 
     return release
 
 
-_lock = threading.Lock()
-_keepers: list[RedactingFilter] = []
-_before: list[Callable[..., logging.LogRecord]] = [logging.LogRecord]
+_factory_lock = threading.Lock()
+_filters: list[RedactingFilter] = []
+_factory_before: list[Callable[..., logging.LogRecord]] = [logging.LogRecord]
 
 
-def _made(*given: Any, **named: Any) -> logging.LogRecord:
-    record = _before[0](*given, **named)
+def _make_record(*given: Any, **named: Any) -> logging.LogRecord:
+    record = _factory_before[0](*given, **named)
     if record.name.partition(".")[0] in _GUARDED:
-        for keeper in tuple(_keepers):
+        for keeper in tuple(_filters):
             keeper.filter(record)
-        _contain(record)
+        _escape_record(record)
         logger = logging.getLogger(record.name)
-        if _extras not in logger.filters:
-            logger.addFilter(_extras)  # `extra` is put on a record after it was made, and before it is filtered
+        if _filter_extras not in logger.filters:
+            logger.addFilter(_filter_extras)  # `extra` is put on a record after it was made, and before it is filtered
     return record
 
 
-def _contain(record: logging.LogRecord) -> None:
+def _escape_record(record: logging.LogRecord) -> None:
     """After secrets were taken out: those of several lines would not be found in what this makes."""
     with suppress(Exception):  # a line that cannot be written as it is
         message = record.getMessage()
         if not message.isprintable():
-            record.msg, record.args = indented(message), None
-    told = record.exc_text or _raised(record)
+            record.msg, record.args = indent_lines(message), None
+    told = record.exc_text or _format_exception(record)
     if told:
-        record.exc_text = indented(f"\n{told}").removeprefix("\n")
+        record.exc_text = indent_lines(f"\n{told}").removeprefix("\n")
 
 
-def _raised(record: logging.LogRecord) -> str:
+def _format_exception(record: logging.LogRecord) -> str:
     if not record.exc_info or not record.exc_info[0]:
         return ""
     return "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
 
 
-def _extras(record: logging.LogRecord) -> bool:
-    if record.__dict__.keys() - _PLAIN:
-        for keeper in tuple(_keepers):
+def _filter_extras(record: logging.LogRecord) -> bool:
+    if record.__dict__.keys() - _OWN_ATTRIBUTES:
+        for keeper in tuple(_filters):
             keeper.filter(record)
     return True
 

@@ -26,7 +26,7 @@ from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
 from ferrule.runtime.pipeline.call import NO_STATE, Call, CallOptions, Recorded
 from ferrule.runtime.pipeline.call_parts import CallInputs, CallJudgement
-from ferrule.runtime.pipeline.inputs import changed_fields
+from ferrule.runtime.pipeline.inputs import list_changed_fields
 from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
@@ -34,7 +34,7 @@ from ferrule.runtime.pipeline.tool_facts import ToolTraits
 from ferrule.runtime.redaction.sensitive_input import Mask
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
+class PastCall(msgspec.Struct, frozen=True, kw_only=True):
     """What the rows of a call say."""
 
     header: Header
@@ -60,7 +60,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """What hooks added for the model before it waited."""
 
 
-def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> Past:
+def read_past(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> PastCall:
     """What happened to a call so far. Raises ValueError when its stored input cannot be opened.
 
     `opens_inputs`: False for a call that is only ended, so that one whose input was tampered with can be.
@@ -70,31 +70,31 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
     header = header_of(first)
     states = [pair for segment in segments for pair in state_times(segment)]
     parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=-1)
-    model_input, call_input = _inputs(rows, services) if opens_inputs else (b"null", b"null")
+    model_input, call_input = _read_inputs(rows, services) if opens_inputs else (b"null", b"null")
     after = parked + 1 if opens_inputs else len(rows)
-    return Past(
+    return PastCall(
         header=header,
         raw_header=msgspec.Raw(bytes(first.header)),
         created_at=first.created_at,
         state=states[-1][0] if states else "planned",
         offset=states[-1][1] if states else 0,
-        context=next((s.context for s in reversed(segments) if s.context is not None), None) or _context(header),
+        context=next((s.context for s in reversed(segments) if s.context is not None), None) or _build_request(header),
         model_input=model_input,
-        observable_input=_observable(rows),
+        observable_input=_find_observable(rows),
         call_input=call_input if call_input != model_input else None,
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
         request=segments[parked].request if parked >= 0 else None,
-        answers=_answers(rows[after:], segments[after:], services),
+        answers=_read_answers(rows[after:], segments[after:], services),
         notes={key: value for segment in segments for key, value in segment.notes.items()},
         decisions=sum(len(segment.decisions) for segment in segments),
-        hook_permission=_hook_permission(segments[parked]) if parked >= 0 else "",
-        hook_context=tuple(_hook_context(segments)),
+        hook_permission=_read_hook_permission(segments[parked]) if parked >= 0 else "",
+        hook_context=tuple(_iter_hook_context(segments)),
     )
 
 
-def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, services: Services) -> Call:
+def revive_call(call_id: str, past: PastCall, open_call: OpenCall, session: Session, services: Services) -> Call:
     """The call, ready to go on through the surface of this moment. Raises ValueError for a state that cannot be opened."""
-    call = _call(call_id, past, open_call, session, services)
+    call = _build_call(call_id, past, open_call, session, services)
     if call.recorded is not None and call.recorded.waiting not in (b"", NO_STATE):
         call.recorded.waiting = services.sealing.open(call_id, call.recorded.waiting)
     mask = Mask.of_schema(past.notes.get("answer_schema", {}))
@@ -107,18 +107,18 @@ def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, ser
         if edit.edited_input is None:
             continue
         before, after = msgspec.json.decode(call.inputs.current), msgspec.json.decode(edit.edited_input)
-        fields = changed_fields(before, after)
+        fields = list_changed_fields(before, after)
         mutation = Mutation("permission_prompt", edit.by, fields, call.offset(), edit.reason or "", "permission_input")
         call.inputs.mutate(mutation, after, edit.edited_input)
     return call
 
 
-def revived_to_end(call_id: str, past: Past, open_call: OpenCall, services: Services) -> Call:
+def revive_to_end(call_id: str, past: PastCall, open_call: OpenCall, services: Services) -> Call:
     """The call, only to be ended: its tool may be gone, so its first row stands for it."""
     surface = Surface(
         surface_id=past.header.surface_id, request=past.context, created_at=past.created_at, entries={}, names={}
     )
-    call = _call(call_id, past, open_call, Session(surface, None, lambda tool: None, 0), services)
+    call = _build_call(call_id, past, open_call, Session(surface, None, lambda tool: None, 0), services)
     traits = ToolTraits(is_read_only=past.header.is_read_only, is_repeatable=past.header.is_read_only)
     call.prepared = Prepared(
         entry=None,
@@ -130,7 +130,7 @@ def revived_to_end(call_id: str, past: Past, open_call: OpenCall, services: Serv
     return call
 
 
-def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, services: Services) -> Call:
+def _build_call(call_id: str, past: PastCall, open_call: OpenCall, session: Session, services: Services) -> Call:
     since = max((services.now() - past.created_at) * 1000, past.offset + 1)
     waiting = past.notes.get("waiting", b"")
     return Call(
@@ -157,19 +157,19 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         judgement=CallJudgement(hook_permission=past.hook_permission, hook_context=past.hook_context),
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(
-            open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input
+            open_call.seq, open_call.state, past.request, past.answers, waiting, _decode_reply(past), past.call_input
         ),
     )
 
 
-def _received(past: Past) -> Any:
+def _decode_reply(past: PastCall) -> Any:
     if past.request is None or past.request.purpose != "input" or not past.answers:
         return None
     given = past.answers[-1].edited_input
     return None if given is None else msgspec.json.decode(given)
 
 
-def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, bytes]:
+def _read_inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, bytes]:
     """What the model sent and what would run: unsealed where something in them is sensitive."""
     model_input = call_input = b"null"
     for row in rows:
@@ -177,41 +177,41 @@ def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, byt
         if payload is None or row.kind not in ("parked", "started", "call"):
             continue
         if payload.sealed_input is not None:
-            model_input, call_input = _opened(row.call, payload.sealed_input, services)
+            model_input, call_input = _unseal_inputs(row.call, payload.sealed_input, services)
         elif payload.model_input is not None:
             model_input = payload.model_input
-            call_input = last_input(payload) or model_input
+            call_input = find_last_input(payload) or model_input
     return model_input, call_input
 
 
-def _hook_permission(asking: Segment) -> str:
+def _read_hook_permission(asking: Segment) -> str:
     ruling = asking.decisions[-1].ruling if asking.decisions else None
     return f"ask:{ruling.message}" if ruling is not None and ruling.reason_type == "hook" else ""
 
 
-def _hook_context(segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
+def _iter_hook_context(segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
     for run in (run for segment in segments for run in segment.hooks):
         for output in run.outputs:
             if "additional_context" in output:
                 yield {**output["additional_context"], "origin": {"hook_id": run.hook_id}}
 
 
-def _observable(rows: Sequence[StoredEntry]) -> bytes | None:
+def _find_observable(rows: Sequence[StoredEntry]) -> bytes | None:
     payloads = [payload for row in rows if (payload := row.inputs()) is not None and payload.model_input is not None]
     return payloads[-1].observable_input if payloads else None
 
 
-def last_input(payload: Payload) -> bytes | None:
+def find_last_input(payload: Payload) -> bytes | None:
     """The last of the four inputs a payload has."""
     return payload.call_input or payload.permission_input or payload.observable_input or payload.model_input
 
 
-def _opened(call_id: str, sealed: bytes, services: Services) -> tuple[bytes, bytes]:
+def _unseal_inputs(call_id: str, sealed: bytes, services: Services) -> tuple[bytes, bytes]:
     pair: tuple[bytes, bytes] = msgspec.msgpack.decode(services.sealing.open(call_id, sealed), type=tuple[bytes, bytes])
     return pair
 
 
-def _answers(rows: Sequence[StoredEntry], segments: Sequence[Segment], services: Services) -> tuple[Answer, ...]:
+def _read_answers(rows: Sequence[StoredEntry], segments: Sequence[Segment], services: Services) -> tuple[Answer, ...]:
     """The answers since the question was asked, each with the input it edited."""
     answers = []
     for row, segment in zip(rows, segments, strict=True):
@@ -220,12 +220,12 @@ def _answers(rows: Sequence[StoredEntry], segments: Sequence[Segment], services:
         payload = row.inputs()
         edited = payload.text if payload is not None else None
         if payload is not None and payload.sealed_input is not None:
-            edited = _opened(row.call, payload.sealed_input, services)[1]
+            edited = _unseal_inputs(row.call, payload.sealed_input, services)[1]
         answers.append(msgspec.structs.replace(segment.answer, edited_input=edited))
     return tuple(answers)
 
 
-def _context(header: Header) -> SurfaceRequest:
+def _build_request(header: Header) -> SurfaceRequest:
     return SurfaceRequest(
         principal=header.principal,
         channel=header.channel,

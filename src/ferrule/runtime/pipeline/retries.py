@@ -23,7 +23,7 @@ _LISTS = (list, tuple)
 _HOUR_MS = 3_600_000
 
 
-def retry_policy_of(payload: dict[str, Any], settings: RetrySettings) -> RetryPolicy:
+def read_retry_policy(payload: dict[str, Any], settings: RetrySettings) -> RetryPolicy:
     """What a tool's definition says about attempts; `NO_RETRIES` itself where it says nothing, or what cannot be used."""
     profile = payload.get("execution_profile")
     supports = profile.get("supports_retries") if isinstance(profile, dict) else None
@@ -31,16 +31,16 @@ def retry_policy_of(payload: dict[str, Any], settings: RetrySettings) -> RetryPo
         return NO_RETRIES
     transport = payload.get("transport")
     if isinstance(transport, dict) and transport.get("type") == "rest-api":
-        return _over_http(transport.get("retry_policy"), payload.get("type"))
-    written = _written(payload)
+        return _read_rest_policy(transport.get("retry_policy"), payload.get("type"))
+    written = _find_policy(payload)
     if written is not None:
-        return _policy(written, _number(written.get("max_attempts"), None), is_written=True)
+        return _build_policy(written, _read_attempts(written.get("max_attempts"), None), is_written=True)
     if supports is True:
-        return _policy({}, settings.max_attempts, is_written=False)
+        return _build_policy({}, settings.max_attempts, is_written=False)
     return NO_RETRIES
 
 
-def next_wait(
+def decide_retry(
     policy: RetryPolicy,
     settings: RetrySettings,
     *,
@@ -70,12 +70,12 @@ def next_wait(
     if attempt >= policy.max_attempts:
         return NextAttempt(None, "attempts_used_up")
     left = max(settings.max_wait_seconds - waited_seconds, 0.0)
-    asked = _asked(retry_after)
+    asked = _clip_retry_after(retry_after)
     if asked > left:
         return NextAttempt(None, "retry_after_too_long")
     if not left and policy.backoff_seconds:
         return NextAttempt(None, "waited_long_enough")
-    wait = min(asked + _backoff(policy, attempt, chance()), left)
+    wait = min(asked + _compute_backoff(policy, attempt, chance()), left)
     if deadline is not None and now + wait >= deadline:
         return NextAttempt(None, "deadline")
     if budget is not None and not budget.spend():
@@ -128,7 +128,7 @@ class RetryBudgets:
         return budget
 
 
-def _written(payload: dict[str, Any]) -> dict[str, Any] | None:
+def _find_policy(payload: dict[str, Any]) -> dict[str, Any] | None:
     """The policy that the author wrote, wherever a definition may have it."""
     for home in _HOMES:
         part = payload if home is None else payload.get(home)
@@ -138,7 +138,7 @@ def _written(payload: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _over_http(written: Any, kind: Any) -> RetryPolicy:
+def _read_rest_policy(written: Any, kind: Any) -> RetryPolicy:
     """AML's policy for REST: 3 attempts unless another number is said, on the statuses that are said (AML-43, AML-44).
 
     Without statuses, what only reads or computes is tried again on 429 and 503, and what acts is not.
@@ -151,30 +151,30 @@ def _over_http(written: Any, kind: Any) -> RetryPolicy:
     on_status = tuple(status for status in statuses if type(status) is int) if isinstance(statuses, _LISTS) else ()
     if not on_status:
         return NO_RETRIES
-    return _policy(said, _number(said.get("max_attempts"), 3), is_written=is_written, on_status=on_status)
+    return _build_policy(said, _read_attempts(said.get("max_attempts"), 3), is_written=is_written, on_status=on_status)
 
 
-def _policy(
+def _build_policy(
     written: dict[str, Any], attempts: int | None, *, is_written: bool, on_status: tuple[int, ...] | None = None
 ) -> RetryPolicy:
     if attempts is None or attempts <= 1:
         return NO_RETRIES
     return RetryPolicy(
         max_attempts=min(attempts, MOST_ATTEMPTS),
-        backoff_seconds=_backoff_seconds(written.get("backoff_ms")),
+        backoff_seconds=_read_backoff(written.get("backoff_ms")),
         is_written=is_written,
         on_status=on_status,
     )
 
 
-def _backoff_seconds(written: Any) -> float:
+def _read_backoff(written: Any) -> float:
     """The first wait as it was written, in milliseconds; the usual one for what is no time."""
     if type(written) not in (int, float) or not written >= 0:
         return RetryPolicy().backoff_seconds
     return float(min(written, _HOUR_MS)) / 1000
 
 
-def _number(value: Any, absent: int | None) -> int | None:
+def _read_attempts(value: Any, absent: int | None) -> int | None:
     """A whole number as it was written; 1 for what is none, because what is not understood is not done twice."""
     if value is None:
         return absent
@@ -197,12 +197,12 @@ def _is_cured_by_time(
     return is_retryable is True or error_class in RETRIED
 
 
-def _asked(retry_after: float | None) -> float:
+def _clip_retry_after(retry_after: float | None) -> float:
     """How long the other side wants to be left alone."""
     return retry_after if retry_after is not None and retry_after > 0 else 0.0  # not a number is no time
 
 
-def _backoff(policy: RetryPolicy, attempt: int, chance: float) -> float:
+def _compute_backoff(policy: RetryPolicy, attempt: int, chance: float) -> float:
     """Doubles with each attempt. A wait that the author wrote is kept and lengthened a little; any other is anywhere up to it,
     so that callers who failed together do not come back together."""
     longest = policy.backoff_seconds * float(2 ** min(attempt - 1, MOST_ATTEMPTS))

@@ -17,12 +17,12 @@ from ferrule.model.decision import Decision, Ruling
 from ferrule.model.journal import Entry, Kind, Mark, Mutation, Segment
 from ferrule.model.lifecycle import PHASES
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, OWN_NOTES, Call, Park
-from ferrule.runtime.pipeline.inputs import inputs_of, with_sealed_input
-from ferrule.runtime.pipeline.redaction import secrets_of, without_secrets
+from ferrule.runtime.pipeline.inputs import build_input_payload, seal_input
+from ferrule.runtime.pipeline.redaction import list_secrets, redact_secrets
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.sensitive_input import REDACTED
 
-_FOREIGN = frozenset(
+_FOREIGN_NOTES = frozenset(
     {
         "native_call_id",
         "retry_of",
@@ -39,37 +39,37 @@ _FOREIGN = frozenset(
     }
 )
 """Notes with words of others in them."""
-_OURS = frozenset({"rule", "mode", "policy"})
+_POLICY_REASONS = frozenset({"rule", "mode", "policy"})
 """Kinds of reasons that the policy alone gives, whatever a call is about."""
 _log = logging.getLogger("ferrule.pipeline")
 _pack = msgspec.msgpack.Encoder().encode
 
 
-def clean_segment(call: Call, services: Services, segment: Segment) -> None:
+def redact_segment(call: Call, services: Services, segment: Segment) -> None:
     """Take out of a row's body what must not be told. Costs a look at its bytes where there is nothing."""
     foreign: dict[str, Any] = {}
-    if segment.notes and not _FOREIGN.isdisjoint(segment.notes):
-        foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN}
-    decisions = [each for each in segment.decisions if not _is_ours(each)] if segment.decisions else ()
+    if segment.notes and not _FOREIGN_NOTES.isdisjoint(segment.notes):
+        foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN_NOTES}
+    decisions = [each for each in segment.decisions if not _is_policy_alone(each)] if segment.decisions else ()
     if not (decisions or segment.mutations or foreign):
         return
-    if not _may_hold(call, services, (decisions, segment.mutations, foreign)):
+    if not _may_hold_secret(call, services, (decisions, segment.mutations, foreign)):
         return
     try:
-        segment.decisions = tuple(_decision(call, services, each) for each in segment.decisions)
-        segment.mutations = tuple(_mutation(call, services, each) for each in segment.mutations)
-        segment.notes = {**segment.notes, **without_secrets(call, services, foreign)}
+        segment.decisions = tuple(_redact_decision(call, services, each) for each in segment.decisions)
+        segment.mutations = tuple(_redact_mutation(call, services, each) for each in segment.mutations)
+        segment.notes = {**segment.notes, **redact_secrets(call, services, foreign)}
     except Exception:  # the row has to be written, and nobody knows what is in it
         _log.exception("a row of %s is written without reasons", call.invocation_id)
         _withhold(segment)
 
 
-def clean_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
+def redact_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
     """A ruling whose reasons have no secret in them."""
     reasons = tuple(note.reason for note in ruling.classifiers)
     shadow = ruling.shadow.message if ruling.shadow is not None else ""
     words = (ruling.message, ruling.suggested_updates, ruling.blocked_path, reasons, shadow)
-    clean = without_secrets(call, services, words)
+    clean = redact_secrets(call, services, words)
     if clean is words:
         return ruling
     message, updates, path, reasons, shadow = clean
@@ -83,11 +83,11 @@ def clean_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
     )
 
 
-def _is_ours(decision: Decision) -> bool:
+def _is_policy_alone(decision: Decision) -> bool:
     """True when nobody but the policy had a word in a decision, so that it says the same of every call."""
     ruling = decision.ruling
     has_more = ruling.suggested_updates or ruling.blocked_path or ruling.classifiers or ruling.shadow
-    return ruling.reason_type in _OURS and decision.feedback is None and not has_more
+    return ruling.reason_type in _POLICY_REASONS and decision.feedback is None and not has_more
 
 
 def _withhold(segment: Segment) -> None:
@@ -96,12 +96,12 @@ def _withhold(segment: Segment) -> None:
         for each in segment.decisions
     )
     segment.mutations = tuple(replace(each, changed_fields=(REDACTED,), reason="") for each in segment.mutations)
-    segment.notes = {name: note for name, note in segment.notes.items() if name not in _FOREIGN}
+    segment.notes = {name: note for name, note in segment.notes.items() if name not in _FOREIGN_NOTES}
 
 
-def _may_hold(call: Call, services: Services, told: Any) -> bool:
+def _may_hold_secret(call: Call, services: Services, told: Any) -> bool:
     redactor = services.redactor
-    if secrets_of(call):
+    if list_secrets(call):
         return True
     try:
         return redactor is not None and not redactor.is_idle and redactor.may_hold(_pack(told))
@@ -109,14 +109,14 @@ def _may_hold(call: Call, services: Services, told: Any) -> bool:
         return True
 
 
-def _decision(call: Call, services: Services, decision: Decision) -> Decision:
-    ruling, feedback = clean_ruling(call, services, decision.ruling), without_secrets(call, services, decision.feedback)
+def _redact_decision(call: Call, services: Services, decision: Decision) -> Decision:
+    ruling, feedback = redact_ruling(call, services, decision.ruling), redact_secrets(call, services, decision.feedback)
     is_same = ruling is decision.ruling and feedback is decision.feedback
     return decision if is_same else replace(decision, ruling=ruling, feedback=feedback)
 
 
-def _mutation(call: Call, services: Services, mutation: Mutation) -> Mutation:
-    fields, reason = without_secrets(call, services, (mutation.changed_fields, mutation.reason))
+def _redact_mutation(call: Call, services: Services, mutation: Mutation) -> Mutation:
+    fields, reason = redact_secrets(call, services, (mutation.changed_fields, mutation.reason))
     return replace(mutation, changed_fields=tuple(fields), reason=reason)
 
 
@@ -124,21 +124,23 @@ _EMIT_TERMINAL = PHASES.index("emit_terminal")
 _SCHEDULE, _EXECUTE = PHASES.index("schedule"), PHASES.index("execute")
 
 
-def started_row(call: Call, services: Services, *, is_counted: bool, state: str = "running") -> Entry:
+def build_started_row(call: Call, services: Services, *, is_counted: bool, state: str = "running") -> Entry:
     """Before an action runs. `state`: `queued` when that is not before its turn."""
-    mark = _mark(call, state)
+    mark = _build_mark(call, state)
     mark.owner = services.store.instance
     if is_counted:
         mark.counted_run = call.session.surface.request.run_id
-    return _entry("started", call, services.now(), _segment(call, services), mark, inputs_of(call, services))
+    return _build_entry(
+        "started", call, services.now(), _build_segment(call, services), mark, build_input_payload(call, services)
+    )
 
 
-def surfaced_row(call: Call, services: Services) -> Entry:
+def build_surfaced_row(call: Call, services: Services) -> Entry:
     """While a call runs that would be recorded behind its answer, or waits for its turn, and takes long: so that others can see
     and cancel it."""
     is_queued = call.state == "queued"
     _fill_in_skipped(call.phases, _SCHEDULE if is_queued else _EXECUTE)
-    entry = started_row(call, services, is_counted=False, state="queued" if is_queued else "running")
+    entry = build_started_row(call, services, is_counted=False, state="queued" if is_queued else "running")
     call.states, call.phases = [], []  # what happens from now on belongs to the next row
     return entry
 
@@ -158,9 +160,9 @@ def _fill_in_skipped(phases: list[int], until: int = 0) -> None:
     phases[: len(opening)] = filled
 
 
-def parked_row(call: Call, services: Services, park: Park) -> Entry:
+def build_parked_row(call: Call, services: Services, park: Park) -> Entry:
     """When a call waits for somebody: everything needed to go on, in another process too."""
-    segment = _segment(call, services)
+    segment = _build_segment(call, services)
     segment.request = park.request
     segment.context = call.session.surface.request
     if park.waiting is not None:
@@ -168,19 +170,19 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
         kept = services.sealing.seal(call.invocation_id, state) if state else NO_STATE  # it may hold anything
         segment.notes = {**segment.notes, "waiting": kept}
         if schema:
-            segment.notes["answer_schema"] = without_secrets(call, services, schema)
+            segment.notes["answer_schema"] = redact_secrets(call, services, schema)
         if park.waiting.client_requests:
-            segment.notes["client_requests"] = without_secrets(call, services, park.waiting.client_requests)
+            segment.notes["client_requests"] = redact_secrets(call, services, park.waiting.client_requests)
             segment.notes["client"] = sorted(call.options.client)
     if call.options.handed:  # their names alone: whoever goes on with it has to bring them
         segment.notes = {**segment.notes, "handed": sorted(call.options.handed)}
-    mark = _mark(call, call.state)
+    mark = _build_mark(call, call.state)
     mark.expires_at = park.request.expires_at
-    payload = with_sealed_input(call, services, inputs_of(call, services))
-    return _entry("parked", call, services.now(), segment, mark, payload)
+    payload = seal_input(call, services, build_input_payload(call, services))
+    return _build_entry("parked", call, services.now(), segment, mark, payload)
 
 
-def last_row(call: Call, services: Services) -> Entry:
+def build_last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
     ending, notes, recorded = call.ending, call.notes, call.recorded
@@ -197,24 +199,24 @@ def last_row(call: Call, services: Services) -> Entry:
         if notes:
             plain.notes = notes
         return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, ending.payload)
-    segment = _segment(call, services)
+    segment = _build_segment(call, services)
     segment.status = result.status
     segment.error = result.error
     if recorded is None:
-        mark = _mark(call, "") if call.key is not None else None
-        return _entry("call", call, result.created_at, segment, mark, ending.payload)
-    return _entry("ended", call, result.created_at, segment, _mark(call, ""), ending.payload)
+        mark = _build_mark(call, "") if call.key is not None else None
+        return _build_entry("call", call, result.created_at, segment, mark, ending.payload)
+    return _build_entry("ended", call, result.created_at, segment, _build_mark(call, ""), ending.payload)
 
 
-def unknown_row(call: Call, services: Services, park: Park) -> Entry:
+def build_unknown_row(call: Call, services: Services, park: Park) -> Entry:
     """When a crash left it unknown whether an action happened: it waits for a person to say."""
-    segment = _segment(call, services)
+    segment = _build_segment(call, services)
     segment.request = park.request
-    mark = _mark(call, call.state)
-    return _entry("unknown", call, services.now(), segment, mark, None)
+    mark = _build_mark(call, call.state)
+    return _build_entry("unknown", call, services.now(), segment, mark, None)
 
 
-def _segment(call: Call, services: Services) -> Segment:
+def _build_segment(call: Call, services: Services) -> Segment:
     inputs = call.inputs
     judgement = call.judgement
     if call.recorded is None:  # rows after the first tell of what happened since, and nothing was left out then
@@ -229,20 +231,20 @@ def _segment(call: Call, services: Services) -> Segment:
     if call.options is NO_OPTIONS:
         segment.notes = call.notes
     elif call.notes or call.recorded is None:
-        segment.notes = _notes(call)
+        segment.notes = _collect_notes(call)
     if segment.decisions or segment.mutations or (segment.notes and segment.notes is not call.ending.clean_notes):
-        clean_segment(call, services, segment)
+        redact_segment(call, services, segment)
     return segment
 
 
-def _notes(call: Call) -> dict[str, Any]:
+def _collect_notes(call: Call) -> dict[str, Any]:
     options = call.options
     said = {"native_call_id": options.native_call_id, "retry_of": options.retry_of, "trace_id": options.trace_id}
     notes = {key: value for key, value in said.items() if value is not None}
     return {**notes, **call.notes}
 
 
-def _mark(call: Call, state: str) -> Mark:
+def _build_mark(call: Call, state: str) -> Mark:
     request = call.session.surface.request
     mark = Mark(state, "", None, call.prepared.tool_id, request.principal, request.agent, request.tenant)
     if call.key is not None and call.recorded is None:
@@ -250,5 +252,5 @@ def _mark(call: Call, state: str) -> Mark:
     return mark
 
 
-def _entry(kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Any) -> Entry:
+def _build_entry(kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Any) -> Entry:
     return Entry(kind, call.invocation_id, at, call.prepared.tool_id, call.state, segment, payload, mark)

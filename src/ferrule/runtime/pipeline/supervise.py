@@ -20,12 +20,12 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
 from ferrule.runtime.pipeline.call import RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
-from ferrule.runtime.pipeline.results.outcome import mapped
-from ferrule.runtime.pipeline.results.packing import packed_plain
+from ferrule.runtime.pipeline.results.outcome import map_output
+from ferrule.runtime.pipeline.results.packing import pack_plain
 from ferrule.runtime.pipeline.results.streaming import store_stream
-from ferrule.runtime.pipeline.results.views import dropped_block, has_raw
+from ferrule.runtime.pipeline.results.views import drop_block, has_raw
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.waiting import waiting_request
+from ferrule.runtime.pipeline.waiting import build_waiting_request
 
 _GRACE_SECONDS = 0.5
 """How long a tool that can be stopped gets to stop."""
@@ -34,41 +34,41 @@ _STEP_BYTES = 16 * 1024**2
 _log = logging.getLogger("ferrule.pipeline")
 
 
-async def supervised(
+async def supervise_tool(
     call: Call, services: Services, live: LiveCall, running: Awaitable[Any], inner: Awaitable[Any] | None = None
 ) -> Stop | Park | Detached | None:
     """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
     if live.is_stopped_early:
-        return throw_away(call, live, running, inner)
+        return discard_unstarted(call, live, running, inner)
     context = contextvars.copy_context()
     context.run(RUNNING.set, call)
-    live.runner = live.loop.create_task(whole_output(call, services, running), context=context)
-    live.runner.add_done_callback(lambda _: _closed(running, inner))
-    return await _watched(call, services, live)
+    live.runner = live.loop.create_task(collect_output(call, services, running), context=context)
+    live.runner.add_done_callback(lambda _: _close_unstarted(running, inner))
+    return await _wait_for_tool(call, services, live)
 
 
-def throw_away(call: Call, live: LiveCall, *running: Awaitable[Any] | None) -> Stop:
+def discard_unstarted(call: Call, live: LiveCall, *running: Awaitable[Any] | None) -> Stop:
     """Throws away the tool of a call that was told to stop before it began."""
-    _closed(*running)
-    return stopped_by(call, live.cancel or BY_ITSELF)
+    _close_unstarted(*running)
+    return build_cancel_stop(call, live.cancel or BY_ITSELF)
 
 
-def _closed(*awaitables: Awaitable[Any] | None) -> None:
+def _close_unstarted(*awaitables: Awaitable[Any] | None) -> None:
     """Close what was never begun, because its task was canceled before its first step."""
     for each in awaitables:
         if isinstance(each, Coroutine):
             each.close()
 
 
-async def whole_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:
+async def collect_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:
     """What a tool gives; a stream is drained while the call still runs."""
     output = await running
     if type(output) is Output and output.stream is not None:
-        return await store_stream(call, services, output, _counted(call))
+        return await store_stream(call, services, output, _count_stored(call))
     return output
 
 
-def _counted(call: Call) -> Callable[[int], None] | None:
+def _count_stored(call: Call) -> Callable[[int], None] | None:
     """Tells how much of a stream is stored, now and then."""
     live, told = call.flight.live, 0
     if live is None:
@@ -83,7 +83,7 @@ def _counted(call: Call) -> Callable[[int], None] | None:
     return count
 
 
-async def _watched(
+async def _wait_for_tool(
     call: Call, services: Services, live: LiveCall, *, is_detached: bool = False
 ) -> Stop | Park | Detached | None:
     runner = live.require_runner()
@@ -95,7 +95,7 @@ async def _watched(
             await waiter
         except asyncio.CancelledError:
             if not is_detached:
-                await _let_go(call, services, live)
+                await _leave_tool(call, services, live)
             raise
         finally:
             live.waiter = None
@@ -104,21 +104,21 @@ async def _watched(
         if live.given_up is not None or runner.done():
             break
         if call.flight.deadline is not None and live.loop.time() >= call.flight.deadline:
-            return await _timed_out(call, services, live)
+            return await _time_out(call, services, live)
         if live.backgrounded is not None and not is_detached:
-            return Detached(_watched(call, services, live, is_detached=True), live.backgrounded[1])
-    return _outcome(call, services, live, runner)
+            return Detached(_wait_for_tool(call, services, live, is_detached=True), live.backgrounded[1])
+    return _take_outcome(call, services, live, runner)
 
 
-async def _let_go(call: Call, services: Services, live: LiveCall) -> None:
+async def _leave_tool(call: Call, services: Services, live: LiveCall) -> None:
     """Whoever waited went away. A tool that stops when told is canceled; any other runs on, and its outcome is recorded."""
     runner = live.require_runner()
-    await _told_to_stop(live, "user_interruption")
+    await _stop_tool(live, "user_interruption")
     if not runner.cancelled():
-        live.detached = _watched(call, services, live, is_detached=True)
+        live.detached = _wait_for_tool(call, services, live, is_detached=True)
 
 
-async def _told_to_stop(live: LiveCall, reason: str) -> None:
+async def _stop_tool(live: LiveCall, reason: str) -> None:
     runner = live.require_runner()
     if live.context is not None:
         live.context.abort(reason)
@@ -130,42 +130,42 @@ async def _told_to_stop(live: LiveCall, reason: str) -> None:
     await uncancelled(asyncio.wait({runner}, timeout=grace))
 
 
-async def _timed_out(call: Call, services: Services, live: LiveCall) -> Stop:
-    await _told_to_stop(live, "timeout")
+async def _time_out(call: Call, services: Services, live: LiveCall) -> Stop:
+    await _stop_tool(live, "timeout")
     runner = live.require_runner()
     what = "it was told to stop"
     if not runner.done():
         what = "it was told to stop and may still run; what it gives then is recorded"
     if not runner.cancelled():
-        _later(call, services, live)
+        _record_later(call, services, live)
     call.notes = {**call.notes, "abort_reason": "timeout"}
     return Stop("timeout", f"tool {call.prepared.tool_id!r} did not finish in time; {what}")
 
 
-def stopped_by(call: Call, cancel: Cancel) -> Stop:
+def build_cancel_stop(call: Call, cancel: Cancel) -> Stop:
     """The stop of a call that somebody stopped, with the reason on record."""
     call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
-    return cancel.stop()
+    return cancel.to_stop()
 
 
-def _outcome(call: Call, services: Services, live: LiveCall, runner: asyncio.Future[Any]) -> Stop | Park | None:
+def _take_outcome(call: Call, services: Services, live: LiveCall, runner: asyncio.Future[Any]) -> Stop | Park | None:
     if live.given_up is not None:
         if not runner.cancelled():
-            _later(call, services, live)
-        return stopped_by(call, live.given_up)
+            _record_later(call, services, live)
+        return build_cancel_stop(call, live.given_up)
     if runner.cancelled():
-        return stopped_by(call, live.cancel or BY_ITSELF)
+        return build_cancel_stop(call, live.cancel or BY_ITSELF)
     error = runner.exception()
     if isinstance(error, ExecutionFailed):
         if live.cancel is not None and error.error_class in ("canceled", "timeout"):
-            return stopped_by(call, live.cancel)
-        return failed_stop(call, error)
+            return build_cancel_stop(call, live.cancel)
+        return build_failure_stop(call, error)
     if error is not None:
         raise error
-    return taken(call, services, runner.result())
+    return take_output(call, services, runner.result())
 
 
-def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
+def take_output(call: Call, services: Services, output: Any) -> Stop | Park | None:
     """Keep what a tool gave; one that waits for somebody parks the call, if there is somebody who could answer."""
     if type(output) is Waiting:
         missing = list_undeclared(output.client_requests, call.options.client) if output.client_requests else None
@@ -179,7 +179,7 @@ def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
                 f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must mend it"
             )
             return Stop("execution_failed", message, "result_mapping_failed")
-        return Park(waiting_request(call, services, output), output)
+        return Park(build_waiting_request(call, services, output), output)
     ending = call.ending
     ending.is_bare = type(output) is not Output
     ending.output = Output(output) if ending.is_bare else output
@@ -188,7 +188,7 @@ def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
     return None
 
 
-def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
+def build_failure_stop(call: Call, failed: ExecutionFailed) -> Stop:
     """The stop of a call whose tool failed."""
     call.ending.output = failed.output
     return Stop(
@@ -201,12 +201,12 @@ def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
     )
 
 
-def _later(call: Call, services: Services, live: LiveCall) -> None:
+def _record_later(call: Call, services: Services, live: LiveCall) -> None:
     """Record what a tool gives that nobody waits for any more."""
-    services.live.spawn(_recorded_late(live, live.require_runner()))
+    services.live.spawn(_record_when_done(live, live.require_runner()))
 
 
-async def _recorded_late(live: LiveCall, runner: asyncio.Future[Any]) -> None:
+async def _record_when_done(live: LiveCall, runner: asyncio.Future[Any]) -> None:
     try:
         await asyncio.wait({runner})
     except asyncio.CancelledError:
@@ -215,31 +215,33 @@ async def _recorded_late(live: LiveCall, runner: asyncio.Future[Any]) -> None:
         return
     error = runner.exception()
     if isinstance(error, ExecutionFailed):
-        live.tell("late_result", {"status": "failed", "error_class": error.error_class, "message": error.message})
+        live.record_news(
+            "late_result", {"status": "failed", "error_class": error.error_class, "message": error.message}
+        )
     elif error is not None:
-        live.tell("late_result", {"status": "failed", "error_class": "execution_failed"})
+        live.record_news("late_result", {"status": "failed", "error_class": "execution_failed"})
     else:
-        tell_late_output(live, runner.result())
+        record_late_output(live, runner.result())
 
 
-def tell_late_output(live: LiveCall, given: Any) -> None:
+def record_late_output(live: LiveCall, given: Any) -> None:
     """Record, without delivering it, what a tool gave too late. What is private or large is not kept in the ledger."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
     facts: dict[str, Any] = {"status": "succeeded"}
-    keeping = live.call.prepared.traits.keeping
+    keeping = live.call.prepared.traits.output_policy
     if output.is_private or (keeping is not None and keeping.is_private):
-        live.tell("late_result", {**facts, "withheld": "private"})
+        live.record_news("late_result", {**facts, "withheld": "private"})
         return
     try:
-        content, structured = mapped(output)
-        content = tuple(dropped_block(block, "late") if has_raw(block) else block for block in content)
-        content, structured = live.clean((content, structured))
-        packed = packed_plain(content, structured)
+        content, structured = map_output(output)
+        content = tuple(drop_block(block, "late") if has_raw(block) else block for block in content)
+        content, structured = live.redact_value((content, structured))
+        packed = pack_plain(content, structured)
     except Exception as error:  # whatever a tool gives too late does no more harm
         _log.warning("a late result of %s cannot be kept: %s", live.call.invocation_id, type(error).__name__)
-        live.tell("late_result", facts)
+        live.record_news("late_result", facts)
         return
     if len(packed) > 4 * live.services.results.max_inline_chars:
-        live.tell("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
+        live.record_news("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
     else:
-        live.tell("late_result", facts, Payload(result=packed))
+        live.record_news("late_result", facts, Payload(result=packed))

@@ -10,7 +10,7 @@ from jsonschema_rs import Validator
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool, risk_of
-from ferrule.runtime.pipeline.results.output_contract import Keeping, keeping_of
+from ferrule.runtime.pipeline.results.output_contract import OutputPolicy, read_output_policy
 from ferrule.schema.validation.validators import compile_schema
 
 _TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), ("transport", "timeout_ms"))
@@ -35,40 +35,40 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
 
     task: TaskUse = "auto"
     """Whether a caller that knows tasks gets one."""
-    keeping: Keeping | None = None
+    output_policy: OutputPolicy | None = None
     """What it says about its results; None when it says nothing."""
 
-    def output_validator(self, tool: Tool) -> Validator | None:
+    def compile_output_validator(self, tool: Tool) -> Validator | None:
         """The validator of the tool's output schema; None without one."""
         return compile_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
 
 
-def traits_of(entry: SurfaceEntry) -> ToolTraits:
+def read_traits(entry: SurfaceEntry) -> ToolTraits:
     """The traits of a surface's tool."""
     tool = entry.tool
-    payload = _payload(tool)
+    payload = _decode_payload(tool)
     facts = tool.facts
-    interface = _part(payload, "tool_interface") or _part(payload, "interface")
+    interface = _get_object(payload, "tool_interface") or _get_object(payload, "interface")
     is_read_only = facts.is_read_only is True
     flags = (facts.is_read_only, facts.is_concurrency_safe, facts.is_destructive, facts.is_open_world)
-    contract = _part(payload, "input_contract")
+    contract = _get_object(payload, "input_contract")
     return ToolTraits(
         is_read_only=is_read_only,
         is_repeatable=is_read_only or payload.get("idempotent") is True,
         has_expressions=any(isinstance(flag, str) for flag in flags),
         denies_before_io=interface.get("deny_before_io") is True or payload.get("deny_before_io") is True,
         is_input_fixed=_forbids(contract.get("mutation_policy")),
-        timeout_seconds=_timeout(payload),
+        timeout_seconds=_read_timeout(payload),
         risk=risk_of(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
-        task=_task(payload),
-        keeping=keeping_of(tool, payload),
+        task=_read_task(payload),
+        output_policy=read_output_policy(tool, payload),
     )
 
 
 def is_input_fixed(tool: Tool) -> bool:
     """True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
-    return _forbids(_part(_payload(tool), "input_contract").get("mutation_policy"))
+    return _forbids(_get_object(_decode_payload(tool), "input_contract").get("mutation_policy"))
 
 
 def _forbids(policy: Any) -> bool:
@@ -79,7 +79,7 @@ def _forbids(policy: Any) -> bool:
     return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
 
 
-def _payload(tool: Tool) -> dict[str, Any]:
+def _decode_payload(tool: Tool) -> dict[str, Any]:
     try:
         payload = msgspec.json.decode(tool.payload)
     except msgspec.DecodeError:
@@ -87,19 +87,19 @@ def _payload(tool: Tool) -> dict[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
-def _part(payload: dict[str, Any], key: str) -> dict[str, Any]:
+def _get_object(payload: dict[str, Any], key: str) -> dict[str, Any]:
     part = payload.get(key)
     return part if isinstance(part, dict) else {}
 
 
-def _timeout(payload: dict[str, Any]) -> float | None:
+def _read_timeout(payload: dict[str, Any]) -> float | None:
     """The smallest limit that interface, execution profile or transport state (AT-210)."""
-    stated = [payload.get("timeout_ms"), _part(payload, "tool_interface").get("timeout_ms")]
-    stated += [_part(payload, part).get(key) for part, key in _TIMEOUTS]
+    stated = [payload.get("timeout_ms"), _get_object(payload, "tool_interface").get("timeout_ms")]
+    stated += [_get_object(payload, part).get(key) for part, key in _TIMEOUTS]
     limits = [value / 1000 for value in stated if isinstance(value, int | float) and value > 0 and value is not True]
     return min(limits) if limits else None
 
 
-def _task(payload: dict[str, Any]) -> TaskUse:
-    stated = _part(payload, "execution_profile").get("task")
+def _read_task(payload: dict[str, Any]) -> TaskUse:
+    stated = _get_object(payload, "execution_profile").get("task")
     return next((use for use in TASK_USES if use == stated), "auto")

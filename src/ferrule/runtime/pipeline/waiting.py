@@ -19,21 +19,21 @@ from ferrule.model.news import progress_row
 from ferrule.model.progress import progress_of
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
 
 
-def waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
+def build_waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
     """What is asked of a person so that the tool can go on, sealed: who may answer is not for the ledger to change."""
     expires = services.wall() + waiting.expires_seconds * MICROSECONDS
     requirement = waiting.requirement
     if waiting.client_requests:
         requirement = Requirement(reply_channel=CLIENT_CHANNEL, is_reply_only=True)
-    asked = question(call, services, "input", waiting.message, expires, requirement)
+    asked = build_question(call, services, "input", waiting.message, expires, requirement)
     return seal_record(services.sealing.secret, asked)
 
 
-def question(
+def build_question(
     call: Call,
     services: Services,
     purpose: str,
@@ -59,7 +59,7 @@ def question(
         expires_at=expires_at,
         binding=b"",
         requirement=requirement,
-        message=without_secrets(call, services, message),
+        message=redact_secrets(call, services, message),
         risk=call.prepared.traits.risk,
         purpose="input" if purpose == "input" else "outcome",
     )
@@ -72,34 +72,34 @@ PROGRESSED = "progressed"
 and elsewhere, counts on from there (AT-198)."""
 
 
-def number_waiting(call: Call) -> None:
+def number_waiting_progress(call: Call) -> None:
     """Take a number for the progress that will tell that the call waits; it stands in the row that parks the call."""
     sequence = (call.flight.sequence if call.flight.live is None else call.flight.live.sequence) + 1
     call.notes = {**call.notes, PROGRESSED: sequence}
 
 
-async def tell_waiting(call: Call, services: Services, request: ApprovalRequest, seq: int) -> None:
+async def record_waiting(call: Call, services: Services, request: ApprovalRequest, seq: int) -> None:
     """Write a piece of progress about a call that was parked just now, with the row of that number; unless somebody goes on
     with it already, who then tells it first."""
-    row = _row(call, services, request, call.notes[PROGRESSED])
+    row = _build_progress_row(call, services, request, call.notes[PROGRESSED])
     try:
         await services.store.commit(row, CommitCondition(states=frozenset({call.state}), seq=seq))
     except LedgerError as error:
         _log.warning("that %s waits could not be told: %s", call.invocation_id, error)
 
 
-def count_on(
+def resume_numbering(
     call: Call, services: Services, told: int, notes: Mapping[str, Any], request: ApprovalRequest | None
 ) -> None:
     """Go on counting where a parked call was. `told`: the last number in the ledger; what is missing up to there comes now."""
     waiting = notes.get(PROGRESSED, 0)
     if waiting > told and request is not None:
         with suppress(LedgerError):  # it goes on all the same, and what it says next is told later
-            services.store.record(_row(call, services, request, waiting))
+            services.store.record(_build_progress_row(call, services, request, waiting))
     call.flight.sequence = max(waiting, told)
 
 
-def _row(call: Call, services: Services, request: ApprovalRequest, sequence: int) -> Entry:
+def _build_progress_row(call: Call, services: Services, request: ApprovalRequest, sequence: int) -> Entry:
     status = "waiting_for_input" if request.purpose == "input" else "waiting_for_permission"
     now = services.now()
     elapsed = max(0, (now - call.created_at) // 1000)

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.model.hints import nearest
 from ferrule.model.misfits import Misfit, members_at, name_kinds, read_misfit
 from ferrule.model.value import is_deeper
-from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
+from ferrule.runtime.pipeline.arguments.hostile_json import find_repeated_name
 from ferrule.schema.pointers import write_pointer
 from ferrule.servers.api.replies import Member, Problem
 from ferrule.servers.asgi import HttpRequest, no_garbage
@@ -177,7 +177,7 @@ def _demand_json(request: HttpRequest, *, has_body: bool) -> None:
 
 def refuse_repeated_names(body: bytes) -> None:
     """Raises Problem for JSON with a repeated name: two parsers would read two different requests."""
-    name = None if _is_plain(body) else repeated_name(body)
+    name = None if _is_plain(body) else find_repeated_name(body)
     if name is not None:
         detail = f"one object gives the name {name[:60]!r} twice"
         raise Problem(400, "repeated_member", detail, errors=[Member("", detail)])

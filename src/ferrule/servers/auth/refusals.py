@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from ferrule.runtime.pipeline.redaction import on_one_line
+from ferrule.runtime.pipeline.redaction import escape_line
 
 _EVERY_SECONDS = 60.0
 _MOST_REASONS = 32
@@ -35,7 +35,7 @@ class RefusalLog:
         if not reason:
             return
         now = self._clock()
-        reason = on_one_line(reason[:_LONGEST].encode("ascii", "backslashreplace").decode())[:_LONGEST]
+        reason = escape_line(reason[:_LONGEST].encode("ascii", "backslashreplace").decode())[:_LONGEST]
         logged = {one: until for one, until in self._logged.get(kind, {}).items() if now < until}
         self._logged[kind] = logged
         if reason in logged:

@@ -55,7 +55,7 @@ def explain_parameters(tool: Tool, written: bytes) -> dict[str, str]:
         return {}
     found: dict[str, dict[str, None]] = {}
     for error in errors[:_MOST]:
-        texts = complaints.each([error], _MOST)
+        texts = complaints.list_complaints([error], _MOST)
         for name in _find_parameters(error):
             own = [one.text for one in texts if one.path[:1] == (name,)] or [one.text for one in texts]
             found.setdefault(name, {}).update(dict.fromkeys(own or ["it does not fit"]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.runtime.pipeline.arguments.hostile_json import is_deep, is_tame, repeated_name
+from ferrule.runtime.pipeline.arguments.hostile_json import find_repeated_name, is_deep, is_tame
 from ferrule.servers.asgi import JSON, Header, HttpAnswer
 
 SCHEMA = "urn:oxp:1.0"
@@ -160,7 +160,7 @@ def _require_unambiguous(body: bytes) -> None:
         return
     if is_deep(value):
         raise OxpBadRequest("the body is nested too deep")
-    if repeated_name(body) is not None:
+    if find_repeated_name(body) is not None:
         raise OxpBadRequest("the body gives a name twice in one object; give it once")
 
 

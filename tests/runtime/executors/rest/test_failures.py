@@ -11,7 +11,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.retry import RetrySettings
-from ferrule.runtime.pipeline.tool_facts import traits_of
+from ferrule.runtime.pipeline.tool_facts import read_traits
 from tests.runtime.executors.rest.server import Answering, Seen, Server, Wire, answer, json_answer
 from tests.runtime.executors.rest.tools import ANY, context, run_of, told
 
@@ -343,7 +343,7 @@ def test_five_seconds_unless_said() -> None:
 
     async def story(call: Any, server: Server) -> None:
         entry = call.surface.surface.entries["the-tool"]
-        assert traits_of(entry).timeout_seconds == 5.0
+        assert read_traits(entry).timeout_seconds == 5.0
 
     told(story, OK)
 

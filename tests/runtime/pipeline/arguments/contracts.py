@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.tool import Tool, raw
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
 
 ADD: dict[str, Any] = {
     "type": "object",
@@ -43,5 +43,5 @@ def fields(*required: str, **properties: Any) -> dict[str, Any]:
 
 def refused(schema: Any, raw: bytes, **contract: Any) -> str:
     found = Arguments.of(tool(schema, **contract)).parse(raw)
-    assert isinstance(found, Problem), found
+    assert isinstance(found, ArgumentProblem), found
     return found.message

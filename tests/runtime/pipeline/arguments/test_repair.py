@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ferrule.runtime.pipeline.arguments.repair import mend
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.repair import repair_input
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments, ParsedArguments
 from ferrule.schema.schema_view import SchemaView
 from tests.runtime.pipeline.arguments.contracts import ADD, fields, tool
 
@@ -42,7 +42,7 @@ DEFINITIONS = {"address": fields("city", city=TEXT, zip=WHOLE_NUMBER)}
 def test_what_was_meant_is_told_from_the_schema(schema: Any, sent: Any, meant: Any, changed: str) -> None:
     whole = {**fields("x", x=schema), "$defs": DEFINITIONS}
     found = Arguments.of(tool(whole)).parse(msgspec.json.encode({"x": sent}))
-    assert isinstance(found, Parsed), found
+    assert isinstance(found, ParsedArguments), found
     assert found.arguments == {"x": meant}
     assert found.changes[0].source_type == "adapter"
     assert changed in found.changes[0].changed_fields
@@ -69,23 +69,23 @@ def test_what_was_meant_is_told_from_the_schema(schema: Any, sent: Any, meant: A
 )
 def test_what_cannot_be_told_is_refused(schema: Any, sent: Any) -> None:
     found = Arguments.of(tool(fields("x", x=schema))).parse(msgspec.json.encode({"x": sent}))
-    assert isinstance(found, Problem)
+    assert isinstance(found, ArgumentProblem)
 
 
 def test_null_means_not_given_only_where_it_can_mean_nothing_else() -> None:
     schema = fields("needed", needed=WHOLE_NUMBER, extra=WHOLE_NUMBER, maybe={"type": ["integer", "null"]})
     arguments = Arguments.of(tool(schema))
     found = arguments.parse(b'{"needed": 1, "extra": null, "maybe": null}')
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedArguments)
     assert found.arguments == {"needed": 1, "maybe": None}
     assert found.changes[0].changed_fields == ("extra",)
-    assert isinstance(arguments.parse(b'{"needed": null}'), Problem)
+    assert isinstance(arguments.parse(b'{"needed": null}'), ArgumentProblem)
 
 
 @pytest.mark.parametrize("raw", [b'"{\\"a\\": 1, \\"b\\": 2}"', b'"{\\"a\\": \\"1\\", \\"b\\": 2}"'])
 def test_arguments_sent_as_one_string_are_opened(raw: bytes) -> None:
     found = Arguments.of(tool(ADD)).parse(raw)
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedArguments)
     assert found.arguments == {"a": 1, "b": 2}
     assert {"a", "b"} <= set(found.changes[0].changed_fields)
 
@@ -93,14 +93,14 @@ def test_arguments_sent_as_one_string_are_opened(raw: bytes) -> None:
 @pytest.mark.parametrize("raw", [b"", b"  ", b"null", b'"{}"'])
 def test_nothing_means_no_arguments(raw: bytes) -> None:
     found = Arguments.of(tool(fields())).parse(raw)
-    assert isinstance(found, Parsed)
+    assert isinstance(found, ParsedArguments)
     assert found.arguments == {}
-    assert isinstance(Arguments.of(tool(ADD)).parse(raw), Problem)
+    assert isinstance(Arguments.of(tool(ADD)).parse(raw), ArgumentProblem)
 
 
 def test_a_tool_can_ask_to_be_taken_at_its_word() -> None:
-    assert isinstance(Arguments.of(tool(ADD, lenient=False)).parse(b'{"a": "1", "b": 2}'), Problem)
-    assert isinstance(Arguments.of(tool(fields(), lenient=False)).parse(b""), Problem)
+    assert isinstance(Arguments.of(tool(ADD, lenient=False)).parse(b'{"a": "1", "b": 2}'), ArgumentProblem)
+    assert isinstance(Arguments.of(tool(fields(), lenient=False)).parse(b""), ArgumentProblem)
 
 
 LEAVES = st.sampled_from([TEXT, WHOLE_NUMBER, {"type": "number"}, {"type": "boolean"}, {"type": ["string", "null"]}])
@@ -130,8 +130,8 @@ def test_mending_only_ever_makes_a_misfit_fit(schema: dict[str, Any], value: Any
     validator = jsonschema_rs.validator_for(schema)
     found = Arguments.of(tool(schema)).parse(msgspec.json.encode(value))
     if validator.is_valid(value):
-        assert found == Parsed(value)
-    elif isinstance(found, Parsed):
+        assert found == ParsedArguments(value)
+    elif isinstance(found, ParsedArguments):
         assert validator.is_valid(found.arguments)
         assert found.changes
 
@@ -140,7 +140,7 @@ def test_mending_only_ever_makes_a_misfit_fit(schema: dict[str, Any], value: Any
 def test_text_is_never_touched_where_text_is_allowed(value: dict[str, Any]) -> None:
     assume(value)
     texts = {name: {"type": ["string", "array", "object", "integer", "boolean"]} for name in value}
-    mended = mend(SchemaView(fields(**texts)), value)
+    mended = repair_input(SchemaView(fields(**texts)), value)
     for name, member in value.items():
         if isinstance(member, str):
             assert mended.value[name] == member

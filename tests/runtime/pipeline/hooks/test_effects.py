@@ -83,9 +83,9 @@ def test_an_updated_output_is_what_the_model_sees_and_the_original_is_kept(monke
         runs.append(output)
         return original(output)
 
-    original = outcome.mapped
+    original = outcome.map_output
     for module in (outcome, map_result, effects):
-        monkeypatch.setattr(module, "mapped", counted, raising=False)
+        monkeypatch.setattr(module, "map_output", counted, raising=False)
     result = called(hook(HookOutput(updated_output={"found": 0}), "post_tool_use"), tool=count)
     assert result.structured_content == {"found": 0}
     assert result.text == '{"found":0}'

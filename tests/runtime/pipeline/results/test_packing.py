@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.model.journal import Segment
 from ferrule.model.result import MutationNote, Pending, Result
-from ferrule.runtime.pipeline.results.packing import answer_of, packed, packed_plain, unpacked
+from ferrule.runtime.pipeline.results.packing import pack_plain, pack_result, read_answer, unpack_result
 from tests.spec.scene import played, scene
 
 JSON = st.recursive(
@@ -44,31 +44,31 @@ def segment(status: str, **notes: Any) -> Segment:
 
 @given(RESULTS)
 def test_any_result_is_the_same_when_it_is_read_back(result: Result) -> None:
-    assert unpacked("inv_1", segment(result.status), packed(result), 7) == result
+    assert unpack_result("inv_1", segment(result.status), pack_result(result), 7) == result
 
 
 @given(BLOCKS, JSON)
 def test_a_result_of_content_alone_is_packed_like_any_other(content: tuple[dict[str, Any], ...], value: Any) -> None:
     result = Result(invocation_id="inv_1", status="succeeded", created_at=7, content=content, structured_content=value)
-    assert packed_plain(content, value) == packed(result)
+    assert pack_plain(content, value) == pack_result(result)
 
 
 def test_numbers_past_64_bits_cost_the_value_and_not_its_text() -> None:
     text = ({"type": "text", "text": str(10**30)},)
     for data in (
-        packed_plain(text, 10**30),
-        packed(
+        pack_plain(text, 10**30),
+        pack_result(
             Result(invocation_id="inv_1", status="succeeded", created_at=7, content=text, structured_content=10**30)
         ),
     ):
-        again = unpacked("inv_1", segment("succeeded"), data, 7)
+        again = unpack_result("inv_1", segment("succeeded"), data, 7)
         assert (again.content, again.structured_content) == (text, None)
 
 
 def test_of_an_erased_result_status_and_references_stay() -> None:
     """AT-274"""
     said = segment("succeeded", persistence_refs=["per_1"], native_call_id="n1", abort_reason="timeout")
-    erased = unpacked("inv_1", said, None, 7)
+    erased = unpack_result("inv_1", said, None, 7)
     assert (erased.status, erased.redaction_state, erased.persistence_refs) == ("succeeded", "full", ("per_1",))
     assert (erased.native_call_id, erased.abort_reason) == ("n1", "timeout")
     assert "was erased" in erased.text
@@ -78,10 +78,10 @@ def test_of_an_erased_result_status_and_references_stay() -> None:
 async def test_rows_give_the_result_or_what_the_call_waits_for() -> None:
     async with scene(policy="") as on:
         waiting = await on.parked()
-        told = answer_of(await on.app.store.rows_of(waiting.invocation_id))
+        told = read_answer(await on.app.store.rows_of(waiting.invocation_id))
         assert isinstance(told, Pending)
         assert (told.state, told.expires_at) == (waiting.state, waiting.expires_at)
         assert told.message.startswith("it waits for an approval") and "no rule decides" in told.message
         result = await on.answered()
-        assert answer_of(await on.app.store.rows_of(waiting.invocation_id)) == result
-    assert answer_of([]) is None
+        assert read_answer(await on.app.store.rows_of(waiting.invocation_id)) == result
+    assert read_answer([]) is None

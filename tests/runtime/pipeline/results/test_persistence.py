@@ -15,7 +15,7 @@ from ferrule.contracts.hook import HookOutput
 from ferrule.contracts.payloads import PayloadGone, PayloadOwner, payload_block
 from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.results.payload_access import payloads_of
+from ferrule.runtime.pipeline.results.payload_access import list_payload_uris
 from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked, policy
 from tests.spec.scene import TestHook, made, played
 
@@ -188,7 +188,7 @@ async def test_many_small_pictures_do_not_fill_the_row() -> None:
         result = await on.call()
         assert [block["type"] for block in result.content] == ["persisted_output_ref"] * 5
         assert len(result.persistence_refs) == 5
-        assert payloads_of(await on.app.store.rows_of(result.invocation_id)) == tuple(
+        assert list_payload_uris(await on.app.store.rows_of(result.invocation_id)) == tuple(
             block["uri"] for block in result.content
         )
 

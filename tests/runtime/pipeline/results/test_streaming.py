@@ -23,7 +23,7 @@ from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
 from ferrule.runtime.pipeline.call_parts import CallInputs
 from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
-from ferrule.runtime.pipeline.results.streaming import Beginning, OutputTooLarge, drained, store_stream
+from ferrule.runtime.pipeline.results.streaming import OutputTooLarge, TextPreview, drain_stream, store_stream
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results.scene import Kitchen, kitchen, secrets
 from tests.spec.scene import made, played
@@ -71,7 +71,7 @@ async def test_what_comes_in_chunks_is_kept_whole(kind: str) -> None:
     store = MemoryPayloads(FakeClock().now)
     counts: list[int] = []
     source = Source(b"ab", "ü", bytearray(b"cd"), memoryview(b"ef"), b"", b"x" * 3_000_000)
-    kept = await drained(Output(stream=source.of(kind)), store.begin(OWNER), None, counts.append)
+    kept = await drain_stream(Output(stream=source.of(kind)), store.begin(OWNER), None, counts.append)
     data = b"ab\xc3\xbccdef" + b"x" * 3_000_000
     assert await store.read(kept.uri) == data
     assert counts[-1] == len(data)
@@ -88,7 +88,7 @@ async def test_what_breaks_off_leaves_nothing(kind: str, error: Exception) -> No
     store = MemoryPayloads(FakeClock().now)
     source = Source(b"half", fails=error)
     with pytest.raises(type(error)):
-        await drained(Output(stream=source.of(kind)), store.begin(OWNER), None)
+        await drain_stream(Output(stream=source.of(kind)), store.begin(OWNER), None)
     with pytest.raises(PayloadGone):
         await store.describe("ferrule-payload:inv_0123456789abcdef01234567/0")
     assert source.is_closed.wait(1)
@@ -100,9 +100,9 @@ async def test_no_more_is_taken_than_may_be_stored(kind: str) -> None:
     store = MemoryPayloads(FakeClock().now)
     source = Source(*[b"x" * 1000] * 5)
     with pytest.raises(OutputTooLarge):
-        await drained(Output(stream=source.of(kind)), store.begin(OWNER), None, most=4_999)
+        await drain_stream(Output(stream=source.of(kind)), store.begin(OWNER), None, most=4_999)
     assert source.is_closed.wait(1)
-    assert await drained(Output(stream=Source(b"x" * 5000).of(kind)), store.begin(OWNER), None, most=5_000)
+    assert await drain_stream(Output(stream=Source(b"x" * 5000).of(kind)), store.begin(OWNER), None, most=5_000)
 
 
 @KINDS
@@ -131,7 +131,7 @@ async def test_a_canceled_stream_is_let_go_of(kind: str, tmp_path: Path) -> None
             closed.set()
 
     stream: Any = plain() if kind == "plain" else waiting()
-    task = asyncio.create_task(drained(Output(stream=stream), store.begin(OWNER), None))
+    task = asyncio.create_task(drain_stream(Output(stream=stream), store.begin(OWNER), None))
     await asyncio.to_thread(started.wait, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -145,7 +145,7 @@ async def test_a_canceled_stream_is_let_go_of(kind: str, tmp_path: Path) -> None
 @given(st.text(max_size=200), st.integers(0, 60), st.integers(1, 7))
 def test_a_preview_never_cuts_a_character(text: str, chars: int, size: int) -> None:
     data = text.encode()
-    beginning = Beginning(chars)
+    beginning = TextPreview(chars)
     for start in range(0, len(data), size):
         beginning.take(data[start : start + size])
     assert text.startswith(beginning.text)
@@ -289,7 +289,7 @@ from pathlib import Path
 from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadOwner
 from ferrule.ledger.payloads.files import FilePayloads
-from ferrule.runtime.pipeline.results.streaming import drained
+from ferrule.runtime.pipeline.results.streaming import drain_stream
 
 CHUNK = b"x" * 65_536
 def chunks():
@@ -302,7 +302,7 @@ async def main():
     store = FilePayloads(sys.argv[1], lambda: 1)
     for stream in (chunks(), later()):
         writer = store.begin(PayloadOwner("inv_large", "ada", "default"))
-        kept = await drained(Output(stream=stream), writer, None)
+        kept = await drain_stream(Output(stream=stream), writer, None)
         read = 0
         async for chunk in store.stream(kept.uri):
             read += len(chunk)

@@ -11,7 +11,7 @@ import pytest
 from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.tool import SafetyFacts, Tool, infer_facts, raw
 from ferrule.model.upstreams import McpServerSettings
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
 from ferrule.servers.mcp.wire.projection import output_schema, projected, wraps_output
 from tests.servers.mcp.talking import REVISIONS
 
@@ -230,7 +230,7 @@ def test_a_reference_to_elsewhere_is_never_followed(schema: Any, monkeypatch: py
     monkeypatch.setattr("socket.socket.connect", connect)
     one = tool(input_schema=raw(schema))
     assert shown(one, MODERN)["inputSchema"] == schema
-    assert isinstance(Arguments.of(one).parse(b'{"a": 1}'), Problem)
+    assert isinstance(Arguments.of(one).parse(b'{"a": 1}'), ArgumentProblem)
 
 
 def test_a_schema_that_is_nested_without_end_is_no_trouble() -> None:
@@ -239,4 +239,4 @@ def test_a_schema_that_is_nested_without_end_is_no_trouble() -> None:
     one = tool(input_schema=deep, output_schema=deep)
     text = msgspec.json.encode(projected(one, "find", MODERN))
     assert b'"name":"find"' in text
-    assert isinstance(Arguments.of(one).parse(b"{}"), Problem)
+    assert isinstance(Arguments.of(one).parse(b"{}"), ArgumentProblem)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
 
-SHOWN = 5
+MAX_PROBLEMS = 5
 """How many problems are told."""
-_LISTED = 12
-_CUT = 60
+_MAX_VALUES = 12
+_MAX_CHARS = 60
 _A = {
     "integer": "a whole number",
     "number": "a number",
@@ -73,41 +73,41 @@ class Complaints:
         self._mask = mask
         self._internal = internal
 
-    def about(self, problem: str) -> str:
+    def explain_whole(self, problem: str) -> str:
         """One problem of the arguments as a whole: the end of a sentence that begins with "they"."""
         return f"the arguments of {self._name!r} cannot be used: {problem}"
 
-    def of(self, errors: Iterable[ValidationError]) -> str:
+    def explain_errors(self, errors: Iterable[ValidationError]) -> str:
         """The first few of a validator's errors, as one message."""
         told: dict[str, None] = {}
         more = 0
         for error in errors:
-            if len(told) >= SHOWN:
+            if len(told) >= MAX_PROBLEMS:
                 more += 1
             else:
-                told.update((complaint.text, None) for complaint in self._complaints(error))
-        lines = list(told)[:SHOWN] or ["they do not fit"]
-        if len(told) + more > SHOWN:
-            lines.append(f"and {len(told) + more - SHOWN} more")
+                told.update((complaint.text, None) for complaint in self._list_for_error(error))
+        lines = list(told)[:MAX_PROBLEMS] or ["they do not fit"]
+        if len(told) + more > MAX_PROBLEMS:
+            lines.append(f"and {len(told) + more - MAX_PROBLEMS} more")
         head = f"the arguments of {self._name!r} do not fit its schema"
         return f"{head}: {lines[0]}" if len(lines) == 1 else "\n- ".join([f"{head}:", *lines])
 
-    def each(self, errors: Iterable[ValidationError], most: int) -> list[Complaint]:
+    def list_complaints(self, errors: Iterable[ValidationError], most: int) -> list[Complaint]:
         """The first of a validator's errors by themselves, each with its place."""
         told: dict[Complaint, None] = {}
         for error in errors:
-            told.update(dict.fromkeys(self._complaints(error)))
+            told.update(dict.fromkeys(self._list_for_error(error)))
             if len(told) >= most:
                 break
         return list(told)[:most]
 
-    def internal(self) -> str:
+    def explain_internal_field(self) -> str:
         """The arguments hold a field that is not the model's to send. Its name is not told (AT-56)."""
-        known = self._known((self._view.root,))
-        fields = f"the fields are {_enumerated(known)}" if known else "it takes no fields"
-        return self.about(f"they hold a field that is not part of the tool's schema; {fields}")
+        known = self._list_known((self._view.root,))
+        fields = f"the fields are {_format_values(known)}" if known else "it takes no fields"
+        return self.explain_whole(f"they hold a field that is not part of the tool's schema; {fields}")
 
-    def _complaints(self, error: ValidationError) -> list[Complaint]:
+    def _list_for_error(self, error: ValidationError) -> list[Complaint]:
         path: Path = tuple(error.instance_path)
         kind = error.kind
         facts = kind.as_dict()
@@ -116,61 +116,76 @@ class Complaints:
             return [Complaint((), what)]
         match kind.name:
             case "required" | "dependentRequired":
-                return [] if self._is_secret_name(path, facts["property"]) else [_missing(path, facts["property"])]
+                return (
+                    []
+                    if self._is_secret_name(path, facts["property"])
+                    else [_complain_of_missing(path, facts["property"])]
+                )
             case "additionalProperties" | "unevaluatedProperties":
-                return [self._unknown(path, name, error) for name in facts["unexpected"][:SHOWN]]
+                return [self._complain_of_unknown(path, name, error) for name in facts["unexpected"][:MAX_PROBLEMS]]
             case "anyOf" | "oneOf" if "context" in facts:
-                return self._alternatives(path, facts["context"], error)
-        told = f"{self._complaint(kind.name, facts, path)}{self._given(path, error.instance)}"
-        return [Complaint(path, f"{_field(path)} {told}")]
+                return self._complain_of_forms(path, facts["context"], error)
+        told = f"{self._describe_keyword(kind.name, facts, path)}{self._describe_sent(path, error.instance)}"
+        return [Complaint(path, f"{_format_field(path)} {told}")]
 
-    def _complaint(self, keyword: str, facts: dict[str, Any], path: Path) -> str:
+    def _describe_keyword(self, keyword: str, facts: dict[str, Any], path: Path) -> str:
         if keyword == "type":
-            return f"must be {_either(facts['types'])}"
+            return f"must be {_join_types(facts['types'])}"
         is_hidden = self._mask is not None and self._mask.hides(path)
         if keyword == "enum":
-            return "has to be one of its allowed values" if is_hidden else f"must be {_options(facts['options'])}"
+            return (
+                "has to be one of its allowed values" if is_hidden else f"must be {_format_options(facts['options'])}"
+            )
         if keyword == "const":
-            return "has to be its one allowed value" if is_hidden else f"must be {_shown(facts['expected_value'])}"
+            return (
+                "has to be its one allowed value" if is_hidden else f"must be {_format_value(facts['expected_value'])}"
+            )
         if keyword == "pattern":
             pattern = str(facts["pattern"])
-            return f"must match the pattern {pattern}" if len(pattern) <= 2 * _CUT else "does not match its pattern"
+            return (
+                f"must match the pattern {pattern}" if len(pattern) <= 2 * _MAX_CHARS else "does not match its pattern"
+            )
         if keyword in _LIMITS:
             return _LIMITS[keyword].format(**facts)
         return _PLAIN.get(keyword, f"does not satisfy `{keyword}`")
 
-    def _given(self, path: Path, value: Any) -> str:
+    def _describe_sent(self, path: Path, value: Any) -> str:
         """What was sent, where it may be repeated. A tool with fields to hide gets types alone: values stray."""
         if self._mask is not None or self._internal or not isinstance(value, str | int | float | bool | None):
             return f"; it is {_A[json_type(value)]}"
-        return f"; it is {_shown(value)}"
+        return f"; it is {_format_value(value)}"
 
-    def _unknown(self, path: Path, name: str, error: ValidationError) -> Complaint:
+    def _complain_of_unknown(self, path: Path, name: str, error: ValidationError) -> Complaint:
         around = dig(self._view.root, tuple(error.schema_path[:-1]))
-        known = self._known((around,)) if isinstance(around, dict) else []
+        known = self._list_known((around,)) if isinstance(around, dict) else []
         hint = nearest(name, known)
         if hint is None:
-            hint = f"the fields are {_enumerated(known)}" if known else "leave it out"
-        return Complaint((*path, name), f"{_field((*path, name))} is not a field of this tool; {hint}")
+            hint = f"the fields are {_format_values(known)}" if known else "leave it out"
+        return Complaint((*path, name), f"{_format_field((*path, name))} is not a field of this tool; {hint}")
 
-    def _alternatives(
+    def _complain_of_forms(
         self, path: Path, context: list[list[ValidationError]], error: ValidationError
     ) -> list[Complaint]:
         """What is wrong with a value that fits none of several forms: with the form it is nearest to."""
         if not context:
-            return [Complaint(path, f"{_field(path)} fits more than one of its forms; make it fit one")]
-        types = [_wanted_type(branch, path) for branch in context]
+            return [Complaint(path, f"{_format_field(path)} fits more than one of its forms; make it fit one")]
+        types = [_list_wanted_types(branch, path) for branch in context]
         if all(types):
             wanted = [word for branch in types for word in branch]
-            return [Complaint(path, f"{_field(path)} must be {_either(wanted)}{self._given(path, error.instance)}")]
+            return [
+                Complaint(
+                    path,
+                    f"{_format_field(path)} must be {_join_types(wanted)}{self._describe_sent(path, error.instance)}",
+                )
+            ]
         near = [branch for branch, wanted in zip(context, types, strict=True) if not wanted and branch]
         if not near:
-            none = f"{_field(path)} fits none of its allowed forms{self._given(path, error.instance)}"
+            none = f"{_format_field(path)} fits none of its allowed forms{self._describe_sent(path, error.instance)}"
             return [Complaint(path, none)]
-        best = min(near, key=lambda branch: (_is_other_kind(branch), len(branch)))
-        return [complaint for one in best for complaint in self._complaints(one)]
+        best = min(near, key=lambda branch: (_has_other_constant(branch), len(branch)))
+        return [complaint for one in best for complaint in self._list_for_error(one)]
 
-    def _known(self, schemas: Iterable[Any]) -> list[str]:
+    def _list_known(self, schemas: Iterable[Any]) -> list[str]:
         """The property names a model may know of."""
         names: dict[str, None] = {}
         for schema in self._view.about(schemas, negated=False):
@@ -187,49 +202,51 @@ class Complaints:
         return self._internal.covers((*(step for step in path if isinstance(step, str)), name))
 
 
-def _field(path: Path) -> str:
+def _format_field(path: Path) -> str:
     text = format_path(path)
-    return repr(text if len(text) <= 2 * _CUT else text[: 2 * _CUT] + "…") if path else "the whole"
+    return repr(text if len(text) <= 2 * _MAX_CHARS else text[: 2 * _MAX_CHARS] + "…") if path else "the whole"
 
 
-def _missing(path: Path, name: str) -> Complaint:
-    return Complaint((*path, name), f"{_field((*path, name))} is missing; add it")
+def _complain_of_missing(path: Path, name: str) -> Complaint:
+    return Complaint((*path, name), f"{_format_field((*path, name))} is missing; add it")
 
 
-def _either(types: Iterable[str]) -> str:
+def _join_types(types: Iterable[str]) -> str:
     words = list(dict.fromkeys(_A.get(word, word) for word in types))
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _options(options: list[Any]) -> str:
-    return "one of " + _enumerated(options) if len(options) > 1 else _shown(options[0]) if options else "nothing"
+def _format_options(options: list[Any]) -> str:
+    return (
+        "one of " + _format_values(options) if len(options) > 1 else _format_value(options[0]) if options else "nothing"
+    )
 
 
-def _enumerated(values: list[Any]) -> str:
-    text = ", ".join(map(_shown, values[:_LISTED]))
-    return text if len(values) <= _LISTED else f"{text} and {len(values) - _LISTED} more"
+def _format_values(values: list[Any]) -> str:
+    text = ", ".join(map(_format_value, values[:_MAX_VALUES]))
+    return text if len(values) <= _MAX_VALUES else f"{text} and {len(values) - _MAX_VALUES} more"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A value as JSON has it, cut short."""
     match value:
         case None | True | False:
             return {None: "null", True: "true", False: "false"}[value]
         case str():
-            return repr(value if len(value) <= _CUT else value[:_CUT] + "…")
+            return repr(value if len(value) <= _MAX_CHARS else value[:_MAX_CHARS] + "…")
         case dict() | list():
             return _A[json_type(value)]
         case _:
-            return str(value)[:_CUT]
+            return str(value)[:_MAX_CHARS]
 
 
-def _wanted_type(branch: list[ValidationError], path: Path) -> list[str]:
+def _list_wanted_types(branch: list[ValidationError], path: Path) -> list[str]:
     """The types a form asks for, when the value's type is all that is wrong with it."""
     if len(branch) == 1 and branch[0].kind.name == "type" and tuple(branch[0].instance_path) == path:
         return list(branch[0].kind.as_dict()["types"])
     return []
 
 
-def _is_other_kind(branch: list[ValidationError]) -> bool:
+def _has_other_constant(branch: list[ValidationError]) -> bool:
     """True when a form is told apart by a constant that the value does not have."""
     return any(error.kind.name in ("const", "enum") for error in branch)

@@ -37,12 +37,12 @@ def is_tame(raw: bytes, value: Any) -> bool:
     try:
         if size >= TINY:
             _pack(value)
-        return (type(value) is dict and colons == len(value)) or _keeps_members(raw, value)
+        return (type(value) is dict and colons == len(value)) or _has_all_members(raw, value)
     except (OverflowError, RecursionError):
         return False
 
 
-def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
+def why_hostile(raw: bytes | str, value: Any) -> str | None:
     """Why a decoded text is refused, for whoever sent it; None when it is harmless after all."""
     if is_deep(value):
         return f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones"
@@ -50,11 +50,11 @@ def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
         _pack(value)
     except OverflowError:
         return "they hold a whole number past 64 bits; send it as text, if the schema allows that, or a smaller one"
-    name = None if _keeps_members(raw, value) else repeated_name(raw)
+    name = None if _has_all_members(raw, value) else find_repeated_name(raw)
     return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
 
 
-def _keeps_members(raw: bytes | str, value: Any) -> bool:
+def _has_all_members(raw: bytes | str, value: Any) -> bool:
     """True when a text certainly gives no name twice; False when it has to be read again."""
     text = raw if isinstance(raw, bytes) else raw.encode()
     return text.find(b"\\") < 0 and text.count(b":") == _encode(value).count(b":")
@@ -75,7 +75,7 @@ def is_deep(value: Any) -> bool:
     return any(level)
 
 
-def holds_more(value: Any, most: int) -> bool:
+def has_more_values(value: Any, most: int) -> bool:
     """True when there are more values than this within a value."""
     left, open_ones = most, [value]
     while open_ones:
@@ -92,10 +92,10 @@ class _RepeatedError(Exception):
     """Unwinds the reading."""
 
 
-def repeated_name(raw: bytes | str) -> str | None:
+def find_repeated_name(raw: bytes | str) -> str | None:
     """A name that some object of a JSON text gives twice; None when there is none."""
     try:
-        json.loads(raw, object_pairs_hook=_distinct)
+        json.loads(raw, object_pairs_hook=_refuse_repeated)
     except _RepeatedError as repeated:
         return str(repeated)
     except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
@@ -103,7 +103,7 @@ def repeated_name(raw: bytes | str) -> str | None:
     return None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
     seen: set[str] = set()
     for name, _ in pairs:
         if name in seen:

@@ -19,31 +19,31 @@ from ferrule.runtime.pipeline.arguments.hostile_json import (
     MAX_BYTES,
     MAX_DEPTH,
     TINY,
-    holds_more,
+    has_more_values,
     is_tame,
-    what_is_wrong,
+    why_hostile,
 )
-from ferrule.runtime.pipeline.arguments.repair import WHOLE, mend
+from ferrule.runtime.pipeline.arguments.repair import WHOLE, repair_input
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import InternalFields, find_internal, internal_fields, model_schema
 from ferrule.schema.schema_view import SchemaView, types_of
 from ferrule.schema.validation.validators import brief_schema, compile_schema, first_error
 
-_EXPLAINED = 8192
+_MAX_EXPLAINED_BYTES = 8192
 """Of longer arguments only the first problem is told: finding all of them takes time."""
-_MANY = 1000
+_MAX_VALUES = 1000
 """So it is of arguments with more values, and of alternatives only that none of them fits."""
-_MENDED = 65_536
+_MAX_REPAIRED_BYTES = 65_536
 """Longer arguments are not mended."""
-_KEPT = 1024
+_MAX_CACHED = 1024
 _decode = msgspec.json.Decoder().decode
 
 
-def _never(arguments: Any) -> bool:
+def _is_never_valid(arguments: Any) -> bool:
     return False
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class InputChange(msgspec.Struct, frozen=True, gc=False):
     """What was done to an input on the way (AT-79)."""
 
     source_type: Literal["adapter", "runtime"]
@@ -52,17 +52,17 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class Parsed(msgspec.Struct, frozen=True, gc=False):
+class ParsedArguments(msgspec.Struct, frozen=True, gc=False):
     """Arguments that fit."""
 
     arguments: Any
     """An object; a text where the tool takes text."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[InputChange, ...] = ()
     encoded: bytes = b""
     """The arguments as JSON, where they differ from what came in."""
 
 
-class Problem(msgspec.Struct, frozen=True, gc=False):
+class ArgumentProblem(msgspec.Struct, frozen=True, gc=False):
     """Why arguments are refused."""
 
     message: str
@@ -70,44 +70,44 @@ class Problem(msgspec.Struct, frozen=True, gc=False):
     code: str | None = None
 
 
-class _Judge:
+class _SchemaJudge:
     """One schema: whether arguments fit it, and what to say when they do not."""
 
-    __slots__ = ("_made", "complaints", "is_valid", "validator", "view")
+    __slots__ = ("_source", "complaints", "is_valid", "validator", "view")
 
     def __init__(self, tool: Tool, schema: msgspec.Raw, mask: Mask | None, internal: InternalFields) -> None:
-        self._made = (tool, mask, internal)
+        self._source = (tool, mask, internal)
         self.view = SchemaView(msgspec.json.decode(schema))
         self.validator = compile_schema(bytes(schema))
         self.is_valid = self.validator.is_valid
         self.complaints = Complaints(tool.name, self.view, mask, internal)
 
-    def complaint(self, raw: bytes, arguments: Any) -> str:
+    def explain_misfit(self, raw: bytes, arguments: Any) -> str:
         """What is wrong with arguments that do not fit."""
-        judge = self._fitting(arguments)
-        return judge.complaints.of(judge.errors(raw, arguments))
+        judge = self._choose_judge(arguments)
+        return judge.complaints.explain_errors(judge.iter_errors(raw, arguments))
 
-    def complaints_of(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
+    def list_complaints(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
         """The same, each thing by itself and with its place."""
-        judge = self._fitting(arguments)
-        return judge.complaints.each(judge.errors(raw, arguments), most)
+        judge = self._choose_judge(arguments)
+        return judge.complaints.list_complaints(judge.iter_errors(raw, arguments), most)
 
-    def errors(self, raw: bytes, arguments: Any) -> Iterable[ValidationError]:
+    def iter_errors(self, raw: bytes, arguments: Any) -> Iterable[ValidationError]:
         """What the validator says, all of it only where that is soon said."""
-        if len(raw) <= _EXPLAINED and not holds_more(arguments, _MANY):
+        if len(raw) <= _MAX_EXPLAINED_BYTES and not has_more_values(arguments, _MAX_VALUES):
             return self.validator.iter_errors(arguments)
         first = first_error(self.validator, arguments)
         return [] if first is None else [first]
 
-    def _fitting(self, arguments: Any) -> _Judge:
+    def _choose_judge(self, arguments: Any) -> _SchemaJudge:
         """Who is to speak about these arguments: of many values only one who is brief."""
-        if not holds_more(arguments, _MANY):
+        if not has_more_values(arguments, _MAX_VALUES):
             return self
-        tool, mask, internal = self._made
+        tool, mask, internal = self._source
         try:
-            return _Judge(tool, raw(brief_schema(self.view.root)), mask, internal)
+            return _SchemaJudge(tool, raw(brief_schema(self.view.root)), mask, internal)
         except Exception:  # a schema that cannot be brief has nothing to say
-            return _Judge(tool, raw({}), mask, internal)
+            return _SchemaJudge(tool, raw({}), mask, internal)
 
 
 class Arguments:
@@ -118,77 +118,77 @@ class Arguments:
     def __init__(self, tool: Tool, max_bytes: int) -> None:
         mask, internal = Mask.of(tool), internal_fields(tool)
         runtime = tool.runtime_input_schema
-        self._contract = _Contract.of(tool)
+        self._contract = _InputContract.of(tool)
         self._limit = max_bytes
         self._internal = internal
-        self._model = _Judge(tool, model_schema(tool, internal), mask, internal)
-        self._runtime = _Judge(tool, tool.input_schema if runtime is None else runtime, mask, internal)
-        is_plain = self._model.view.root.get("type") == "object" and not internal and self._contract == _USUAL
+        self._model = _SchemaJudge(tool, model_schema(tool, internal), mask, internal)
+        self._runtime = _SchemaJudge(tool, tool.input_schema if runtime is None else runtime, mask, internal)
+        is_plain = self._model.view.root.get("type") == "object" and not internal and self._contract == _NO_CONTRACT
         # Where fitting the schema is all that is asked, the validator's yes is the answer; elsewhere nothing is so quick.
-        self._takes = self._model.is_valid if is_plain else _never
+        self._takes = self._model.is_valid if is_plain else _is_never_valid
 
     @classmethod
     def of(cls, tool: Tool, max_bytes: int = MAX_BYTES) -> Arguments:
         """The arguments of a tool. One whose schema cannot be used takes none: every call of it is refused."""
         known = _prepared.get((id(tool), max_bytes))
         if known is None:
-            if len(_prepared) >= _KEPT:
+            if len(_prepared) >= _MAX_CACHED:
                 _prepared.clear()
-            known = _prepared[id(tool), max_bytes] = (tool, cls._made(tool, max_bytes))
+            known = _prepared[id(tool), max_bytes] = (tool, cls._prepare(tool, max_bytes))
         return known[1]
 
     @classmethod
-    def _made(cls, tool: Tool, max_bytes: int) -> Arguments:
+    def _prepare(cls, tool: Tool, max_bytes: int) -> Arguments:
         try:
             return cls(tool, max_bytes)
         except Exception as error:  # whatever is wrong with the schema, the answer is no
-            return Unusable(tool, type(error).__name__)
+            return UnusableArguments(tool, type(error).__name__)
 
-    def parse(self, raw: bytes) -> Parsed | Problem:
+    def parse(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
         """What a model sent, judged by the model-facing schema, mended if need be, with the contract's defaults."""
         if len(raw) > self._limit:
-            return self._nothing(raw) or self._too_long(raw)
+            return self._parse_empty(raw) or self._refuse_too_long(raw)
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._nothing(raw) or self._unreadable(raw, error)
+            return self._parse_empty(raw) or self._refuse_unreadable(raw, error)
         # The first half is what `is_tame` would say of a short flat object, without asking.
         if self._takes(arguments) and (
             (len(raw) < TINY and raw.count(b":") == len(arguments)) or is_tame(raw, arguments)
         ):
-            return Parsed(arguments)
-        return self._carefully(raw, arguments)
+            return ParsedArguments(arguments)
+        return self._parse_carefully(raw, arguments)
 
-    def parse_exact(self, raw: bytes) -> Parsed | Problem:
+    def parse_exact(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
         """What a model sent, judged by the model-facing schema as it is: nothing is mended. The contract's defaults count."""
-        arguments = self._decoded(raw)
-        if isinstance(arguments, Problem):
+        arguments = self._decode_raw(raw)
+        if isinstance(arguments, ArgumentProblem):
             return arguments
-        problem = self._hostility(raw, arguments)
+        problem = self._why_hostile(raw, arguments)
         if problem is not None:
             return problem
         if self._contract.takes_text:
-            return self._text(raw, arguments)
-        return self._misfit(raw, arguments, self._model) or self._with_defaults(arguments, ())
+            return self._parse_text(raw, arguments)
+        return self._why_misfit(raw, arguments, self._model) or self._fill_defaults(arguments, ())
 
-    def parse_runtime(self, raw: bytes) -> Parsed | Problem:
+    def parse_runtime(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
         """An input that a hook or an approver changed, judged by the runtime schema (AT-81). Nothing is mended."""
-        arguments = self._decoded(raw)
-        if isinstance(arguments, Problem):
+        arguments = self._decode_raw(raw)
+        if isinstance(arguments, ArgumentProblem):
             return arguments
-        problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
-        return Parsed(arguments) if problem is None else problem
+        problem = self._why_hostile(raw, arguments) or self._why_misfit(raw, arguments, self._runtime)
+        return ParsedArguments(arguments) if problem is None else problem
 
-    def _decoded(self, raw: bytes) -> Any:
+    def _decode_raw(self, raw: bytes) -> Any:
         """The JSON, or the Problem with it."""
         if len(raw) > self._limit:
-            return self._too_long(raw)
+            return self._refuse_too_long(raw)
         try:
             return _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._unreadable(raw, error)
+            return self._refuse_unreadable(raw, error)
 
-    def misfits(self, raw: bytes, most: int) -> list[Complaint]:
+    def list_misfits(self, raw: bytes, most: int) -> list[Complaint]:
         """Where arguments that `parse` refused do not fit. Empty where no place is to blame: its message tells all then."""
         try:
             arguments = _decode(raw)
@@ -197,24 +197,24 @@ class Arguments:
         is_judged = isinstance(arguments, dict) and not self._contract.takes_text
         if len(raw) > self._limit or not is_judged or find_internal(arguments, self._internal):
             return []
-        return [] if self._hostility(raw, arguments) else self._model.complaints_of(raw, arguments, most)
+        return [] if self._why_hostile(raw, arguments) else self._model.list_complaints(raw, arguments, most)
 
-    def _carefully(self, raw: bytes, arguments: Any) -> Parsed | Problem:
-        problem = self._hostility(raw, arguments)
+    def _parse_carefully(self, raw: bytes, arguments: Any) -> ParsedArguments | ArgumentProblem:
+        problem = self._why_hostile(raw, arguments)
         if problem is not None:
             return problem
         if self._contract.takes_text:
-            return self._text(raw, arguments)
-        if self._fits(arguments):
-            return self._with_defaults(arguments, ())
-        mended = self._mended(raw, arguments)
-        return mended or self._misfit(raw, arguments, self._model) or self._no("they do not fit its schema")
+            return self._parse_text(raw, arguments)
+        if self._is_valid(arguments):
+            return self._fill_defaults(arguments, ())
+        mended = self._repair(raw, arguments)
+        return mended or self._why_misfit(raw, arguments, self._model) or self._refuse("they do not fit its schema")
 
-    def _hostility(self, raw: bytes, arguments: Any) -> Problem | None:
-        wrong = None if is_tame(raw, arguments) else what_is_wrong(raw, arguments)
-        return None if wrong is None else self._no(wrong)
+    def _why_hostile(self, raw: bytes, arguments: Any) -> ArgumentProblem | None:
+        wrong = None if is_tame(raw, arguments) else why_hostile(raw, arguments)
+        return None if wrong is None else self._refuse(wrong)
 
-    def _fits(self, arguments: Any) -> bool:
+    def _is_valid(self, arguments: Any) -> bool:
         """Whether an object is one the model may send."""
         return (
             isinstance(arguments, dict)
@@ -222,34 +222,34 @@ class Arguments:
             and self._model.is_valid(arguments)
         )
 
-    def _misfit(self, raw: bytes, arguments: Any, judge: _Judge) -> Problem | None:
+    def _why_misfit(self, raw: bytes, arguments: Any, judge: _SchemaJudge) -> ArgumentProblem | None:
         """Why arguments do not fit; None when they do."""
         if not isinstance(arguments, str if self._contract.takes_text else dict):
             wanted = "a text" if self._contract.takes_text else "one object with the fields of the schema"
-            return self._no(f"they must be {wanted}")
+            return self._refuse(f"they must be {wanted}")
         if judge is self._model and find_internal(arguments, self._internal):
-            return Problem(judge.complaints.internal(), "internal_field")
+            return ArgumentProblem(judge.complaints.explain_internal_field(), "internal_field")
         if self._contract.takes_text or judge.is_valid(arguments):
             return None
-        return Problem(judge.complaint(raw, arguments))
+        return ArgumentProblem(judge.explain_misfit(raw, arguments))
 
-    def _no(self, reason: str, code: str | None = None) -> Problem:
-        return Problem(self._model.complaints.about(reason), code)
+    def _refuse(self, reason: str, code: str | None = None) -> ArgumentProblem:
+        return ArgumentProblem(self._model.complaints.explain_whole(reason), code)
 
-    def _mended(self, raw: bytes, arguments: Any) -> Parsed | None:
+    def _repair(self, raw: bytes, arguments: Any) -> ParsedArguments | None:
         """The arguments as they were meant, if that can be told; None otherwise."""
-        if not self._contract.lenient or len(raw) > _MENDED:
+        if not self._contract.lenient or len(raw) > _MAX_REPAIRED_BYTES:
             return None
-        mended = mend(self._model.view, arguments)
+        mended = repair_input(self._model.view, arguments)
         value = mended.value
-        if not mended.changed_fields or what_is_wrong(b"null", value) or not self._fits(value):
+        if not mended.changed_fields or why_hostile(b"null", value) or not self._is_valid(value):
             return None
         fields = mended.changed_fields if mended.changed_fields[0] != WHOLE else (*value, WHOLE)
-        return self._with_defaults(
-            value, (Change("adapter", "lenient", fields, "sent in another form than asked for"),)
+        return self._fill_defaults(
+            value, (InputChange("adapter", "lenient", fields, "sent in another form than asked for"),)
         )
 
-    def _with_defaults(self, arguments: dict[str, Any], changes: tuple[Change, ...]) -> Parsed:
+    def _fill_defaults(self, arguments: dict[str, Any], changes: tuple[InputChange, ...]) -> ParsedArguments:
         """The contract's defaults where nothing was sent and the result still fits (AT-83)."""
         filled = dict(arguments)
         for name, value in self._contract.defaults.items():
@@ -257,14 +257,14 @@ class Arguments:
                 filled[name] = value
         added = tuple(name for name in filled if name not in arguments)
         if added:
-            changes += (Change("runtime", "defaults", added, "the tool's own defaults"),)
-        return Parsed(filled, changes, msgspec.json.encode(filled)) if changes else Parsed(arguments)
+            changes += (InputChange("runtime", "defaults", added, "the tool's own defaults"),)
+        return ParsedArguments(filled, changes, msgspec.json.encode(filled)) if changes else ParsedArguments(arguments)
 
-    def _text(self, raw: bytes, value: Any) -> Parsed | Problem:
+    def _parse_text(self, raw: bytes, value: Any) -> ParsedArguments | ArgumentProblem:
         """The text for a tool that takes one (AT-85): sent as such, or as the one field of an object."""
         admits = types_of(self._model.view.about([self._model.view.root], negated=False))
         if isinstance(value, str) and (self._model.is_valid(value) or (admits and "string" not in admits)):
-            return Parsed(value)
+            return ParsedArguments(value)
         texts = list(value.items()) if isinstance(value, dict) else []
         if (
             len(texts) == 1
@@ -272,37 +272,37 @@ class Arguments:
             and (self._model.is_valid(value) or self._model.is_valid(texts[0][1]))
         ):
             name, text = texts[0]
-            change = Change("adapter", "argument_mode", (name, WHOLE), "this tool takes one text")
-            return Parsed(text, (change,), msgspec.json.encode(text))
-        return self._misfit(raw, value, self._model) or self._no("they must be a text")
+            change = InputChange("adapter", "argument_mode", (name, WHOLE), "this tool takes one text")
+            return ParsedArguments(text, (change,), msgspec.json.encode(text))
+        return self._why_misfit(raw, value, self._model) or self._refuse("they must be a text")
 
-    def _nothing(self, raw: bytes) -> Parsed | None:
+    def _parse_empty(self, raw: bytes) -> ParsedArguments | None:
         """No text at all, which is how some models say "no arguments"."""
         if raw.strip() or self._contract.takes_text:
             return None
-        return self._mended(raw, None)
+        return self._repair(raw, None)
 
-    def _too_long(self, raw: bytes) -> Problem:
+    def _refuse_too_long(self, raw: bytes) -> ArgumentProblem:
         size = f"they are {len(raw)} bytes long, and at most {self._limit} are taken; send less"
-        return self._no(size, "arguments_too_large")
+        return self._refuse(size, "arguments_too_large")
 
-    def _unreadable(self, raw: bytes, error: Exception) -> Problem:
+    def _refuse_unreadable(self, raw: bytes, error: Exception) -> ArgumentProblem:
         # Whether the decoder gets to what is wrong further on, or ends for the depth, differs between interpreters.
         if isinstance(error, RecursionError) or is_deeper(raw, MAX_DEPTH):
-            return self._no(f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones")
-        return self._no(f"they are not valid JSON ({error}); send one JSON object", "invalid_json")
+            return self._refuse(f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones")
+        return self._refuse(f"they are not valid JSON ({error}); send one JSON object", "invalid_json")
 
 
-class Unusable(Arguments):
+class UnusableArguments(Arguments):
     """The arguments of a tool whose schema cannot be used."""
 
     __slots__ = ("_problem",)
 
     def __init__(self, tool: Tool, reason: str) -> None:
         message = f"the schema of {tool.name!r} cannot be used ({reason}); ask its owner to run 'ferrule check' on it"
-        self._problem = Problem(message, "unusable_schema")
+        self._problem = ArgumentProblem(message, "unusable_schema")
 
-    def parse(self, raw: bytes) -> Problem:
+    def parse(self, raw: bytes) -> ArgumentProblem:
         """No."""
         return self._problem
 
@@ -312,18 +312,18 @@ class Unusable(Arguments):
     def _decoded(self, raw: bytes) -> Any:
         """The JSON, or the Problem with it."""
         if len(raw) > self._limit:
-            return self._too_long(raw)
+            return self._refuse_too_long(raw)
         try:
             return _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._unreadable(raw, error)
+            return self._refuse_unreadable(raw, error)
 
-    def misfits(self, raw: bytes, most: int) -> list[Complaint]:
+    def list_misfits(self, raw: bytes, most: int) -> list[Complaint]:
         """Nothing: it is the schema."""
         return []
 
 
-class _Contract(msgspec.Struct, frozen=True):
+class _InputContract(msgspec.Struct, frozen=True):
     """What a definition says about its arguments besides the schema."""
 
     takes_text: bool = False
@@ -331,11 +331,11 @@ class _Contract(msgspec.Struct, frozen=True):
     defaults: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, tool: Tool) -> _Contract:
+    def of(cls, tool: Tool) -> _InputContract:
         payload = msgspec.json.decode(tool.payload)
         contract = payload.get("input_contract") if isinstance(payload, dict) else None
         if not isinstance(contract, dict):
-            return _USUAL
+            return _NO_CONTRACT
         defaults = contract.get("defaults")
         return cls(
             takes_text=contract.get("argument_mode") == "text",
@@ -346,4 +346,4 @@ class _Contract(msgspec.Struct, frozen=True):
 
 _prepared: dict[tuple[int, int], tuple[Tool, Arguments]] = {}
 """What was made of a tool before: every run of every caller takes the same. The tool is held, so that its id stays its own."""
-_USUAL = _Contract()
+_NO_CONTRACT = _InputContract()

@@ -14,13 +14,13 @@ import msgspec
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent, HookFailed, HookInput, HookOutput, Permission
 from ferrule.errors import SettingsError
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
 
 _decode = msgspec.json.decode
 
 
-def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
+def build_hook_input(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
     """What a hook learns about the call; `about` is what its event is about. The input is a copy of its own (AT-77)."""
     request = call.session.surface.request
     seen = call.inputs.observable_input if call.inputs.observable_input is not None else call.inputs.current
@@ -29,7 +29,7 @@ def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | Non
         hook.event,
         call.invocation_id,
         call.prepared.tool_id,
-        name_of(call),
+        find_tool_name(call),
         request.principal,
         request.agent,
         msgspec.Raw(seen) if takes_json else _decode(seen),
@@ -39,19 +39,19 @@ def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | Non
     )
     result = None
     if call.ending.result is not None:
-        result = without_secrets(call, services, call.ending.result.to_record())
+        result = redact_secrets(call, services, call.ending.result.to_record())
         if not takes_json:  # what is passed on as JSON is copied by that
             result = _copy_record(result)
     return given if result is None and about is None else msgspec.structs.replace(given, result=result, **(about or {}))
 
 
-def name_of(call: Call) -> str:
+def find_tool_name(call: Call) -> str:
     """The tool's own name: an alias that a caller uses leads past no hook."""
     entry = call.prepared.entry
     return call.tool_name if entry is None else entry.tool.name
 
 
-def noted(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:
+def list_hook_outputs(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:
     """What is kept of a hook's answer: that it changed the input is a mutation record, not a second copy of the input."""
     kept: list[dict[str, Any]] = [{"message": message} for message in output.messages]
     kept += [{"progress": facts} for facts in output.progress]
@@ -66,7 +66,7 @@ def noted(call: Call, services: Services, output: HookOutput) -> tuple[dict[str,
         kept.append({"outcome": output.outcome})
     if output.stop is not None:
         kept.append({"stop": {"reason": output.stop, "continue": False}})
-    return tuple(without_secrets(call, services, kept)) if kept else ()
+    return tuple(redact_secrets(call, services, kept)) if kept else ()
 
 
 def _copy_record(record: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _copy_record(record: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def refuse_idle(hooks: Iterable[Hook]) -> None:
+def refuse_unusable_hooks(hooks: Iterable[Hook]) -> None:
     """Raises SettingsError for a hook that would never run or could not be recorded: better now than in a call."""
     for hook in hooks:
         if not isinstance(hook.hook_id, str) or not hook.hook_id:
@@ -87,15 +87,15 @@ def refuse_idle(hooks: Iterable[Hook]) -> None:
 
 
 NOTHING = HookOutput()
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 """Messages, blocks of context and pieces of progress of one answer, at most: each is looked at and kept by itself."""
-_WORDS: tuple[Permission, ...] = get_args(Permission)
-_PLAIN: dict[Permission, HookOutput] = {word: HookOutput(permission=word) for word in _WORDS}
-_BEFORE: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
+_PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
+_PERMISSION_ONLY: dict[Permission, HookOutput] = {word: HookOutput(permission=word) for word in _PERMISSIONS}
+_BEFORE_RUN: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
 """Events at which nothing has run yet."""
 
 
-def checked(said: Any, event: HookEvent) -> HookOutput:
+def check_answer(said: Any, event: HookEvent) -> HookOutput:
     """The answer, with parts of its own. Raises HookFailed for what is no answer, or cannot count at this event."""
     if said is None:
         return NOTHING
@@ -103,15 +103,15 @@ def checked(said: Any, event: HookEvent) -> HookOutput:
         raise HookFailed(f"it answered a {type(said).__name__}, not a HookOutput")
     if said == NOTHING:
         return NOTHING
-    defect = _defect(said) or _misplaced(said, event)
+    defect = _find_defect(said) or _find_misplaced(said, event)
     if defect is not None:
         raise HookFailed(defect)
-    return said if said.permission is not None and said == _PLAIN[said.permission] else _own(said)
+    return said if said.permission is not None and said == _PERMISSION_ONLY[said.permission] else _copy_answer(said)
 
 
-def _defect(said: Any) -> str | None:
+def _find_defect(said: Any) -> str | None:
     """What is wrong with it: nothing looks at the fields of an answer that was made in this process."""
-    if said.permission is not None and said.permission not in _WORDS:
+    if said.permission is not None and said.permission not in _PERMISSIONS:
         return "its `permission` is none of allow, ask, deny"
     if said.updated_input is not None and not isinstance(said.updated_input, dict):
         return f"its `updated_input` is a {type(said.updated_input).__name__}, not an object"
@@ -124,67 +124,67 @@ def _defect(said: Any) -> str | None:
             return f"its `{name}` is no text"
     if said.permission_reason is None:
         return "its `permission_reason` is no text"
-    if said.messages != () and not _all(said.messages, str):
+    if said.messages != () and not _is_list_of(said.messages, str):
         return "its `messages` are not all texts"
-    if said.additional_context != () and not _all(said.additional_context, dict):
+    if said.additional_context != () and not _is_list_of(said.additional_context, dict):
         return "its `additional_context` is not made of objects"
-    if said.progress != () and not _all(said.progress, dict):
+    if said.progress != () and not _is_list_of(said.progress, dict):
         return "its `progress` is not made of objects"
     for name, items in (
         ("messages", said.messages),
         ("additional_context", said.additional_context),
         ("progress", said.progress),
     ):
-        if len(items) > MOST_ITEMS:
-            return f"its `{name}` are more than {MOST_ITEMS}"
+        if len(items) > MAX_ITEMS:
+            return f"its `{name}` are more than {MAX_ITEMS}"
     if said.outcome is not None and not isinstance(said.outcome, dict):
         return "its `outcome` is no object"
     return None
 
 
-def _misplaced(said: HookOutput, event: HookEvent) -> str | None:
+def _find_misplaced(said: HookOutput, event: HookEvent) -> str | None:
     if said.updated_input is not None and event != "pre_tool_use":
         return f"it changed the input at `{event}`, which only `pre_tool_use` may"
     if said.updated_output is not msgspec.UNSET and event != "post_tool_use":
         return f"it changed the output at `{event}`, which only `post_tool_use` may"
-    if said.permission in ("ask", "deny") and event not in _BEFORE:
+    if said.permission in ("ask", "deny") and event not in _BEFORE_RUN:
         return f"it said {said.permission} at `{event}`, after the tool ran"
     return None
 
 
-def _all(items: Any, kind: type) -> bool:
+def _is_list_of(items: Any, kind: type) -> bool:
     return isinstance(items, tuple | list) and all(isinstance(item, kind) for item in items)
 
 
-def _own(said: HookOutput) -> HookOutput:
+def _copy_answer(said: HookOutput) -> HookOutput:
     """A copy of the answer as the ledger can keep it."""
     try:
         return msgspec.structs.replace(
             said,
-            updated_input=_json(said.updated_input),
-            stop=_copied(said.stop),
-            stop_code=_copied(said.stop_code),
-            permission_reason=_copied(said.permission_reason),
-            messages=_tuple(said.messages),
-            additional_context=_tuple(said.additional_context),
-            progress=_tuple(said.progress),
-            outcome=_copied(said.outcome),
-            updated_output=_json(said.updated_output),
+            updated_input=_copy_json(said.updated_input),
+            stop=_copy_storable(said.stop),
+            stop_code=_copy_storable(said.stop_code),
+            permission_reason=_copy_storable(said.permission_reason),
+            messages=_copy_items(said.messages),
+            additional_context=_copy_items(said.additional_context),
+            progress=_copy_items(said.progress),
+            outcome=_copy_storable(said.outcome),
+            updated_output=_copy_json(said.updated_output),
         )
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise HookFailed(f"its answer cannot be kept as JSON ({type(error).__name__})") from None
 
 
-def _tuple(items: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(_copied(list(items))) if items else ()
+def _copy_items(items: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_copy_storable(list(items))) if items else ()
 
 
-def _copied(value: Any) -> Any:
+def _copy_storable(value: Any) -> Any:
     """Also through the ledger's own encoding, so that what it cannot hold is found here and not in the writer."""
-    copy = _json(value)
+    copy = _copy_json(value)
     msgspec.msgpack.encode(copy)
     return copy
 
 
-def _json(value: Any) -> Any:
+def _copy_json(value: Any) -> Any:
     return value if value is None or value is msgspec.UNSET else msgspec.json.decode(msgspec.json.encode(value))

@@ -17,28 +17,30 @@ from ferrule.model.failure import ResultStatus, Stop, tool_error
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.results.mapping import Blocks, Unmappable
-from ferrule.runtime.pipeline.results.outcome import attach_context, mapped
+from ferrule.runtime.pipeline.results.outcome import attach_context, map_output
 from ferrule.runtime.pipeline.services import Services
 
 OUTPUT_UPDATES = "output_updates"
 """The note of a call whose output hooks replaced: their ids, one for each time it was mapped again (AT-116)."""
 
 
-def spoiled(call: Call, hook: Hook, how: str) -> None:
+def record_partial_failure(call: Call, hook: Hook, how: str) -> None:
     """A hook failed after the tool ran: the output is kept, and the result says so. A failure stays the failure it is."""
     if call.ending.stop is not None:
         return
     message = f"the tool did its work, but the hook {hook.hook_id!r} after it failed ({how})"
-    call.ending.result = _ended(call, Stop("partial_failure", message, "post_hook_failed"), "partial_succeeded")
+    call.ending.result = _replace_with_error(
+        call, Stop("partial_failure", message, "post_hook_failed"), "partial_succeeded"
+    )
 
 
-def withheld(call: Call, stop: Stop) -> Stop:
+def withhold_output(call: Call, stop: Stop) -> Stop:
     """A hook stopped the call after the tool ran: the model gets the reason, the output stays on record (AT-155)."""
-    result = _ended(call, stop, "failed")
+    result = _replace_with_error(call, stop, "failed")
     call.ending.result = replace(
         result,
         structured_content=None,
-        native_output=_native(result),
+        native_output=_find_native(result),
         model_facing_content=({"type": "text", "text": stop.message},),
         additional_context=(),
     )
@@ -55,14 +57,14 @@ def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> S
     ending.is_plain_result = False
     call.notes = {**call.notes, OUTPUT_UPDATES: [*call.notes.get(OUTPUT_UPDATES, ()), hook.hook_id]}
     try:
-        content, structured = _mapped_again(call, services, updated)
+        content, structured = _map_updated(call, services, updated)
     except Unmappable as error:
         message = f"the output of {call.prepared.tool_id!r} as the hook {hook.hook_id!r} changed it {error}"
-        return withheld(call, Stop("execution_failed", message, "result_mapping_failed"))
+        return withhold_output(call, Stop("execution_failed", message, "result_mapping_failed"))
     ending.result = replace(
         result,
         structured_content=structured,
-        native_output=_native(result),
+        native_output=_find_native(result),
         model_facing_content=content,
         additional_context=(),
     )
@@ -70,18 +72,18 @@ def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> S
     return None
 
 
-def _mapped_again(call: Call, services: Services, updated: Any) -> tuple[Blocks, Any]:
+def _map_updated(call: Call, services: Services, updated: Any) -> tuple[Blocks, Any]:
     validator = call.prepared.validates_output
     if validator is not None and services.results.mismatch == "fail" and not validator.is_valid(updated):
         raise Unmappable("does not fit its output schema; the hook's owner must mend it")
-    return mapped(_output(call, updated))
+    return map_output(_to_output(call, updated))
 
 
-def _native(result: Result) -> Any:
+def _find_native(result: Result) -> Any:
     return result.structured_content if result.native_output is None else result.native_output
 
 
-def _output(call: Call, updated: Any) -> Output:
+def _to_output(call: Call, updated: Any) -> Output:
     """In the form in which the tool gave it: content blocks for content blocks, a value for a value."""
     gave_blocks = call.ending.output is not None and call.ending.output.content is not None
     if gave_blocks and isinstance(updated, list) and all(isinstance(one, dict) and "type" in one for one in updated):
@@ -89,7 +91,7 @@ def _output(call: Call, updated: Any) -> Output:
     return Output(updated)
 
 
-def _ended(call: Call, stop: Stop, status: ResultStatus) -> Result:
+def _replace_with_error(call: Call, stop: Stop, status: ResultStatus) -> Result:
     """The result of a call that ran and ends with an error all the same."""
     result = call.ending.require_result()
     call.ending.stop = stop

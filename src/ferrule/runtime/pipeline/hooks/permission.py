@@ -19,12 +19,12 @@ from ferrule.model.decision import Decision, Requirement, Ruling
 from ferrule.model.failure import Stop
 from ferrule.model.timestamps import iso
 from ferrule.runtime.pipeline.call import Call, Park
-from ferrule.runtime.pipeline.hooks.runs import Moment, blocked, chosen, run_hooks, stopped_by
-from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.hooks.runs import HookMoment, block_call, build_hook_stop, find_hooks, run_hooks
+from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
 
 
-def denied(call: Call, ruling: Ruling, services: Services) -> Stop:
+def deny_call(call: Call, ruling: Ruling, services: Services) -> Stop:
     """The stop of a ruling that says no."""
     call.judge(Decision(ruling, services.now()))
     if call.inputs.permission_input is None:
@@ -33,21 +33,21 @@ def denied(call: Call, ruling: Ruling, services: Services) -> Stop:
     return Stop(kind, ruling.message, policy_refs=ruling.policy_refs)
 
 
-def with_hook_words(call: Call, ruling: Ruling) -> Ruling:
+def apply_hook_permissions(call: Call, ruling: Ruling) -> Ruling:
     """The ruling after what hooks said before it: the strictest word counts."""
     word, _, message = call.judgement.hook_permission.partition(":")
     if word == "deny" and ruling.behavior != "deny":
-        return _by_hook(ruling, "deny", message)
+        return _tighten_ruling(ruling, "deny", message)
     if word == "ask" and ruling.behavior == "allow":
         if call.session.surface.request.is_interactive:
-            return _by_hook(ruling, "ask", message)
-        return _by_hook(ruling, "deny", f"{message}; nobody can be asked here, so it is refused")
+            return _tighten_ruling(ruling, "ask", message)
+        return _tighten_ruling(ruling, "deny", f"{message}; nobody can be asked here, so it is refused")
     if call.judgement.hook_allows and not word and ruling.authoritative_hooks:
-        return _allowed(call, ruling)
+        return _allow_by_hook(call, ruling)
     return ruling
 
 
-def _by_hook(ruling: Ruling, behavior: Any, message: str) -> Ruling:
+def _tighten_ruling(ruling: Ruling, behavior: Any, message: str) -> Ruling:
     """A ruling that a hook made stricter. The rules that would have allowed it are no reason for it."""
     return replace(
         ruling,
@@ -61,7 +61,7 @@ def _by_hook(ruling: Ruling, behavior: Any, message: str) -> Ruling:
     )
 
 
-def _allowed(call: Call, ruling: Ruling) -> Ruling:
+def _allow_by_hook(call: Call, ruling: Ruling) -> Ruling:
     hook = next((hook for hook in call.judgement.hook_allows if hook in ruling.authoritative_hooks), None)
     if hook is None:
         return ruling
@@ -80,20 +80,22 @@ def _allowed(call: Call, ruling: Ruling) -> Ruling:
     )
 
 
-def decision_hooks(call: Call, services: Services, step: Stop | Park | None) -> Stop | Awaitable[Stop | None] | None:
+def run_decision_hooks(
+    call: Call, services: Services, step: Stop | Park | None
+) -> Stop | Awaitable[Stop | None] | None:
     """Tell hooks of the decision that was just made. Gives a stop when one of them objects."""
-    hooks = chosen(call, services, "permission_decision")
+    hooks = find_hooks(call, services, "permission_decision")
     if not hooks:
         return None
-    about = {"decision": _decision(call.judgement.require_decision())}
+    about = {"decision": _describe_decision(call.judgement.require_decision())}
     if isinstance(step, Stop):  # the answer is no already, whatever hooks make of it
-        return run_hooks(Moment(call, services, lambda hook, output: None, lambda hook, how: None, about), hooks)
-    return run_hooks(Moment(call, services, partial(_objected, call, services), blocked, about), hooks)
+        return run_hooks(HookMoment(call, services, lambda hook, output: None, lambda hook, how: None, about), hooks)
+    return run_hooks(HookMoment(call, services, partial(_apply_objection, call, services), block_call, about), hooks)
 
 
-def request_hooks(call: Call, services: Services, request: ApprovalRequest) -> Stop | Awaitable[Stop | None] | None:
+def run_request_hooks(call: Call, services: Services, request: ApprovalRequest) -> Stop | Awaitable[Stop | None] | None:
     """Tell hooks that a person is about to be asked. Gives a stop when one of them would not have it."""
-    hooks = chosen(call, services, "permission_request")
+    hooks = find_hooks(call, services, "permission_request")
     if not hooks:
         return None
     about = {
@@ -102,20 +104,24 @@ def request_hooks(call: Call, services: Services, request: ApprovalRequest) -> S
         "expires_at": iso(request.expires_at),
         "rule_refs": list(request.rule_refs),
     }
-    return run_hooks(Moment(call, services, partial(_objected, call, services), blocked, {"request": about}), hooks)
+    return run_hooks(
+        HookMoment(call, services, partial(_apply_objection, call, services), block_call, {"request": about}), hooks
+    )
 
 
-def _objected(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
-    stop = stopped_by(call, services, hook, output)
+def _apply_objection(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+    stop = build_hook_stop(call, services, hook, output)
     if stop is not None or output.permission != "deny":
         return stop
-    reason = without_secrets(call, services, output.permission_reason)
+    reason = redact_secrets(call, services, output.permission_reason)
     why = f": {reason}" if reason else ""
     refs = call.judgement.require_decision().ruling.policy_refs
-    return denied(call, Ruling("deny", f"the hook {hook.hook_id!r} says deny{why}", "hook", policy_refs=refs), services)
+    return deny_call(
+        call, Ruling("deny", f"the hook {hook.hook_id!r} says deny{why}", "hook", policy_refs=refs), services
+    )
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
+def _describe_decision(decision: Decision) -> dict[str, Any]:
     ruling = decision.ruling
     return {
         "behavior": ruling.behavior,

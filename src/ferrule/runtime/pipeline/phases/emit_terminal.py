@@ -13,8 +13,8 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop, last_state
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.context_modifiers import settle_modifiers
-from ferrule.runtime.pipeline.results.outcome import stopped_result
-from ferrule.runtime.pipeline.rows import last_row
+from ferrule.runtime.pipeline.results.outcome import build_stopped_result
+from ferrule.runtime.pipeline.rows import build_last_row
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -25,7 +25,7 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
         return _after_surfacing(call, services, flight.surfacing)
     stop, output = ending.stop, ending.output
     if flight.live is not None:
-        flight.live.hush()
+        flight.live.stop_listening()
     if output is not None and output.context_modifiers:
         settle_modifiers(call)
     if flight.batch is not None and ending.has_run:
@@ -36,7 +36,7 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     if is_action or call.recorded is not None or call.key is not None or not services.records_behind:
         return _durably(call, services)
     try:
-        services.store.record(last_row(call, services))
+        services.store.record(build_last_row(call, services))
     except LedgerError as error:
         untold(call, services, error)
     return None
@@ -58,11 +58,11 @@ async def _durably(call: Call, services: Services) -> None:
         key_is_free=call.key is not None and recorded is None,
     )
     try:
-        committed = await services.store.commit(last_row(call, services), condition)
+        committed = await services.store.commit(build_last_row(call, services), condition)
         if committed.outcome == "key_conflict":  # another request took the key meanwhile: this one has its own answer
             call.key = None
             condition = msgspec.structs.replace(condition, key_is_free=False)
-            committed = await services.store.commit(last_row(call, services), condition)
+            committed = await services.store.commit(build_last_row(call, services), condition)
         if committed.outcome == "state_changed" and recorded is None:
             committed = await _after_all(call, services) or committed
     except LedgerError as error:
@@ -81,7 +81,7 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
     stop = call.ending.require_stop()  # whatever is in doubt does not run
     call.enter(last_state(stop, now=call.state, has_run=call.ending.has_run))
     condition = CommitCondition(states=frozenset({opened.state}), seq=opened.seq)
-    return await services.store.commit(last_row(call, services), condition)
+    return await services.store.commit(build_last_row(call, services), condition)
 
 
 def untold(call: Call, services: Services, error: LedgerError) -> None:
@@ -96,4 +96,4 @@ def untold(call: Call, services: Services, error: LedgerError) -> None:
         "outcome_not_recorded",
         recoverability="not_recoverable" if ending.has_run else "retry_later",
     )
-    ending.result = stopped_result(call, services)
+    ending.result = build_stopped_result(call, services)

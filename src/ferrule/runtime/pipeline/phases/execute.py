@@ -18,18 +18,18 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumab
 from ferrule.infra.tasks import drop_own_cancels, own_task, resolve, rest_of
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
-from ferrule.runtime.pipeline.attempts import again, attempted
+from ferrule.runtime.pipeline.attempts import await_with_retries, retry_failed
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.supervise import (
-    failed_stop,
-    stopped_by,
-    supervised,
-    taken,
-    tell_late_output,
-    throw_away,
-    whole_output,
+    build_cancel_stop,
+    build_failure_stop,
+    collect_output,
+    discard_unstarted,
+    record_late_output,
+    supervise_tool,
+    take_output,
 )
 
 _BARE = frozenset({bool, int, float, str, list, dict, tuple, NoneType})
@@ -56,7 +56,7 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if recorded is not None and recorded.waiting:
         state = b"" if recorded.waiting == NO_STATE else recorded.waiting
         going_on = cast(Resumable, run).resume(state, recorded.received, context)
-        return supervised(call, services, _live(call, services, context), going_on)
+        return supervise_tool(call, services, _live(call, services, context), going_on)
     if prepared.retry is not NO_RETRIES:
         services.budgets.of(prepared.tool_id).earn()
     try:
@@ -68,8 +68,10 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         )
     except ExecutionFailed as failed:
         if prepared.retry is NO_RETRIES:
-            return failed_stop(call, failed)
-        return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
+            return build_failure_stop(call, failed)
+        return supervise_tool(
+            call, services, _live(call, services, context), retry_failed(call, services, context, failed)
+        )
     kind = type(output)
     if kind in _BARE:
         call.ending.is_bare, call.ending.output = True, Output(output)
@@ -84,11 +86,11 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         live = _live(call, services, context)
         if in_place == "always" or (in_place != "never" and flight.deadline is None):
             return _in_place(call, services, live, rest_of(output) if kind is CoroutineType else output)
-        running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
-        return supervised(call, services, live, running, output)
+        running = output if prepared.retry is NO_RETRIES else await_with_retries(call, services, context, output)
+        return supervise_tool(call, services, live, running, output)
     if kind is Output and output.stream is not None:
-        return supervised(call, services, _live(call, services, context), _given(output))
-    return taken(call, services, output)
+        return supervise_tool(call, services, _live(call, services, context), _given(output))
+    return take_output(call, services, output)
 
 
 def _begun(
@@ -108,9 +110,9 @@ def _begun(
         elif type(output) is Output and output.stream is not None:
             step = _in_place(call, services, live or _live(call, services, context), _given(output))
         else:
-            step = taken(call, services, output)
+            step = take_output(call, services, output)
     except ExecutionFailed as failed:
-        step = failed_stop(call, failed)
+        step = build_failure_stop(call, failed)
     else:
         rest = rest_of(running, waited, task.cancelling() - cancels)
         return _in_place(call, services, live or _live(call, services, context), rest)
@@ -126,7 +128,7 @@ async def _after_own_cancel(
 ) -> Stop | Park | Detached | None:
     """Goes on after a tool that cancelled its own task, or told its call to stop, and gave its answer all the same."""
     live = call.flight.live
-    if live is not None and live.absorbed():
+    if live is not None and live.absorb_cancel():
         count -= 1
     await drop_own_cancels(count)
     return await resolve(step)
@@ -137,7 +139,7 @@ async def _begun_later(
 ) -> Stop | Park | Detached | None:
     """The same for a call that has no task yet: a tool may need one from its first step on."""
     if call.flight.live is not None and call.flight.live.is_stopped_early:
-        return throw_away(call, call.flight.live, running)
+        return discard_unstarted(call, call.flight.live, running)
     task = asyncio.current_task()
     assert task is not None
     return await resolve(_begun(call, services, context, running, task))
@@ -157,30 +159,30 @@ async def _in_place(
 ) -> Stop | Park | Detached | None:
     """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
     if live.is_stopped_early:
-        return throw_away(call, live, running)
+        return discard_unstarted(call, live, running)
     before = RUNNING.set(call)
     try:
         try:
             output = await running
         except ExecutionFailed as failed:
-            output = await again(call, services, live.context or NO_CONTEXT, failed)
+            output = await retry_failed(call, services, live.context or NO_CONTEXT, failed)
         if type(output) is Output and output.stream is not None:
             async with asyncio.timeout_at(call.flight.deadline):
-                output = await whole_output(call, services, _given(output))
+                output = await collect_output(call, services, _given(output))
     except TimeoutError:
-        return stopped_by(call, Cancel("timeout", "its output did not come in time"))
+        return build_cancel_stop(call, Cancel("timeout", "its output did not come in time"))
     except ExecutionFailed as failed:
         if live.cancel is not None and failed.error_class in ("canceled", "timeout"):
-            return stopped_by(call, live.cancel)
+            return build_cancel_stop(call, live.cancel)
         if failed.error_class == "timeout":
             call.notes = {**call.notes, "abort_reason": "timeout"}
-        return failed_stop(call, failed)
+        return build_failure_stop(call, failed)
     finally:
         RUNNING.reset(before)
     if live.cancel is not None and live.cancel.abort_reason == "fallback":
-        tell_late_output(live, output)
-        return stopped_by(call, live.cancel)
-    return taken(call, services, output)  # also when it was told to stop, and gave its answer all the same
+        record_late_output(live, output)
+        return build_cancel_stop(call, live.cancel)
+    return take_output(call, services, output)  # also when it was told to stop, and gave its answer all the same
 
 
 async def _given(output: Output) -> Output:

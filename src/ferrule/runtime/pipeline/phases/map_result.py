@@ -14,10 +14,10 @@ from ferrule.runtime.pipeline.call import NO_OPTIONS, OWN_NOTES, Call
 from ferrule.runtime.pipeline.results.mapping import Unmappable
 from ferrule.runtime.pipeline.results.outcome import (
     EMPTY_CONTENT,
-    mapped,
-    mutation_notes,
-    stopped_result,
-    with_references,
+    add_references,
+    build_mutation_notes,
+    build_stopped_result,
+    map_output,
 )
 from ferrule.runtime.pipeline.services import Services
 from ferrule.schema.validation.validators import first_error
@@ -36,7 +36,7 @@ def map_result(call: Call, services: Services) -> None:
         return
     output = ending.output or ending.require_output()
     try:
-        content, structured = mapped(output)
+        content, structured = map_output(output)
         validator = call.prepared.validates_output
         if validator is not None and "stored" not in call.notes and not output.is_acknowledgement:
             value = output.value if structured is None else structured
@@ -50,7 +50,7 @@ def map_result(call: Call, services: Services) -> None:
             structured_content=structured,
         )
         if (
-            call.prepared.traits.keeping is None
+            call.prepared.traits.output_policy is None
             and call.options is NO_OPTIONS
             and not call.inputs.mutations
             and (not call.notes or call.notes.keys() <= _BESIDE)
@@ -78,28 +78,28 @@ def _is_plain(output: Output) -> bool:
 
 def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
     """The result with everything that is rare. Raises Unmappable."""
-    keeping = call.prepared.traits.keeping
+    keeping = call.prepared.traits.output_policy
     if keeping is not None and result.content is EMPTY_CONTENT and keeping.empty != "marker":
         if keeping.empty == "error":
             raise Unmappable("gave no output, and its definition calls that a failure")
         result = replace(result, structured_content=_NOTHING)
     result = replace(
         result,
-        input_mutations=mutation_notes(call),
+        input_mutations=build_mutation_notes(call),
         native_call_id=call.options.native_call_id,
         summary=_MISFIT if "output_mismatch" in call.notes else None,
     )
-    return with_references(result, call, call.ending.require_output())
+    return add_references(result, call, call.ending.require_output())
 
 
 def _map_stopped(call: Call, services: Services) -> None:
     """A call that failed keeps what it achieved, and what that refers to (AT-274)."""
     ending = call.ending
     output = ending.output
-    ending.result = stopped_result(call, services, output)
+    ending.result = build_stopped_result(call, services, output)
     if output is not None:
         try:
-            ending.result = with_references(ending.result, call, output)
+            ending.result = add_references(ending.result, call, output)
         except Unmappable:
             return
 
@@ -120,4 +120,4 @@ def _fail(call: Call, services: Services, message: str) -> None:
     ending = call.ending
     ending.stop = Stop("execution_failed", message, "result_mapping_failed")
     ending.output = None  # whatever it was, it cannot be told
-    ending.result = stopped_result(call, services)
+    ending.result = build_stopped_result(call, services)

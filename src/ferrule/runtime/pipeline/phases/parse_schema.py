@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
+from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 
@@ -20,7 +20,7 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
         return _again(call, arguments)
     given = inputs.model_input
     parsed = arguments.parse_exact(given) if call.options.is_exact else arguments.parse(given)
-    if isinstance(parsed, Problem):
+    if isinstance(parsed, ArgumentProblem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
     inputs.arguments = parsed.arguments
     if parsed.changes:
@@ -38,7 +38,7 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
 def _again(call: Call, arguments: Arguments) -> Stop | None:
     """A call that waited: what would run must still fit, as the schema is now and as an approver may have edited it."""
     parsed = arguments.parse_runtime(call.inputs.current)
-    if isinstance(parsed, Problem):
+    if isinstance(parsed, ArgumentProblem):
         return Stop("schema_validation_failed", parsed.message, parsed.code, state="validation_failed")
     call.inputs.arguments = parsed.arguments
     return None

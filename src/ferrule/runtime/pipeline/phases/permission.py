@@ -18,10 +18,15 @@ from ferrule.model.approval import ApprovalRequest, binding_of, seal_record
 from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park, Recorded
-from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
-from ferrule.runtime.pipeline.hooks.runs import chosen, wants
+from ferrule.runtime.pipeline.hooks.permission import (
+    apply_hook_permissions,
+    deny_call,
+    run_decision_hooks,
+    run_request_hooks,
+)
+from ferrule.runtime.pipeline.hooks.runs import find_hooks, has_hooks_for
 from ferrule.runtime.pipeline.prepared import Prepared
-from ferrule.runtime.pipeline.rows import clean_ruling
+from ferrule.runtime.pipeline.rows import redact_ruling
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -31,7 +36,7 @@ def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop |
     prepared = call.prepared
     if prepared.told_by_header is not None and not call.judgement.hook_permission:
         inputs.permission_input = inputs.call_input
-        if not services.hooks or not chosen(call, services, "permission_decision"):
+        if not services.hooks or not find_hooks(call, services, "permission_decision"):
             return None
         return _settle(call, prepared.told_by_header, services)
     inputs.permission_input = inputs.current
@@ -57,17 +62,19 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
 
 def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
     """Act on a ruling, and on what hooks say to that."""
-    step = _acted_on(call, with_hook_words(call, ruling), services)
-    if services.hooks and (wants(services, "permission_decision") or wants(services, "permission_request")):
+    step = _acted_on(call, apply_hook_permissions(call, ruling), services)
+    if services.hooks and (
+        has_hooks_for(services, "permission_decision") or has_hooks_for(services, "permission_request")
+    ):
         return _heard(call, services, step)
     return _gone_on(call, step)
 
 
 async def _heard(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
     """Tell hooks of the decision, and of the question where one is asked. Either may still end the call (AT-145)."""
-    stop = await resolve(decision_hooks(call, services, step))
+    stop = await resolve(run_decision_hooks(call, services, step))
     if stop is None and isinstance(step, Park):
-        stop = await resolve(request_hooks(call, services, step.request))
+        stop = await resolve(run_request_hooks(call, services, step.request))
     return _gone_on(call, step if stop is None else stop)
 
 
@@ -82,7 +89,7 @@ def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | N
         call.judge(Decision(ruling, services.now()))
         return None
     if ruling.behavior == "deny":
-        return denied(call, ruling, services)
+        return deny_call(call, ruling, services)
     recorded = call.recorded
     if recorded is not None and recorded.request is not None:
         return _answered(call, recorded, recorded.request, ruling, services)
@@ -92,7 +99,7 @@ def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | N
 def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
     """The question to a person. Its binding is what an answer will hold for."""
     entry = call.prepared.require_entry()
-    ruling = clean_ruling(call, services, ruling)
+    ruling = redact_ruling(call, services, ruling)
     now = services.wall()
     expires_at = expiry(ruling.requirement, now)
     request = call.session.surface.request

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.inputs import inputs_of
-from ferrule.runtime.pipeline.results.mapping import repaired
-from ferrule.runtime.pipeline.results.packing import packed, packed_plain
+from ferrule.runtime.pipeline.inputs import build_input_payload
+from ferrule.runtime.pipeline.results.mapping import repair_blocks
+from ferrule.runtime.pipeline.results.packing import pack_plain, pack_result
 from ferrule.runtime.pipeline.results.persistence import keep_result
-from ferrule.runtime.pipeline.results.redaction import redact
+from ferrule.runtime.pipeline.results.redaction import redact_result
 from ferrule.runtime.pipeline.services import Services
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,10 +36,10 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
         plain = ending.payload = _plain(call, services, result)
         if plain is not None:
             return None
-    payload = ending.payload = inputs_of(call, services)
+    payload = ending.payload = build_input_payload(call, services)
     if result is None:
         return None
-    redact(call, services)
+    redact_result(call, services)
     waiting = keep_result(call, services)
     if waiting is not None:
         return _packed_after(call, payload, waiting)
@@ -52,7 +52,7 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     inputs = call.inputs
     notes, redactor, given = call.notes, services.redactor, inputs.model_input
     try:
-        packed = packed_plain(result.content, result.structured_content)
+        packed = pack_plain(result.content, result.structured_content)
         refs = _encode(notes["native_refs"]) if notes and "native_refs" in notes else b""
     except (TypeError, ValueError, OverflowError):
         return None
@@ -66,7 +66,7 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     if is_same:
         payload = Payload(given, None, None, None, packed)
     else:
-        payload = inputs_of(call, services)
+        payload = build_input_payload(call, services)
         payload.result = packed
     call.ending.clean_notes = notes
     return payload
@@ -82,10 +82,12 @@ async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) 
 def _pack(call: Call, payload: Payload) -> None:
     result = call.ending.require_result()
     try:
-        payload.result = packed(result)
+        payload.result = pack_result(result)
     except UnicodeEncodeError:
         shown = result.model_facing_content
         call.ending.result = result = replace(
-            result, content=repaired(result.content), model_facing_content=None if shown is None else repaired(shown)
+            result,
+            content=repair_blocks(result.content),
+            model_facing_content=None if shown is None else repair_blocks(shown),
         )
-        payload.result = packed(result)
+        payload.result = pack_result(result)

@@ -14,8 +14,8 @@ from ferrule.contracts.hook import Hook, HookEvent, HookOutput
 from ferrule.infra.tasks import Patience
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.hooks.effects import spoiled, update_output, withheld
-from ferrule.runtime.pipeline.hooks.runs import Moment, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.hooks.effects import record_partial_failure, update_output, withhold_output
+from ferrule.runtime.pipeline.hooks.runs import HookMoment, build_hook_stop, find_hooks, run_hooks
 from ferrule.runtime.pipeline.results.outcome import attach_context
 from ferrule.runtime.pipeline.services import Services
 
@@ -25,13 +25,13 @@ def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
     if not services.hooks:
         return None
     event: HookEvent = "post_tool_use" if call.ending.stop is None else "post_tool_use_failure"
-    hooks = chosen(call, services, event)
+    hooks = find_hooks(call, services, event)
     if not hooks:
         attach_context(call)
         return None
     call.enter("post_hooks_running")
     taken = _taken if event == "post_tool_use" else _taken_late
-    moment = Moment(call, services, partial(taken, call, services), partial(spoiled, call))
+    moment = HookMoment(call, services, partial(taken, call, services), partial(record_partial_failure, call))
     step = run_hooks(moment, hooks)
     if isawaitable(step):
         return _whole(call, step)
@@ -49,13 +49,13 @@ async def _whole(call: Call, running: Awaitable[Stop | None]) -> None:
 
 
 def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
-    stop = stopped_by(call, services, hook, output)
+    stop = build_hook_stop(call, services, hook, output)
     if stop is not None:
-        return withheld(call, stop)
+        return withhold_output(call, stop)
     return update_output(call, services, hook, output.updated_output)
 
 
 def _taken_late(call: Call, services: Services, hook: Hook, output: HookOutput) -> None:
     """The call has failed already; that a hook wants the turn to end is kept beside it."""
-    if stopped_by(call, services, hook, output) is not None:
+    if build_hook_stop(call, services, hook, output) is not None:
         attach_context(call)

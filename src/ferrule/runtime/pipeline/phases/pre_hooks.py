@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from ferrule.contracts.hook import Hook, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.hooks.runs import Moment, blocked, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.hooks.runs import HookMoment, block_call, build_hook_stop, find_hooks, run_hooks
 from ferrule.runtime.pipeline.inputs import change_input
-from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -23,21 +23,21 @@ def pre_hooks(call: Call, services: Services) -> Stop | Awaitable[Stop | None] |
     """Adds hook notes and perhaps a changed input. Stops with `hook_blocked`."""
     if not services.hooks:
         return None
-    hooks = chosen(call, services, "pre_tool_use")
+    hooks = find_hooks(call, services, "pre_tool_use")
     if not hooks:
         return None
     call.enter("pre_hooks_running")
-    return run_hooks(Moment(call, services, partial(_taken, call, services), blocked), hooks)
+    return run_hooks(HookMoment(call, services, partial(_taken, call, services), block_call), hooks)
 
 
 def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
-    stop = stopped_by(call, services, hook, output)
+    stop = build_hook_stop(call, services, hook, output)
     if stop is not None:
         return stop
     if output.permission == "allow":
         call.judgement = replace(call.judgement, hook_allows=(*call.judgement.hook_allows, hook.hook_id))
     elif output.permission is not None and not call.judgement.hook_permission.startswith("deny"):
-        reason = without_secrets(call, services, output.permission_reason)
+        reason = redact_secrets(call, services, output.permission_reason)
         why = f": {reason}" if reason else ""
         if output.permission == "deny" or not call.judgement.hook_permission:
             word = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"

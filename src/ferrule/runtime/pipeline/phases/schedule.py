@@ -13,14 +13,14 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key
-from ferrule.runtime.pipeline.admission import key_conflict, limit_reached, shared_limits, take
+from ferrule.runtime.pipeline.admission import build_key_conflict, build_limit_stop, count_call, list_shared_limits
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Replay, place_of
-from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.pipeline.live import Cancel
-from ferrule.runtime.pipeline.locks import claim_of
-from ferrule.runtime.pipeline.rows import started_row
+from ferrule.runtime.pipeline.locks import build_claim
+from ferrule.runtime.pipeline.rows import build_started_row
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.pipeline.supervise import build_cancel_stop
 from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, QueueLeft
 
 
@@ -81,7 +81,7 @@ def _claim(call: Call, services: Services) -> Claim:
     prepared, policy = call.prepared, call.session.lane.policy
     arguments = msgspec.json.decode(call.inputs.current)
     facts, failures = services.call_facts(prepared.require_entry().tool, arguments, services.classifiers)
-    claim = claim_of(
+    claim = build_claim(
         prepared.tool_id,
         facts,
         prepared.locks,
@@ -92,8 +92,8 @@ def _claim(call: Call, services: Services) -> Claim:
     noted = {"facts_unknown": failures} if failures else {}
     shown = None
     if claim.locks:  # their keys hold members of the input
-        seen = msgspec.json.decode(storable(call.inputs.current, prepared.mask, services.redactor))
-        shown = prepared.locks.keys(seen)
+        seen = msgspec.json.decode(redact_input(call.inputs.current, prepared.mask, services.redactor))
+        shown = prepared.locks.list_keys(seen)
     call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy, shown_locks=shown)}
     return claim
 
@@ -105,7 +105,7 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     if live.task is None:
         live.task = asyncio.current_task()
     if live.cancel is not None:
-        return stopped_by(call, live.cancel)
+        return build_cancel_stop(call, live.cancel)
     live.stage = "queued"
     if call.state != "needs_input":
         call.enter("queued")
@@ -117,9 +117,9 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
             async with asyncio.timeout_at(flight.deadline):
                 await place.turn()
     except QueueLeft:
-        return stopped_by(call, live.cancel or Cancel())
+        return build_cancel_stop(call, live.cancel or Cancel())
     except TimeoutError:
-        return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
+        return build_cancel_stop(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
     if flight.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after
         await uncancelled(asyncio.wait({flight.surfacing}))
@@ -147,12 +147,12 @@ def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     prepared = call.prepared
     limit_time(call)
     if call.flight.deadline is not None and asyncio.get_running_loop().time() >= call.flight.deadline:
-        return stopped_by(call, Cancel("timeout", "its time was over before it could begin"))
-    stop = take(call)
+        return build_cancel_stop(call, Cancel("timeout", "its time was over before it could begin"))
+    stop = count_call(call)
     if stop is not None:
         return stop
     is_going_on = call.recorded is not None and bool(call.recorded.waiting)
-    limits = () if is_going_on else shared_limits(call)
+    limits = () if is_going_on else list_shared_limits(call)
     is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
     if is_behind and call.recorded is None and not limits:
         return None
@@ -163,7 +163,7 @@ async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int
     """Write, durably, that the call is about to run. Whoever loses a race for it learns who won."""
     before = (call.state, len(call.states))
     call.enter("running")
-    entry = started_row(call, services, is_counted=bool(limits))
+    entry = build_started_row(call, services, is_counted=bool(limits))
     recorded = call.recorded
     condition = CommitCondition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
@@ -193,9 +193,9 @@ def _lost(call: Call, committed: Committed) -> Stop | Replay:
         case "key_taken":
             return Replay(committed.holder)
         case "key_conflict":
-            return key_conflict(committed.holder)
+            return build_key_conflict(committed.holder)
         case "limit_reached":
-            return limit_reached(call, committed.limit)
+            return build_limit_stop(call, committed.limit)
         case "switched_off":  # while the call was on its way here
             return Stop("policy_blocked", f"the tool {call.prepared.tool_id!r} was disabled", "tool_disabled")
         case _:

@@ -16,9 +16,9 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.policy import JudgedCall
 from ferrule.infra.tasks import resolve
 from ferrule.model.failure import Stop
-from ferrule.runtime.pipeline.admission import held_by, scoped_key
+from ferrule.runtime.pipeline.admission import check_key_holder, scope_key
 from ferrule.runtime.pipeline.call import Call, Replay
-from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied
+from ferrule.runtime.pipeline.hooks.permission import deny_call, run_decision_hooks
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -34,8 +34,8 @@ def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | R
 async def _checked(call: Call, services: Services) -> Stop | Replay | None:
     prepared = call.prepared
     if call.options.idempotency_key is not None:
-        call.key = scoped_key(call)
-        step = held_by(await services.store.find_key(call.key[0]), call.key)
+        call.key = scope_key(call)
+        step = check_key_holder(await services.store.find_key(call.key[0]), call.key)
         if step is not None:
             return step
     if prepared.unready is not None:
@@ -49,8 +49,8 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         )
         ruling = prepared.program.early_deny(JudgedCall(_copy(call), facts, services.now()))
         if ruling is not None:
-            stop = denied(call, ruling, services)
-            await resolve(decision_hooks(call, services, stop))
+            stop = deny_call(call, ruling, services)
+            await resolve(run_decision_hooks(call, services, stop))
             return stop
     try:
         problem: Any = prepared.preflight(_copy(call))

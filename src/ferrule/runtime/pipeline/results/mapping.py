@@ -32,46 +32,46 @@ class Unmappable(Exception):
     """What a tool gave cannot be told. The message ends a sentence that begins with the tool."""
 
 
-def written(value: Any) -> tuple[str, Any]:
+def encode_value(value: Any) -> tuple[str, Any]:
     """A value as JSON text and as plain JSON values. Raises Unmappable."""
     try:
         text = _encode(value).decode()
     except RecursionError:
         raise Unmappable("gave a value that contains itself, or is nested without end") from None
     except UnicodeEncodeError:
-        return written(_repaired(_plain(value)))
+        return encode_value(_repair_texts(_to_builtins(value)))
     except OverflowError:
-        return _long_numbers(value)
+        return _encode_long_numbers(value)
     except (TypeError, ValueError) as error:
-        raise Unmappable(f"gave a value that is not JSON ({_told(error)})") from None
-    return text, looked_at(text, value)
+        raise Unmappable(f"gave a value that is not JSON ({_describe_error(error)})") from None
+    return text, check_value(text, value)
 
 
-def looked_at(text: str, value: Any) -> Any:
+def check_value(text: str, value: Any) -> Any:
     """The value as plain JSON: numbers JSON does not have become null. Raises Unmappable for what is nested too deep."""
-    if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(_plain(value)):
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(_to_builtins(value)):
         raise Unmappable(f"gave a value that is nested more than {MAX_DEPTH} levels deep")
-    return _finite(_plain(value)) if "null" in text else value
+    return _replace_infinite(_to_builtins(value)) if "null" in text else value
 
 
-def as_json(value: dict[str, Any]) -> dict[str, Any]:
+def to_json_object(value: dict[str, Any]) -> dict[str, Any]:
     """An object as plain JSON, a copy; whole numbers the ledger cannot hold become texts. Raises Unmappable."""
-    plain: dict[str, Any] = _plain(written(value)[1])
+    plain: dict[str, Any] = _to_builtins(encode_value(value)[1])
     try:
         msgspec.msgpack.encode(plain)
     except OverflowError:
-        plain = _with_short_numbers(plain)
+        plain = _shorten_numbers(plain)
     return plain
 
 
-def normalised(content: Any) -> Blocks:
+def normalize_blocks(content: Any) -> Blocks:
     """Content blocks as plain JSON, of unknown types too. Large raw bytes stay raw; see `binary_of`. Raises Unmappable."""
     if isinstance(content, dict | str | bytes) or not isinstance(content, Iterable):
         raise Unmappable("gave content that is no list of blocks")
-    return tuple(map(_block, content))
+    return tuple(map(_normalize_block, content))
 
 
-def binary_of(block: dict[str, Any]) -> bytes | None:
+def find_binary(block: dict[str, Any]) -> bytes | None:
     """The bytes a block carries, raw or as base64; None when it carries none."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         if not isinstance(part, dict):
@@ -88,13 +88,13 @@ def binary_of(block: dict[str, Any]) -> bytes | None:
     return None
 
 
-def clean_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], found: list[str]) -> dict[str, Any]:
+def redact_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], found: list[str]) -> dict[str, Any]:
     """A block whose bytes, raw or as base64, have no secret in them; the very block when they had none. `found` gets the
     names."""
     clean: dict[str, Any] = {}
     for name, member in block.items():
         if name in _HOLDERS and isinstance(member, dict):
-            below = clean_binary(member, stream, found)
+            below = redact_binary(member, stream, found)
             if below is not member:
                 clean[name] = below
         elif name in _BINARY and isinstance(member, str | bytes):
@@ -110,7 +110,7 @@ def clean_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], f
     return {**block, **clean} if clean else block
 
 
-def media_type_of(block: dict[str, Any]) -> str:
+def find_media_type(block: dict[str, Any]) -> str:
     """The media type a block states, in any of its spellings."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         for key in ("media_type", "mimeType", "mime_type"):
@@ -119,83 +119,83 @@ def media_type_of(block: dict[str, Any]) -> str:
     return "application/octet-stream"
 
 
-def without_binary(block: dict[str, Any]) -> dict[str, Any]:
+def drop_binary(block: dict[str, Any]) -> dict[str, Any]:
     """A block with what it says of its bytes, and not the bytes."""
     return {
-        name: without_binary(member) if isinstance(member, dict) else member
+        name: drop_binary(member) if isinstance(member, dict) else member
         for name, member in block.items()
         if not (name in _BINARY and isinstance(member, bytes | str))
     }
 
 
-def repaired(blocks: Blocks) -> Blocks:
+def repair_blocks(blocks: Blocks) -> Blocks:
     """Blocks without half characters, which no encoding can hold."""
-    return tuple(_repaired(block) for block in blocks)
+    return tuple(_repair_texts(block) for block in blocks)
 
 
-def _block(block: Any) -> dict[str, Any]:
+def _normalize_block(block: Any) -> dict[str, Any]:
     if not isinstance(block, dict):
         raise Unmappable("gave a content block that is no object")
     if not isinstance(block.get("type"), str):
         raise Unmappable("gave a content block without a type")
     raw = {name: member for name, member in block.items() if isinstance(member, bytes) and len(member) > _LARGE}
-    return as_json({name: member for name, member in block.items() if name not in raw}) | raw
+    return to_json_object({name: member for name, member in block.items() if name not in raw}) | raw
 
 
-def _plain(value: Any) -> Any:
+def _to_builtins(value: Any) -> Any:
     """Only what JSON has: dates and the like become texts, bytes base64. Raises Unmappable."""
     try:
         return msgspec.to_builtins(value, str_keys=True)
     except RecursionError:
         raise Unmappable("gave a value that contains itself, or is nested without end") from None
     except (TypeError, ValueError) as error:
-        raise Unmappable(f"gave a value that is not JSON ({_told(error)})") from None
+        raise Unmappable(f"gave a value that is not JSON ({_describe_error(error)})") from None
 
 
-def _finite(value: Any) -> Any:
+def _replace_infinite(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, dict):
-        return {name: _finite(member) for name, member in value.items()}
+        return {name: _replace_infinite(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(member) for member in value]
+        return [_replace_infinite(member) for member in value]
     return value
 
 
-def _with_short_numbers(value: Any) -> Any:
+def _shorten_numbers(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         try:
             return str(value)
         except ValueError:
             raise Unmappable("gave a number that is too long for JSON") from None
     if isinstance(value, dict):
-        return {name: _with_short_numbers(member) for name, member in value.items()}
+        return {name: _shorten_numbers(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_with_short_numbers(member) for member in value]
+        return [_shorten_numbers(member) for member in value]
     return value
 
 
-def _repaired(value: Any) -> Any:
+def _repair_texts(value: Any) -> Any:
     """Texts without half characters; two halves that belong together are joined."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_repaired(name): _repaired(member) for name, member in value.items()}
+        return {_repair_texts(name): _repair_texts(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_repaired(member) for member in value]
+        return [_repair_texts(member) for member in value]
     return value
 
 
-def _long_numbers(value: Any) -> tuple[str, Any]:
+def _encode_long_numbers(value: Any) -> tuple[str, Any]:
     """Whole numbers past 64 bits: JSON has them, most readers have not."""
     try:
-        plain = _finite(_plain(value))
+        plain = _replace_infinite(_to_builtins(value))
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")), plain
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise Unmappable("gave a number that is too long for JSON") from None
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return str(error).splitlines()[0][:120] if str(error) else type(error).__name__
 
 
@@ -208,50 +208,50 @@ _RELATIONS = {"artifact": "created", "resource": "linked"}
 _BLOCKS = {"artifact": ("artifact_ref",), "resource": ("resource_link",)}
 
 
-def artifact_refs(stated: Iterable[Any], content: Iterable[dict[str, Any]], invocation_id: str) -> Refs:
+def list_artifacts(stated: Iterable[Any], content: Iterable[dict[str, Any]], invocation_id: str) -> Refs:
     """The artifacts of a call, each pointing back to it (AT-250)."""
-    return tuple({**ref, "invocation_id": invocation_id} for ref in _refs("artifact", stated, content))
+    return tuple({**ref, "invocation_id": invocation_id} for ref in _list_refs("artifact", stated, content))
 
 
-def resource_refs(stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> Refs:
+def list_resources(stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> Refs:
     """The resources of a call."""
-    return tuple(_refs("resource", stated, content))
+    return tuple(_list_refs("resource", stated, content))
 
 
-def _refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _list_refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those that were stated, then those that stand in the content only."""
-    found = [_ref(kind, ref) for ref in stated]
+    found = [_build_ref(kind, ref) for ref in stated]
     seen = {ref["id"] for ref in found}
     for block in content:
         if block.get("type") in _BLOCKS[kind]:
-            ref = _ref(kind, {name: member for name, member in block.items() if name != "type"})
+            ref = _build_ref(kind, {name: member for name, member in block.items() if name != "type"})
             if ref["id"] not in seen:
                 seen.add(ref["id"])
                 found.append(ref)
     return found
 
 
-def _ref(kind: str, stated: Any) -> dict[str, Any]:
+def _build_ref(kind: str, stated: Any) -> dict[str, Any]:
     """One reference with an id, a place, a media type, who may access it and how it relates to its source (AT-249).
     Whatever else was said stays. Raises Unmappable."""
     if isinstance(stated, str):
         stated = {"uri" if ":" in stated else "id": stated}
     if not isinstance(stated, dict):
         raise Unmappable(f"gave a reference to a {kind} that is no object")
-    ref = as_json(stated)
-    place = _first(ref, _LOCATIONS)
+    ref = to_json_object(stated)
+    place = _find_first(ref, _LOCATIONS)
     whole = {
-        "id": str(_first(ref, _IDS[kind]) or place or ref.get("name") or kind),
+        "id": str(_find_first(ref, _IDS[kind]) or place or ref.get("name") or kind),
         **({"uri": place} if place is not None and "uri" not in ref else {}),
-        "media_type": _first(ref, _TYPES) or "application/octet-stream",
+        "media_type": _find_first(ref, _TYPES) or "application/octet-stream",
         "access": "unknown",
         "relation": _RELATIONS[kind],
     }
-    digest = _first(ref, _DIGESTS)
+    digest = _find_first(ref, _DIGESTS)
     if digest is not None:
         whole["digest"] = digest if ":" in str(digest) else f"sha256:{digest}"
     return whole | {name: member for name, member in ref.items() if name != "id" and member is not None}
 
 
-def _first(ref: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _find_first(ref: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((ref[name] for name in names if ref.get(name)), None)

@@ -16,18 +16,18 @@ from ferrule.model.failure import MEANINGS, ResultStatus, Stop, tool_error
 from ferrule.model.result import MutationNote, Result
 from ferrule.runtime.pipeline.arguments.hostile_json import MAX_DEPTH
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.redaction import redact_secrets
 from ferrule.runtime.pipeline.results.mapping import (
     Blocks,
     Unmappable,
-    artifact_refs,
-    as_json,
-    looked_at,
-    normalised,
-    resource_refs,
-    written,
+    check_value,
+    encode_value,
+    list_artifacts,
+    list_resources,
+    normalize_blocks,
+    to_json_object,
 )
-from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING
+from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY
 from ferrule.runtime.pipeline.services import Services
 
 
@@ -38,10 +38,10 @@ def attach_context(call: Call) -> None:
     if result is None or (not judgement.hook_context and judgement.hook_stop is None):
         return
     call.ending.is_plain_result = False
-    call.ending.result = with_hooks(result, call)
+    call.ending.result = add_hook_context(result, call)
 
 
-def with_hooks(result: Result, call: Call) -> Result:
+def add_hook_context(result: Result, call: Call) -> Result:
     """The result with the context and the stop of its call's hooks. Done again, it stays the same."""
     judgement = call.judgement
     context = judgement.hook_context
@@ -64,64 +64,64 @@ EMPTY_CONTENT: Blocks = ({"type": "text", "text": _EMPTY_TEXT, "empty": True},)
 """What a result says of a tool that gave nothing on purpose."""
 
 
-def stopped_result(call: Call, services: Services, output: Output | None = None) -> Result:
+def build_stopped_result(call: Call, services: Services, output: Output | None = None) -> Result:
     """The result of a call that was stopped, with whatever it achieved before."""
     stop = call.ending.require_stop()
     if call.prepared.mask is not None or len(stop.message) > _LONGEST_MESSAGE:
         # A tool's own words may repeat what it was given; and what is cut off would be half a secret, which nobody finds.
-        stop = call.ending.stop = replace(stop, message=without_secrets(call, services, stop.message))
+        stop = call.ending.stop = replace(stop, message=redact_secrets(call, services, stop.message))
     if len(stop.message) > _LONGEST_MESSAGE:
         stop = call.ending.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
     error = tool_error(stop, has_run=call.ending.has_run, is_repeatable=call.prepared.is_repeatable)
-    content, structured = _achieved(output) if output is not None else ((), None)
+    content, structured = _map_partial(output) if output is not None else ((), None)
     result = Result(
         invocation_id=call.invocation_id,
-        status=stop.status or _status(stop, call),
+        status=stop.status or _choose_status(stop, call),
         created_at=services.now(),
         content=content or ({"type": "text", "text": stop.message},),
         structured_content=structured,
         error=error,
-        input_mutations=mutation_notes(call) if call.inputs.mutations else (),
+        input_mutations=build_mutation_notes(call) if call.inputs.mutations else (),
         native_call_id=call.options.native_call_id,
         policy_refs=stop.policy_refs,
         abort_reason=call.notes.get("abort_reason"),
         synthetic="abort_reason" in call.notes,  # not the tool's own words (AT-174)
     )
-    return with_hooks(result, call)
+    return add_hook_context(result, call)
 
 
-def _achieved(output: Output) -> tuple[Blocks, Any]:
+def _map_partial(output: Output) -> tuple[Blocks, Any]:
     """What a call gave before it failed; nothing where that cannot be told."""
     try:
-        return mapped(output)
+        return map_output(output)
     except Unmappable:
         return (), None
 
 
-def with_references(result: Result, call: Call, output: Output) -> Result:
+def add_references(result: Result, call: Call, output: Output) -> Result:
     """The result with what its output refers to, and the hints of output and definition for people and for search.
     Raises Unmappable."""
-    keeping = call.prepared.traits.keeping or NO_KEEPING
+    keeping = call.prepared.traits.output_policy or NO_OUTPUT_POLICY
     content = result.content if output.content is not None else ()
-    refs = (*call.notes.get("native_refs", ()), *map(as_json, output.native_refs))
+    refs = (*call.notes.get("native_refs", ()), *map(to_json_object, output.native_refs))
     if refs:
         call.notes = {**call.notes, "native_refs": list(refs)}
     return replace(
         result,
-        artifact_refs=artifact_refs(output.artifact_refs, content, call.invocation_id),
-        resource_refs=resource_refs(output.resource_refs, content),
+        artifact_refs=list_artifacts(output.artifact_refs, content, call.invocation_id),
+        resource_refs=list_resources(output.resource_refs, content),
         ui_facing_summary=output.ui_summary or keeping.ui_summary,
         transcript_search_text=output.search_text or keeping.search_text,
-        native_meta=_native_meta(output),
+        native_meta=_find_native_meta(output),
     )
 
 
-def _native_meta(output: Output) -> dict[str, Any] | None:
+def _find_native_meta(output: Output) -> dict[str, Any] | None:
     said = (ref.get("_meta") for ref in output.native_refs if ref.get("source") == "mcp")
-    return next((as_json(meta) for meta in said if isinstance(meta, dict)), None)
+    return next((to_json_object(meta) for meta in said if isinstance(meta, dict)), None)
 
 
-def mutation_notes(call: Call) -> tuple[MutationNote, ...]:
+def build_mutation_notes(call: Call) -> tuple[MutationNote, ...]:
     """What the result says about changes of its input (AT-78)."""
     stem = call.invocation_id.replace("inv_", "mut_", 1)
     return tuple(
@@ -130,16 +130,16 @@ def mutation_notes(call: Call) -> tuple[MutationNote, ...]:
     )
 
 
-def _status(stop: Stop, call: Call) -> ResultStatus:
+def _choose_status(stop: Stop, call: Call) -> ResultStatus:
     from_table = MEANINGS[stop.error_class].status
     return "failed" if from_table == "denied" and call.ending.has_run else from_table
 
 
-def mapped(output: Output) -> tuple[Blocks, Any]:
+def map_output(output: Output) -> tuple[Blocks, Any]:
     """Content blocks and structured content of a native output; empty output says so (AT-230). Raises Unmappable."""
     value = output.value
     if output.content is not None:
-        return normalised(output.content), None if value is EMPTY or value is None else written(value)[1]
+        return normalize_blocks(output.content), None if value is EMPTY or value is None else encode_value(value)[1]
     if type(value) is str:
         return ({"type": "text", "text": value},), None
     if value is EMPTY or value is None:
@@ -149,8 +149,8 @@ def mapped(output: Output) -> tuple[Blocks, Any]:
     try:
         text = _encode(value).decode()
     except (TypeError, ValueError, OverflowError, RecursionError):
-        text, value = written(value)
+        text, value = encode_value(value)
         return ({"type": "text", "text": text},), value
     if len(text) > _SMALL or "null" in text:
-        value = looked_at(text, value)
+        value = check_value(text, value)
     return ({"type": "text", "text": text},), value

@@ -40,7 +40,7 @@ class OutputRules(msgspec.Struct, frozen=True):
             return None
         if not isinstance(rules, list):
             return cls(is_unreadable=True)
-        read = [_read(rule) for rule in rules]
+        read = [_read_rule(rule) for rule in rules]
         return cls(
             frozenset(steps[0] for kind, steps in read if kind == "name"),
             tuple(steps for kind, steps in read if kind == "path"),
@@ -48,12 +48,12 @@ class OutputRules(msgspec.Struct, frozen=True):
             any(kind == "unreadable" for kind, _ in read),
         )
 
-    def apply(self, value: Any) -> tuple[Any, frozenset[str]]:
+    def mask(self, value: Any) -> tuple[Any, frozenset[str]]:
         """A JSON value with what the rules name masked, and the texts that were masked, to be scrubbed elsewhere."""
         found: set[str] = set()
-        return self._masked(value, self.paths, found), frozenset(found)
+        return self._mask_value(value, self.paths, found), frozenset(found)
 
-    def texts(self, value: Any) -> Any:
+    def redact_texts(self, value: Any) -> Any:
         """Any value with what the patterns match taken out of its texts."""
         if not self.patterns:
             return value
@@ -62,24 +62,24 @@ class OutputRules(msgspec.Struct, frozen=True):
                 value = _compiled(pattern).sub(REDACTED, value)
             return value
         if isinstance(value, dict):
-            return {name: self.texts(member) for name, member in value.items()}
+            return {name: self.redact_texts(member) for name, member in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self.texts(member) for member in value)
+            return type(value)(self.redact_texts(member) for member in value)
         return value
 
-    def _masked(self, value: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+    def _mask_value(self, value: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
         if isinstance(value, dict):
-            return {name: self._member(str(name), member, paths, found) for name, member in value.items()}
+            return {name: self._mask_member(str(name), member, paths, found) for name, member in value.items()}
         if isinstance(value, list | tuple):
-            return [self._member(str(number), member, paths, found) for number, member in enumerate(value)]
+            return [self._mask_member(str(number), member, paths, found) for number, member in enumerate(value)]
         return value
 
-    def _member(self, name: str, member: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+    def _mask_member(self, name: str, member: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
         left = tuple(path[1:] for path in paths if path[0] in (name, "*"))
         if name in self.names or () in left:
-            found.update(_leaves(member))
+            found.update(_iter_leaves(member))
             return REDACTED
-        return self._masked(member, left, found)
+        return self._mask_value(member, left, found)
 
 
 def scrubbed(value: Any, secrets: frozenset[str]) -> Any:
@@ -87,7 +87,7 @@ def scrubbed(value: Any, secrets: frozenset[str]) -> Any:
     return scrub(value, secrets) if secrets else value
 
 
-def _read(rule: Any) -> tuple[str, Steps]:
+def _read_rule(rule: Any) -> tuple[str, Steps]:
     if isinstance(rule, dict):
         pattern = rule.get("pattern")
         if isinstance(pattern, str):
@@ -113,7 +113,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)  # `re` keeps those it met last
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _iter_leaves(value: Any) -> Iterator[str]:
     stack = [value]
     while stack:
         item = stack.pop()
@@ -130,7 +130,7 @@ def _leaves(value: Any) -> Iterator[str]:
 EmptyPolicy = Literal["marker", "structured", "error"]
 
 
-class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+class OutputPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What one tool says about its results."""
 
     strategy: Strategy | None = None
@@ -152,10 +152,10 @@ class Keeping(msgspec.Struct, frozen=True, kw_only=True):
     """What is always taken out of its output."""
 
 
-NO_KEEPING = Keeping()
+NO_OUTPUT_POLICY = OutputPolicy()
 
 
-class Limits(msgspec.Struct, frozen=True):
+class InlineLimits(msgspec.Struct, frozen=True):
     """How much of one result is shown."""
 
     chars: int
@@ -169,48 +169,48 @@ class Limits(msgspec.Struct, frozen=True):
 
     def allows(self, text: str) -> bool:
         """True when a text may be shown whole."""
-        return len(text) <= self.chars and (self.bytes is None or _bytes(text) <= self.bytes)
+        return len(text) <= self.chars and (self.bytes is None or _count_bytes(text) <= self.bytes)
 
 
-def _bytes(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
-def limits_of(keeping: Keeping, settings: ResultSettings) -> Limits:
+def compute_limits(keeping: OutputPolicy, settings: ResultSettings) -> InlineLimits:
     """The smallest limits anybody states (AT-88)."""
     chars = min(settings.max_inline_chars, keeping.max_inline_chars or settings.max_inline_chars)
     stated = [limit for limit in (settings.max_inline_bytes, keeping.max_inline_bytes) if limit is not None]
     most = min(stated) if stated else None
     preview = settings.preview_chars if keeping.preview_chars is None else keeping.preview_chars
-    return Limits(chars, most, min(preview, chars, chars if most is None else most))
+    return InlineLimits(chars, most, min(preview, chars, chars if most is None else most))
 
 
-def keeping_of(tool: Tool, payload: dict[str, Any]) -> Keeping | None:
+def read_output_policy(tool: Tool, payload: dict[str, Any]) -> OutputPolicy | None:
     """What a tool's definition says; None when it says nothing."""
-    contract = _part(payload, "output_contract")
-    interface = _part(payload, "tool_interface") or _part(payload, "interface")
-    rendering = {**_part(interface, "rendering"), **interface}
+    contract = _get_object(payload, "output_contract")
+    interface = _get_object(payload, "tool_interface") or _get_object(payload, "interface")
+    rendering = {**_get_object(interface, "rendering"), **interface}
     homes = (contract, interface, payload)
-    policy = _policy(homes)
-    keeping = Keeping(
-        strategy=_strategy(policy) or ("never_persist" if _is_file_reader(tool, payload) else None),
-        max_inline_chars=_smallest("max_inline_chars", (*homes, policy, _part(policy, "threshold"))),
-        max_inline_bytes=_smallest("max_inline_bytes", (*homes, policy, _part(policy, "threshold"))),
-        preview_chars=_number(policy.get("preview_chars")),
+    policy = _find_policy(homes)
+    keeping = OutputPolicy(
+        strategy=_read_strategy(policy) or ("never_persist" if _is_file_reader(tool, payload) else None),
+        max_inline_chars=_find_smallest("max_inline_chars", (*homes, policy, _get_object(policy, "threshold"))),
+        max_inline_bytes=_find_smallest("max_inline_bytes", (*homes, policy, _get_object(policy, "threshold"))),
+        preview_chars=_read_number(policy.get("preview_chars")),
         scope="session" if policy.get("scope") == "session" else "durable",
-        expires_seconds=_number(policy.get("expires_seconds")) or None,
+        expires_seconds=_read_number(policy.get("expires_seconds")) or None,
         is_private=_is_private(contract) or _is_private(policy),
-        reason=_text(policy.get("reason")) or "",
-        fallback_summary=_text(contract.get("fallback_summary")) or "",
-        empty=_empty(interface.get("empty_result_policy", payload.get("empty_result_policy"))),
-        ui_summary=_text(rendering.get("ui_summary")),
-        search_text=_text(rendering.get("transcript_search_text")),
+        reason=_read_text(policy.get("reason")) or "",
+        fallback_summary=_read_text(contract.get("fallback_summary")) or "",
+        empty=_read_empty_policy(interface.get("empty_result_policy", payload.get("empty_result_policy"))),
+        ui_summary=_read_text(rendering.get("ui_summary")),
+        search_text=_read_text(rendering.get("transcript_search_text")),
         rules=OutputRules.of(contract.get("redaction_rules")),
     )
-    return None if keeping == NO_KEEPING else keeping
+    return None if keeping == NO_OUTPUT_POLICY else keeping
 
 
-def _policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+def _find_policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     """The persistence policy: an object, or the name of a strategy, also where a reference is expected."""
     for home in homes:
         for key in ("persistence_policy", "persistence_policy_ref"):
@@ -222,38 +222,42 @@ def _policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     return {}
 
 
-def _strategy(policy: dict[str, Any]) -> Strategy | None:
+def _read_strategy(policy: dict[str, Any]) -> Strategy | None:
     return next((known for known in STRATEGIES if known == policy.get("strategy")), None)
 
 
 def _is_file_reader(tool: Tool, payload: dict[str, Any]) -> bool:
     """The built-in that reads files: what it gives is in a file already (AT-231)."""
-    return tool.dialect == "adl" and tool.tool_kind == "file_operation" and _part(payload, "tool").get("id") == "read"
+    return (
+        tool.dialect == "adl"
+        and tool.tool_kind == "file_operation"
+        and _get_object(payload, "tool").get("id") == "read"
+    )
 
 
 def _is_private(part: dict[str, Any]) -> bool:
     return part.get("is_private") is True or part.get("private") is True or part.get("visibility") == "private"
 
 
-def _empty(policy: Any) -> EmptyPolicy:
+def _read_empty_policy(policy: Any) -> EmptyPolicy:
     if isinstance(policy, dict):
         policy = policy.get("policy")
     return policy if policy in ("structured", "error") else "marker"
 
 
-def _smallest(key: str, parts: tuple[dict[str, Any], ...]) -> int | None:
-    stated = [number for part in parts if (number := _number(part.get(key)))]
+def _find_smallest(key: str, parts: tuple[dict[str, Any], ...]) -> int | None:
+    stated = [number for part in parts if (number := _read_number(part.get(key)))]
     return min(stated) if stated else None
 
 
-def _number(value: Any) -> int | None:
+def _read_number(value: Any) -> int | None:
     return value if isinstance(value, int) and value is not True and value is not False and value >= 0 else None
 
 
-def _text(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _part(payload: dict[str, Any], key: str) -> dict[str, Any]:
+def _get_object(payload: dict[str, Any], key: str) -> dict[str, Any]:
     part = payload.get(key)
     return part if isinstance(part, dict) else {}

@@ -24,13 +24,13 @@ _FIELDS = tuple(
 )
 _NAMES = tuple(field.name for field in _FIELDS)
 _rest = attrgetter(*_NAMES)
-_PLAIN = tuple(field.default for field in _FIELDS)
+_DEFAULTS = tuple(field.default for field in _FIELDS)
 _NOTHING: dict[str, Any] = {}
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
-def packed_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -> bytes:
+def pack_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -> bytes:
     """The payload of a result that has nothing but its content."""
     try:
         return _encode((content, structured_content, None, _NOTHING))
@@ -38,10 +38,10 @@ def packed_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -
         return _encode((content, None, None, _NOTHING))
 
 
-def packed(result: Result) -> bytes:
+def pack_result(result: Result) -> bytes:
     """The part of a result that goes into the payload."""
     fields = _rest(result)
-    rest = {} if fields == _PLAIN else _differing(fields)
+    rest = {} if fields == _DEFAULTS else _list_differing(fields)
     payload = ResultPayload(result.content, result.structured_content, result.model_facing_content, rest)
     try:
         return _encode(payload)
@@ -49,11 +49,11 @@ def packed(result: Result) -> bytes:
         return _encode(ResultPayload(result.content, None, result.model_facing_content, rest))
 
 
-def _differing(fields: tuple[Any, ...]) -> dict[str, Any]:
-    return {name: value for name, value, plain in zip(_NAMES, fields, _PLAIN, strict=True) if value != plain}
+def _list_differing(fields: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value, plain in zip(_NAMES, fields, _DEFAULTS, strict=True) if value != plain}
 
 
-def unpacked(invocation_id: str, segment: Segment, payload: bytes | None, at: int) -> Result:
+def unpack_result(invocation_id: str, segment: Segment, payload: bytes | None, at: int) -> Result:
     """The result again. Without its payload (erased) it says so, and keeps its status and error."""
     status: Any = segment.status
     if payload is None:
@@ -88,14 +88,14 @@ _Rest = msgspec.defstruct(
 )
 
 
-def answer_of(rows: Sequence[StoredEntry], state: str | None = None) -> Result | Pending | None:
+def read_answer(rows: Sequence[StoredEntry], state: str | None = None) -> Result | Pending | None:
     """The answer of a call with these rows; None when there are none. `state`: the ledger's, while it is open."""
     if not rows:
         return None
     last = rows[-1]
     if last.kind in LAST_KINDS:
         payload = last.inputs()
-        return unpacked(last.call, last.segment(), payload.result if payload is not None else None, last.at)
+        return unpack_result(last.call, last.segment(), payload.result if payload is not None else None, last.at)
     request = next((found for row in reversed(rows) if (found := row.segment().request) is not None), None)
     state = state or last.outcome
     message = _WAITS_FOR.get(state, "the call has not ended yet")

@@ -33,13 +33,13 @@ async def find_payload(
     """
     store = services.payloads
     if store is None:
-        await _gone(services, uri, PayloadGone("unknown", "there is no payload store"), principal, tenant)
+        await _raise_gone(services, uri, PayloadGone("unknown", "there is no payload store"), principal, tenant)
     try:
         kept = await store.describe(uri)
     except PayloadGone as gone:
-        await _gone(services, uri, gone, principal, tenant)
+        await _raise_gone(services, uri, gone, principal, tenant)
     if not _may_read(kept.owner.principal, kept.owner.tenant, principal, tenant):
-        raise _unknown(uri)
+        raise _build_unknown(uri)
     if kept.access == "protected" and not (is_person or principal is None):
         raise PayloadGone(
             "denied",
@@ -65,7 +65,7 @@ async def read_payload(
     return await services.payloads.read(kept.uri, offset, limit)
 
 
-def payloads_of(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
+def list_payload_uris(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
     """The addresses of everything that was stored for a call: what has to be removed when the call is erased."""
     records = [record for row in rows for record in row.segment().notes.get("persistence", ())]
     named = [record["persisted_ref"]["uri"] for record in records if record.get("persisted_ref")]
@@ -74,31 +74,31 @@ def payloads_of(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(uri_of(rows[0].call, number) for number in range(last + 1)), *named)))
 
 
-async def _gone(services: Services, uri: str, gone: PayloadGone, principal: str | None, tenant: str) -> NoReturn:
+async def _raise_gone(services: Services, uri: str, gone: PayloadGone, principal: str | None, tenant: str) -> NoReturn:
     """Say why the bytes cannot be had, to whom that concerns."""
     address = address_of(uri)
     rows = [] if address is None else await services.store.rows_of(address.invocation_id)
     if not rows:
-        raise _unknown(uri)
+        raise _build_unknown(uri)
     header = header_of(rows[0].segment())
     if not _may_read(header.principal, header.tenant, principal, tenant):
-        raise _unknown(uri)
+        raise _build_unknown(uri)
     raise why_gone(rows, uri, gone, services.wall())
 
 
 def why_gone(rows: Sequence[StoredEntry], uri: str, gone: PayloadGone, now: int) -> PayloadGone:
     """Why the bytes of a call's payload cannot be had, as its rows tell it: a store forgets what it has removed."""
-    ref = _ref(rows, uri)
+    ref = _find_ref(rows, uri)
     expires = ref.get("expires_at")
     if gone.reason == "unknown" and expires is not None and parse_iso(expires) <= now:
         at = iso(parse_iso(expires))
         return PayloadGone("expired", f"the payload {uri} expired at {at}; the record of its call is still there")
     if gone.reason == "unknown" and ref:
         return PayloadGone("unknown", f"the bytes of {uri} were removed; the record of its call is still there")
-    return gone if gone.reason != "unknown" else _unknown(uri)
+    return gone if gone.reason != "unknown" else _build_unknown(uri)
 
 
-def _ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:
+def _find_ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:
     for row in rows:
         for record in row.segment().notes.get("persistence", ()):
             ref: dict[str, Any] = record.get("persisted_ref") or {}
@@ -107,5 +107,5 @@ def _ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:
     return {}
 
 
-def _unknown(uri: str) -> PayloadGone:
+def _build_unknown(uri: str) -> PayloadGone:
     return PayloadGone("unknown", f"there is no payload {uri[:160]!a} for you to read")

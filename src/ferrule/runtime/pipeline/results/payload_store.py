@@ -11,34 +11,34 @@ from typing import Any
 
 from ferrule.contracts.payloads import Access, PayloadOwner, StoredPayload
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING
-from ferrule.runtime.pipeline.results.redaction import redacting
-from ferrule.runtime.pipeline.results.views import Full
+from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY
+from ferrule.runtime.pipeline.results.redaction import open_redacting_stream
+from ferrule.runtime.pipeline.results.views import StoredForm
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.stream import RedactingWriter
 
 _SLICE = 1024 * 1024
 
 
-class Unkept(Exception):
+class NotStored(Exception):
     """Something could not be stored; the message says why."""
 
 
-async def put(call: Call, services: Services, full: Full, access: Access) -> StoredPayload:
+async def store_payload(call: Call, services: Services, full: StoredForm, access: Access) -> StoredPayload:
     """Store bytes for a call, as its tool and the settings want it. Raises Unkept."""
     settings, store = services.results, services.payloads
-    keeping = call.prepared.traits.keeping or NO_KEEPING
+    keeping = call.prepared.traits.output_policy or NO_OUTPUT_POLICY
     if store is None:
-        raise Unkept("there is no payload store (see [results] store)")
+        raise NotStored("there is no payload store (see [results] store)")
     if full.size > settings.max_stored_bytes:
-        raise Unkept(f"more than {settings.max_stored_bytes:,} bytes are not stored")
+        raise NotStored(f"more than {settings.max_stored_bytes:,} bytes are not stored")
     request = call.session.surface.request
     owner = PayloadOwner(call.invocation_id, request.principal, request.tenant, call.prepared.tool_id)
     seconds = keeping.expires_seconds or settings.expires_seconds
     expires = None if seconds is None else services.now() + seconds * 1_000_000
-    filtering = redacting(call, services) if full.is_raw else None  # texts are clean already
+    filtering = open_redacting_stream(call, services) if full.is_raw else None  # texts are clean already
 
-    def written() -> StoredPayload:
+    def write() -> StoredPayload:
         writer: Any = store.begin(
             owner, media_type=full.media_type, name=full.name, scope=keeping.scope, expires_at=expires, access=access
         )
@@ -53,16 +53,16 @@ async def put(call: Call, services: Services, full: Full, access: Access) -> Sto
             writer.discard()
 
     try:
-        kept = await asyncio.to_thread(written)
+        kept = await asyncio.to_thread(write)
     except OSError as error:
-        raise Unkept(f"it could not be stored ({error.strerror or type(error).__name__})") from error
+        raise NotStored(f"it could not be stored ({error.strerror or type(error).__name__})") from error
     if filtering is not None and filtering.found:
         taken = {*call.notes.get("redactions", ()), *filtering.found}
         call.notes = {**call.notes, "redaction_state": "partial", "redactions": sorted(taken)}
     return kept
 
 
-def with_rest(preview: str, kept: StoredPayload, chars: int | None, invocation_id: str) -> str:
+def append_rest(preview: str, kept: StoredPayload, chars: int | None, invocation_id: str) -> str:
     """The beginning of an output, how much is missing, and where the rest is."""
     missing = "The rest" if chars is None else f"{chars - len(preview):,} of {chars:,} characters"
     until = f", until {kept.ref['expires_at']}" if kept.expires_at is not None else ""
@@ -72,7 +72,7 @@ def with_rest(preview: str, kept: StoredPayload, chars: int | None, invocation_i
     )
 
 
-def kept_line(kept: StoredPayload, invocation_id: str) -> str:
+def describe_stored(kept: StoredPayload, invocation_id: str) -> str:
     """What stands in the place of an output of which nothing is shown."""
     what = "private output" if kept.access == "protected" else "output"
     how = "A person can save it" if kept.access == "protected" else "Read parts of it by this address, or save it"

@@ -18,12 +18,12 @@ from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.hooks.runs import persistence_hooks, wants
+from ferrule.runtime.pipeline.hooks.runs import has_hooks_for, run_persistence_hooks
 from ferrule.runtime.pipeline.results.mapping import Blocks
-from ferrule.runtime.pipeline.results.outcome import stopped_result
-from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING, limits_of
-from ferrule.runtime.pipeline.results.payload_store import Unkept, kept_line, put, with_rest
-from ferrule.runtime.pipeline.results.views import Full, View, dropped_block, full_form, view_of
+from ferrule.runtime.pipeline.results.outcome import build_stopped_result
+from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY, compute_limits
+from ferrule.runtime.pipeline.results.payload_store import NotStored, append_rest, describe_stored, store_payload
+from ferrule.runtime.pipeline.results.views import ModelView, StoredForm, drop_block, encode_output, view_result
 from ferrule.runtime.pipeline.services import Services
 
 EXCEEDED = "result_exceeded_inline_limit"
@@ -33,8 +33,8 @@ def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
     """Decide how the call's result is kept and make it so. Nothing is awaited unless something is stored, or hooks are asked."""
     keeper = _Keeper(call, services)
     strategy, reason = keeper.decide()
-    is_hooked = bool(services.hooks) and call.ending.has_run and wants(services, "result_persistence")
-    if not is_hooked and not keeper.stores(strategy):
+    is_hooked = bool(services.hooks) and call.ending.has_run and has_hooks_for(services, "result_persistence")
+    if not is_hooked and not keeper.needs_store(strategy):
         keeper.end_at_once(strategy, reason)
         return None
     return uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
@@ -47,14 +47,14 @@ class _Keeper:
         self.call = call
         self.ending = call.ending
         self.services = services
-        self.keeping = call.prepared.traits.keeping or NO_KEEPING
-        self.limits = limits_of(self.keeping, services.results)
+        self.keeping = call.prepared.traits.output_policy or NO_OUTPUT_POLICY
+        self.limits = compute_limits(self.keeping, services.results)
         self.records: list[Persistence] = []
         self.stored: StoredPayload | None = call.notes.get("stored")
         self.preview: str | None = call.notes.get("preview")
         if self.stored is not None:
             call.notes = {name: note for name, note in call.notes.items() if name not in ("stored", "preview")}
-        self.view: View = view_of(self.result)
+        self.view: ModelView = view_result(self.result)
 
     # Deciding
 
@@ -94,7 +94,7 @@ class _Keeper:
         output = self.ending.output
         return self.keeping.is_private or (output is not None and output.is_private)
 
-    def stores(self, strategy: Strategy) -> bool:
+    def needs_store(self, strategy: Strategy) -> bool:
         """True when bytes go to the payload store, which has to be waited for."""
         return strategy in ("preview_and_persist", "ref_only") and self.stored is None
 
@@ -113,37 +113,37 @@ class _Keeper:
                 self._note_references()
             case _:
                 assert self.stored is not None
-                self._refer(self.stored, strategy, reason)
+                self._refer_to(self.stored, strategy, reason)
         self.settle()
 
     async def end(self, strategy: Strategy, reason: str, *, is_hooked: bool) -> None:
         """The same, after hooks had their say and the bytes are on disk."""
         if is_hooked:
             about = self._record(strategy, reason, size=self.view.size).to_record(self.call.invocation_id)
-            if await persistence_hooks(self.call, self.services, about) is not None:
-                await self._end_held_back()
+            if await run_persistence_hooks(self.call, self.services, about) is not None:
+                await self._end_withheld()
                 return
-            self.view = view_of(self.result)
-        if not self.stores(strategy):
+            self.view = view_result(self.result)
+        if not self.needs_store(strategy):
             self.end_at_once(strategy, reason)
             return
         try:
             await self._store(strategy, reason)
-        except Unkept as why:
-            await self._forget()
+        except NotStored as why:
+            await self._remove_stored()
             self._withhold(str(why)) if self.is_private else self._drop(str(why))
         self.settle()
 
-    async def _end_held_back(self) -> None:
+    async def _end_withheld(self) -> None:
         """A hook withheld the result: what the tool gave stays on record, where no surface can fetch it."""
-        if not view_of(self.result).is_small_record(self.limits):
+        if not view_result(self.result).is_small_record(self.limits):
             try:
-                kept = await self._put(full_form(self.result, self.ending.output), "protected")
+                kept = await self._put(encode_output(self.result, self.ending.output), "protected")
                 self.records.append(self._record("ref_only", "held_back_by_hook", kept))
                 self.ending.result = replace(
                     self.result, content=(payload_block(kept),), native_output=None, native_output_ref=kept.uri
                 )
-            except Unkept as why:
+            except NotStored as why:
                 self.records.append(self._record("drop_with_reason", str(why), size=self.view.size))
                 self.ending.result = replace(
                     self.result, content=self.result.model_facing_content or (), native_output=None
@@ -155,44 +155,46 @@ class _Keeper:
             await self._store_both(reason)
             return
         if strategy == "preview_and_persist":
-            await self._store_loose()
+            await self._store_oversized()
             if self.view.fits(self.limits):
                 return
             self.preview = self.view.text[: self.limits.preview]
-        kept = await self._put(full_form(self.result, self.ending.output), "protected" if self.is_private else "owner")
-        self._refer(kept, strategy, reason, chars=len(self.view.text))
+        kept = await self._put(
+            encode_output(self.result, self.ending.output), "protected" if self.is_private else "owner"
+        )
+        self._refer_to(kept, strategy, reason, chars=len(self.view.text))
 
     async def _store_both(self, reason: str) -> None:
         """Hooks gave the model another view: what the tool gave is kept beside, for the record, where no surface reaches."""
         view = self.view
         if self.is_private or not view.is_small_record(self.limits):
-            kept = await self._put(full_form(self.result, self.ending.output), "protected")
+            kept = await self._put(encode_output(self.result, self.ending.output), "protected")
             self.records.append(self._record("ref_only", "replaced_by_hook", kept))
             self.ending.result = replace(
                 self.result, content=(payload_block(kept),), native_output=None, native_output_ref=kept.uri
             )
         if not view.is_short(self.limits):
-            kept = await self._put(view.full(), "owner")
-            self._show(kept, view.text, "preview_and_persist", reason)
+            kept = await self._put(view.encode(), "owner")
+            self._show_preview(kept, view.text, "preview_and_persist", reason)
 
-    async def _store_loose(self) -> None:
+    async def _store_oversized(self) -> None:
         """Pictures and other bytes that are too large to embed get references of their own (AT-217)."""
         blocks = list(self.result.content)
-        for number in self.view.loose(self.limits):
-            full = full_form(
+        for number in self.view.list_oversized(self.limits):
+            full = encode_output(
                 replace(self.result, content=(blocks[number],), structured_content=None), self.ending.output
             )
             kept = await self._put(full, "owner")
             self.records.append(self._record("ref_only", EXCEEDED, kept))
             blocks[number] = {**payload_block(kept), "content_type": blocks[number]["type"]}
         self.ending.result = replace(self.result, content=tuple(blocks))
-        self.view = view_of(self.result)
+        self.view = view_result(self.result)
 
-    async def _put(self, full: Full, access: Access) -> StoredPayload:
+    async def _put(self, full: StoredForm, access: Access) -> StoredPayload:
         """Bytes into the store. Raises Unkept."""
-        return await put(self.call, self.services, full, access)
+        return await store_payload(self.call, self.services, full, access)
 
-    async def _forget(self) -> None:
+    async def _remove_stored(self) -> None:
         """Remove what was stored of a result that cannot be stored whole."""
         assert self.services.payloads is not None or not self.records
         for record in self.records:
@@ -202,16 +204,16 @@ class _Keeper:
 
     # What becomes of the result
 
-    def _refer(self, kept: StoredPayload, strategy: Strategy, reason: str, chars: int | None = None) -> None:
+    def _refer_to(self, kept: StoredPayload, strategy: Strategy, reason: str, chars: int | None = None) -> None:
         """The whole is stored: the result refers to it, and shows the beginning where it may."""
         block = payload_block(kept)
         summary = None
         if self.preview:
-            shown = with_rest(self.preview, kept, chars, self.call.invocation_id)
+            shown = append_rest(self.preview, kept, chars, self.call.invocation_id)
             searched = self.preview
         else:
             summary = self.keeping.fallback_summary if self.is_private else ""
-            shown = summary = summary or kept_line(kept, self.call.invocation_id)
+            shown = summary = summary or describe_stored(kept, self.call.invocation_id)
             searched = shown
         self.records.append(self._record(strategy, reason, kept, preview=len((self.preview or "").encode())))
         self.ending.result = replace(
@@ -224,10 +226,10 @@ class _Keeper:
             transcript_search_text=self.result.transcript_search_text or searched,
         )
 
-    def _show(self, kept: StoredPayload, text: str, strategy: Strategy, reason: str) -> None:
+    def _show_preview(self, kept: StoredPayload, text: str, strategy: Strategy, reason: str) -> None:
         """A view that hooks made, too long itself."""
         preview = text[: self.limits.preview]
-        shown = with_rest(preview, kept, len(text), self.call.invocation_id)
+        shown = append_rest(preview, kept, len(text), self.call.invocation_id)
         self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
         blocks = ({"type": "text", "text": shown}, payload_block(kept), *self.result.additional_context)
         searched = self.result.transcript_search_text or preview
@@ -239,7 +241,7 @@ class _Keeper:
         """Nothing of the output is told (AT-233, AT-89)."""
         summary = self.keeping.fallback_summary or f"The tool did its work; its output is withheld: {reason}."
         self.records.append(self._record("redact", reason, size=self.view.size, state="full"))
-        self._instead(Stop("result_redacted", summary), summary)
+        self._replace_with_message(Stop("result_redacted", summary), summary)
         self.ending.result = replace(self.result, redaction_state="full")
         self.call.notes = {**self.call.notes, "redaction_state": "full"}
 
@@ -251,14 +253,14 @@ class _Keeper:
             f" {self.limits.chars:,} that are shown, and was not kept: {reason}; ask for less of it"
         )
         self.records.append(self._record("drop_with_reason", reason, size=size))
-        self._instead(Stop("result_too_large", message), self.keeping.fallback_summary or message)
+        self._replace_with_message(Stop("result_too_large", message), self.keeping.fallback_summary or message)
 
-    def _instead(self, stop: Stop, summary: str) -> None:
+    def _replace_with_message(self, stop: Stop, summary: str) -> None:
         """A message in the place of the output. A call that failed already stays the failure it is; references stay too."""
         call, before = self.call, self.result
         if self.ending.stop is None:
             self.ending.stop = stop
-            after = stopped_result(call, self.services)
+            after = build_stopped_result(call, self.services)
         else:
             lines = ({"type": "text", "text": self.ending.stop.message}, {"type": "text", "text": summary})
             after = replace(
@@ -289,7 +291,7 @@ class _Keeper:
         blocks: Blocks = ({"type": "text", "text": shown + note, "truncated": True}, *self.result.additional_context)
         if self.view.is_changed:
             self.ending.result = replace(self.result, model_facing_content=blocks, structured_content=None)
-        kept = tuple(dropped_block(block, reason) for block in self.view.others)
+        kept = tuple(drop_block(block, reason) for block in self.view.other_blocks)
         self.ending.result = replace(
             self.result,
             content=blocks[:1] + kept,
@@ -337,12 +339,12 @@ class _Keeper:
         self.ending.result = replace(self.result, persistence_refs=ids)
         if self.ending.result.redaction_state == "none" and call.notes.get("redaction_state"):
             self.ending.result = replace(self.ending.result, redaction_state=call.notes["redaction_state"])
-        self.ending.result = _references_told(self.ending.result)
+        self.ending.result = _mark_references(self.ending.result)
         told = [record.to_record(call.invocation_id, number) for number, record in enumerate(self.records)]
         call.notes = {**call.notes, "persistence": told, "persistence_refs": list(ids)}
 
 
-def _references_told(result: Result) -> Result:
+def _mark_references(result: Result) -> Result:
     """References that stand in the place of bytes say whether something was taken out of these (AT-217)."""
 
     def told(block: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import secrets_of
-from ferrule.runtime.pipeline.results.mapping import Blocks, clean_binary
-from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING, OutputRules
+from ferrule.runtime.pipeline.redaction import list_secrets
+from ferrule.runtime.pipeline.results.mapping import Blocks, redact_binary
+from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY, OutputRules
 from ferrule.runtime.pipeline.results.views import has_raw
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
@@ -33,39 +33,39 @@ CONTRACT = "output_contract"
 """The name under which what a tool's own contract keeps out of its output is told."""
 
 
-def redacting(call: Call, services: Services) -> RedactingStream | None:
+def open_redacting_stream(call: Call, services: Services) -> RedactingStream | None:
     """A filter for bytes of this call; None when nothing is secret."""
-    secrets, redactor = secrets_of(call), services.redactor or ONLY_GIVEN
+    secrets, redactor = list_secrets(call), services.redactor or ONLY_GIVEN
     return redactor.stream(secrets) if secrets or not redactor.is_idle else None
 
 
-def redact(call: Call, services: Services) -> None:
+def redact_result(call: Call, services: Services) -> None:
     """Replace the call's result by one without secrets, and note what was taken out, by name."""
     ending = call.ending
     result = ending.result
-    secrets, redactor = secrets_of(call), services.redactor
-    rules = (call.prepared.traits.keeping or NO_KEEPING).rules
+    secrets, redactor = list_secrets(call), services.redactor
+    rules = (call.prepared.traits.output_policy or NO_OUTPUT_POLICY).rules
     if result is None or not (secrets or rules is not None or (redactor is not None and not redactor.is_idle)):
         return
     found: list[str] = []
     if rules is not None:
-        result = _ruled(result, rules, call, found)
+        result = _apply_rules(result, rules, call, found)
     stream = (redactor or ONLY_GIVEN).stream
-    result = _with_clean_bytes(result, lambda: stream(secrets), found)
+    result = _redact_bytes(result, lambda: stream(secrets), found)
     fields = [getattr(result, name) for name in _FIELDS]
     error, notes, natives = result.error, result.input_mutations, call.notes.get("native_refs")
     words = () if error is None else (error.message, error.error_code, error.native_error_ref)
-    told = [*map(_without_bytes, fields), words, [note.changed_fields for note in notes], natives]
+    told = [*map(_drop_bytes, fields), words, [note.changed_fields for note in notes], natives]
     clean, names = (redactor or ONLY_GIVEN).value(told, secrets)
     found += names
     if not found:
         return
     changed = {
-        name: tuple(_with_bytes(after, before)) if name in _TUPLES and after is not None else after
+        name: tuple(_restore_bytes(after, before)) if name in _TUPLES and after is not None else after
         for name, before, after in zip(_FIELDS, fields, clean, strict=False)
     }
     own = "structured_content" if result.native_output is None else "native_output"
-    changed["content"] = _written_again(result.content, getattr(result, own), changed[own]) or changed["content"]
+    changed["content"] = _encode_again(result.content, getattr(result, own), changed[own]) or changed["content"]
     *_, words, fields_of_notes, natives = clean
     if error is not None:
         message, code, native = words
@@ -83,7 +83,7 @@ def redact(call: Call, services: Services) -> None:
         call.notes["native_refs"] = natives
 
 
-def _with_clean_bytes(result: Result, stream: Callable[[], RedactingStream], found: list[str]) -> Result:
+def _redact_bytes(result: Result, stream: Callable[[], RedactingStream], found: list[str]) -> Result:
     """The result with what its blocks carry looked through as the bytes it is; but for one block alone that carries raw
     bytes, for those are looked through while they are stored."""
     changed: dict[str, Any] = {}
@@ -91,13 +91,13 @@ def _with_clean_bytes(result: Result, stream: Callable[[], RedactingStream], fou
         blocks = getattr(result, name)
         if blocks is None or (len(blocks) == 1 and has_raw(blocks[0])):
             continue
-        clean = tuple(clean_binary(block, stream, found) for block in blocks)
+        clean = tuple(redact_binary(block, stream, found) for block in blocks)
         if any(one is not other for one, other in zip(clean, blocks, strict=True)):
             changed[name] = clean
     return replace(result, **changed) if changed else result
 
 
-def _written_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
+def _encode_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
     """The text of a value that lost something, so that it is JSON still; None where the content is no such text."""
     if before is after or len(content) != 1 or content[0].get("type") != "text":
         return None
@@ -108,16 +108,16 @@ def _written_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
         return None
 
 
-def _ruled(result: Result, rules: OutputRules, call: Call, found: list[str]) -> Result:
+def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str]) -> Result:
     """What the tool's own contract keeps out of its output."""
-    structured, masked = rules.apply(result.structured_content)
-    structured = rules.texts(structured)
+    structured, masked = rules.mask(result.structured_content)
+    structured = rules.redact_texts(structured)
     content = result.content
     if masked or structured != result.structured_content:
         gave_blocks = call.ending.output is not None and call.ending.output.content is not None
         text = {"type": "text", "text": msgspec.json.encode(structured).decode()}
         content = scrub(content, masked) if gave_blocks else (text,)
-    content = rules.texts(content)
+    content = rules.redact_texts(content)
     if content == result.content and structured == result.structured_content:
         return result
     found.append(CONTRACT)
@@ -126,19 +126,19 @@ def _ruled(result: Result, rules: OutputRules, call: Call, found: list[str]) -> 
         result,
         content=content,
         structured_content=structured,
-        native_output=rules.texts(rules.apply(result.native_output)[0]),
-        model_facing_content=None if shown is None else rules.texts(scrub(shown, masked)),
+        native_output=rules.redact_texts(rules.mask(result.native_output)[0]),
+        model_facing_content=None if shown is None else rules.redact_texts(scrub(shown, masked)),
     )
 
 
-def _without_bytes(value: Any) -> Any:
+def _drop_bytes(value: Any) -> Any:
     """Raw bytes are looked through when they are stored; nothing that handles texts can."""
     if not isinstance(value, tuple):
         return value
     return [{name: member for name, member in one.items() if not isinstance(member, bytes)} for one in value]
 
 
-def _with_bytes(clean: list[dict[str, Any]], before: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+def _restore_bytes(clean: list[dict[str, Any]], before: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
     return [
         {**one, **{name: member for name, member in was.items() if isinstance(member, bytes)}}
         for one, was in zip(clean, before, strict=True)

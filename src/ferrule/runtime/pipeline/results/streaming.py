@@ -18,9 +18,9 @@ from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.contracts.payloads import PayloadOwner, PayloadWriter, StoredPayload, payload_block
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.redaction import without_secrets
-from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING, Limits, limits_of
-from ferrule.runtime.pipeline.results.redaction import redacting as redacting_stream
+from ferrule.runtime.pipeline.redaction import redact_secrets
+from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY, InlineLimits, compute_limits
+from ferrule.runtime.pipeline.results.redaction import open_redacting_stream as redacting_stream
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.stream import PIECE
 
@@ -38,7 +38,7 @@ class Unstorable(OSError):
     """The store cannot take it; a stream that fails raises errors of its own, which may be OSErrors too."""
 
 
-class Beginning:
+class TextPreview:
     """The first characters of a text that comes in chunks; no character is cut in two."""
 
     def __init__(self, chars: int) -> None:
@@ -59,39 +59,39 @@ class Beginning:
         return "".join(self._pieces)
 
 
-async def drained(
+async def drain_stream(
     output: Output,
     writer: PayloadWriter,
     redacting: RedactingStream | None,
     on_bytes: OnBytes | None = None,
     *,
     most: int | None = None,
-    beginning: Beginning | None = None,
+    beginning: TextPreview | None = None,
 ) -> StoredPayload:
     """Read an output's stream to its end into a writer; gives what was kept.
 
     Raises what the stream raises, Unstorable when there is no room, OutputTooLarge past `most` bytes; then, and when it is
     canceled, the writer is discarded and the stream closed.
     """
-    sink = _Sink(writer, redacting, on_bytes, most, beginning)
+    sink = _ChunkSink(writer, redacting, on_bytes, most, beginning)
     stream = output.stream
     try:
         if isinstance(stream, AsyncIterable):
-            await _from_async(stream, sink)
+            await _drain_async(stream, sink)
         else:
-            await _from_plain(stream or (), sink)
+            await _drain_iterable(stream or (), sink)
         return await asyncio.to_thread(sink.finish)
     except BaseException:
         writer.discard()
         raise
 
 
-class _Sink:
+class _ChunkSink:
     """Where chunks go."""
 
     def __init__(
         self, writer: PayloadWriter, redacting: RedactingStream | None, on_bytes: OnBytes | None, most: int | None,
-        beginning: Beginning | None,
+        beginning: TextPreview | None,
     ) -> None:  # fmt: skip
         self._writer = writer
         self._redacting = redacting
@@ -99,8 +99,8 @@ class _Sink:
         self._most = most
         self._beginning = beginning
         self._held = bytearray()
-        self.came = 0
-        self.is_over = False
+        self.received = 0
+        self.is_stopped = False
         """True when nobody wants more."""
 
     def take(self, chunk: Any) -> None:
@@ -127,8 +127,8 @@ class _Sink:
             raise Unstorable(*error.args) from error
 
     def _write(self, data: bytes) -> None:
-        self.came += len(data)
-        if self._most is not None and self.came > self._most:
+        self.received += len(data)
+        if self._most is not None and self.received > self._most:
             raise OutputTooLarge
         if self._redacting is None:
             self._pass_on(data)
@@ -138,7 +138,7 @@ class _Sink:
                 self._pass_on(self._redacting.feed(bytes(self._held)))
                 self._held.clear()
         if self._on_bytes is not None:
-            self._on_bytes(self.came)
+            self._on_bytes(self.received)
 
     def _pass_on(self, data: bytes) -> None:
         try:
@@ -149,7 +149,7 @@ class _Sink:
             self._beginning.take(data)
 
 
-async def _from_async(stream: AsyncIterable[Any], sink: _Sink) -> None:
+async def _drain_async(stream: AsyncIterable[Any], sink: _ChunkSink) -> None:
     """Chunks are gathered until a slice is full: the disk is written in a thread, and a thread per chunk is dear."""
     gathered: list[Any] = []
     size = 0
@@ -170,12 +170,12 @@ async def _from_async(stream: AsyncIterable[Any], sink: _Sink) -> None:
         raise
 
 
-def _take_all(sink: _Sink, chunks: list[Any]) -> None:
+def _take_all(sink: _ChunkSink, chunks: list[Any]) -> None:
     for chunk in chunks:
         sink.take(chunk)
 
 
-async def _from_plain(stream: Iterable[Any], sink: _Sink) -> None:
+async def _drain_iterable(stream: Iterable[Any], sink: _ChunkSink) -> None:
     """A thread of its own reads the stream; one that never comes back to say so keeps nobody but itself."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
@@ -186,13 +186,13 @@ async def _from_plain(stream: Iterable[Any], sink: _Sink) -> None:
         try:
             iterator = iter(stream)
             for chunk in iterator:
-                if sink.is_over:
+                if sink.is_stopped:
                     break
                 sink.take(chunk)
         except BaseException as raised:
             error = raised
         close = getattr(iterator, "close", None)
-        if close is not None and (error is not None or sink.is_over):
+        if close is not None and (error is not None or sink.is_stopped):
             with suppress(Exception):
                 close()
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -202,7 +202,7 @@ async def _from_plain(stream: Iterable[Any], sink: _Sink) -> None:
     try:
         await done
     finally:
-        sink.is_over = True
+        sink.is_stopped = True
 
 
 def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
@@ -220,17 +220,17 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
     The call's notes get `stored` (what was kept) and `preview`. Raises ExecutionFailed: `result_too_large` where it can
     neither be stored nor shown, `execution_failed` with code `output_lost` when the stream broke off.
     """
-    keeping, settings = call.prepared.traits.keeping or NO_KEEPING, services.results
-    limits = limits_of(keeping, settings)
+    keeping, settings = call.prepared.traits.output_policy or NO_OUTPUT_POLICY, services.results
+    limits = compute_limits(keeping, settings)
     is_private = output.is_private or keeping.is_private or keeping.rules is not None
     if keeping.strategy in ("never_persist", "inline", "drop_with_reason", "redact") or services.payloads is None:
-        return await _in_memory(call, services, output, limits, is_private)
+        return await _hold_in_memory(call, services, output, limits, is_private)
     request = call.session.surface.request
     owner = PayloadOwner(call.invocation_id, request.principal, request.tenant, call.prepared.tool_id)
     seconds = keeping.expires_seconds or settings.expires_seconds
-    beginning = Beginning(limits.preview) if is_text(output.media_type) and not is_private else None
+    beginning = TextPreview(limits.preview) if is_text(output.media_type) and not is_private else None
     redacting = redacting_stream(call, services)
-    media_type, name = without_secrets(call, services, (output.media_type, output.file_name))
+    media_type, name = redact_secrets(call, services, (output.media_type, output.file_name))
     try:
         writer = services.payloads.begin(
             owner,
@@ -241,24 +241,26 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
             access="protected" if is_private else "owner",
         )
     except OSError as error:
-        raise _too_large(f"it could not be stored ({error.strerror or type(error).__name__})") from error
+        raise _fail_too_large(f"it could not be stored ({error.strerror or type(error).__name__})") from error
     try:
-        kept = await drained(
+        kept = await drain_stream(
             output, writer, redacting, on_bytes, most=settings.max_stored_bytes, beginning=beginning
         )  # fmt: skip
     except Unstorable as error:
-        raise _too_large(f"it could not be stored ({error.strerror or type(error).__name__})") from error
+        raise _fail_too_large(f"it could not be stored ({error.strerror or type(error).__name__})") from error
     except OutputTooLarge:
-        raise _too_large(f"it has more than the {settings.max_stored_bytes:,} bytes that are stored at most") from None
+        raise _fail_too_large(
+            f"it has more than the {settings.max_stored_bytes:,} bytes that are stored at most"
+        ) from None
     except Exception as error:
-        raise _lost(error) from error
+        raise _fail_lost(error) from error
     notes: dict[str, Any] = {"stored": kept}
     if beginning is not None:
         notes["preview"] = beginning.text
     if redacting is not None and redacting.found:
         notes |= {"redaction_state": "partial", "redactions": sorted(set(redacting.found))}
     call.notes = {**call.notes, **notes}
-    return _instead(output, None, (payload_block(kept),))
+    return _replace_output(output, None, (payload_block(kept),))
 
 
 def is_text(media_type: str) -> bool:
@@ -267,26 +269,28 @@ def is_text(media_type: str) -> bool:
     return bare.startswith(_TEXTS) or bare.endswith(("+json", "+xml"))
 
 
-async def _in_memory(call: Call, services: Services, output: Output, limits: Limits, is_private: bool) -> Output:
+async def _hold_in_memory(
+    call: Call, services: Services, output: Output, limits: InlineLimits, is_private: bool
+) -> Output:
     """What may not, or cannot, be stored: shown where it is short, cut off where the tool wants that, else too large."""
-    strategy = (call.prepared.traits.keeping or NO_KEEPING).strategy
-    memory = _Held(4 * limits.chars + 4)
+    strategy = (call.prepared.traits.output_policy or NO_OUTPUT_POLICY).strategy
+    memory = _MemoryWriter(4 * limits.chars + 4)
     try:
-        await drained(output, memory, redacting_stream(call, services), most=services.results.max_stored_bytes)
+        await drain_stream(output, memory, redacting_stream(call, services), most=services.results.max_stored_bytes)
     except OutputTooLarge:
-        raise _too_large("it does not end") from None
-    except _Finished:
+        raise _fail_too_large("it does not end") from None
+    except _NothingStored:
         pass
     except Exception as error:
-        raise _lost(error) from error
+        raise _fail_lost(error) from error
     is_shown = strategy in ("never_persist", "redact") or (memory.size <= memory.room and is_text(output.media_type))
     if is_private or not is_shown:
         why = "there is no store for it" if services.payloads is None else "its tool wants it stored nowhere"
-        raise _too_large(f"it has {memory.size:,} bytes, and {why}")
-    return _instead(output, memory.text, None)
+        raise _fail_too_large(f"it has {memory.size:,} bytes, and {why}")
+    return _replace_output(output, memory.text, None)
 
 
-def _instead(output: Output, value: str | None, content: tuple[dict[str, Any], ...] | None) -> Output:
+def _replace_output(output: Output, value: str | None, content: tuple[dict[str, Any], ...] | None) -> Output:
     return Output(
         value,
         content,
@@ -300,11 +304,11 @@ def _instead(output: Output, value: str | None, content: tuple[dict[str, Any], .
     )
 
 
-class _Finished(Exception):
+class _NothingStored(Exception):
     """Nothing was kept."""
 
 
-class _Held:
+class _MemoryWriter:
     """A writer that holds the beginning of what comes, and counts the rest."""
 
     def __init__(self, room: int) -> None:
@@ -321,17 +325,17 @@ class _Held:
         self.size += len(chunk)
 
     def close(self) -> StoredPayload:
-        raise _Finished
+        raise _NothingStored
 
     def discard(self) -> None:
         pass
 
 
-def _too_large(why: str) -> ExecutionFailed:
+def _fail_too_large(why: str) -> ExecutionFailed:
     return ExecutionFailed("result_too_large", f"the tool did its work, but its output is too large to show, and {why}")
 
 
-def _lost(error: Exception) -> ExecutionFailed:
+def _fail_lost(error: Exception) -> ExecutionFailed:
     if isinstance(error, ExecutionFailed):
         return error
     message = f"the tool's output broke off before its end ({type(error).__name__}), so it is lost"

@@ -11,15 +11,15 @@ import msgspec
 
 from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.results.mapping import Blocks, binary_of, media_type_of, without_binary
-from ferrule.runtime.pipeline.results.output_contract import Limits
+from ferrule.runtime.pipeline.results.mapping import Blocks, drop_binary, find_binary, find_media_type
+from ferrule.runtime.pipeline.results.output_contract import InlineLimits
 
 _encode = msgspec.json.encode
 _EMBEDDED = 1_024
 """Bytes a block may always carry itself."""
 
 
-class Full(msgspec.Struct, frozen=True):
+class StoredForm(msgspec.Struct, frozen=True):
     """Bytes to store."""
 
     data: bytes
@@ -34,7 +34,7 @@ class Full(msgspec.Struct, frozen=True):
         return len(self.data)
 
 
-class View(msgspec.Struct, frozen=True):
+class ModelView(msgspec.Struct, frozen=True):
     """What the model sees."""
 
     blocks: Blocks
@@ -47,7 +47,7 @@ class View(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The texts of its blocks, or the JSON of what has none."""
-        return "\n".join(map(_text_of, self.blocks))
+        return "\n".join(map(_render_block, self.blocks))
 
     @property
     def size(self) -> int:
@@ -55,35 +55,37 @@ class View(msgspec.Struct, frozen=True):
         return len(self.text.encode(errors="replace"))
 
     @property
-    def others(self) -> Blocks:
+    def other_blocks(self) -> Blocks:
         """Blocks that are no texts."""
         return tuple(block for block in self.blocks if not isinstance(block.get("text"), str))
 
-    def fits(self, limits: Limits) -> bool:
+    def fits(self, limits: InlineLimits) -> bool:
         """True when all of it may be shown and kept in the ledger's row."""
         return self.is_short(limits) and (not self.is_changed or self.is_small_record(limits))
 
-    def is_short(self, limits: Limits) -> bool:
+    def is_short(self, limits: InlineLimits) -> bool:
         """True when all of it may be shown."""
         is_raw = any(map(has_raw, self.blocks))
-        return not is_raw and limits.allows(self.text) and _allows(self.structured, limits)
+        return not is_raw and limits.allows(self.text) and _may_show(self.structured, limits)
 
-    def is_small_record(self, limits: Limits) -> bool:
+    def is_small_record(self, limits: InlineLimits) -> bool:
         """True when what the tool gave may stand in the ledger's row."""
         is_raw = any(map(has_raw, self.content))
-        return not is_raw and limits.allows("\n".join(map(_text_of, self.content))) and _allows(self.native, limits)
+        return (
+            not is_raw and limits.allows("\n".join(map(_render_block, self.content))) and _may_show(self.native, limits)
+        )
 
-    def loose(self, limits: Limits) -> list[int]:
+    def list_oversized(self, limits: InlineLimits) -> list[int]:
         """Blocks whose bytes should be stored by themselves: those that are too large, or all when the whole is."""
-        sizes = {number: size for number, block in enumerate(self.content) if (size := _carried(block)) > _EMBEDDED}
+        sizes = {number: size for number, block in enumerate(self.content) if (size := _count_bytes(block)) > _EMBEDDED}
         return [number for number, size in sizes.items() if size > limits.chars] or list(sizes)
 
-    def full(self) -> Full:
+    def encode(self) -> StoredForm:
         """The view itself as bytes."""
-        return _full(self.blocks, self.structured, is_value=False)
+        return _encode_blocks(self.blocks, self.structured, is_value=False)
 
 
-def view_of(result: Result) -> View:
+def view_result(result: Result) -> ModelView:
     """What the model sees of a result, without what hooks added."""
     shown = result.model_facing_content
     own = result.content
@@ -91,45 +93,45 @@ def view_of(result: Result) -> View:
         known = len(result.additional_context)
         own = shown[:-known] if known and shown[-known:] == result.additional_context else shown
     is_changed = result.native_output is not None or own != result.content
-    return View(own, result.structured_content, result.native_output, result.content, is_changed)
+    return ModelView(own, result.structured_content, result.native_output, result.content, is_changed)
 
 
-def full_form(result: Result, output: Output | None) -> Full:
+def encode_output(result: Result, output: Output | None) -> StoredForm:
     """What the tool gave, as bytes: a text as itself, JSON as JSON, one picture as the picture, else all blocks as JSON."""
     is_value = output is not None and output.content is None
     structured = result.structured_content if result.native_output is None else result.native_output
-    return _full(result.content, structured, is_value=is_value)
+    return _encode_blocks(result.content, structured, is_value=is_value)
 
 
-def _full(blocks: Blocks, structured: Any, *, is_value: bool) -> Full:
+def _encode_blocks(blocks: Blocks, structured: Any, *, is_value: bool) -> StoredForm:
     if len(blocks) == 1:
         (block,) = blocks
         text = block.get("text")
         if isinstance(text, str) and block.get("type") == "text" and (structured is None or is_value):
             kind = "text/plain" if structured is None else "application/json"
-            return Full(text.encode(errors="replace"), kind)
-        data = binary_of(block) if structured is None else None
+            return StoredForm(text.encode(errors="replace"), kind)
+        data = find_binary(block) if structured is None else None
         if data is not None:
-            return Full(data, media_type_of(block), str(block.get("name", "")), is_raw=True)
+            return StoredForm(data, find_media_type(block), str(block.get("name", "")), is_raw=True)
     whole: dict[str, Any] = {"content": blocks}
     if structured is not None:
         whole["structured_content"] = structured
-    return Full(_encode(whole), "application/json", is_raw=any(map(has_raw, blocks)))
+    return StoredForm(_encode(whole), "application/json", is_raw=any(map(has_raw, blocks)))
 
 
-def dropped_block(block: dict[str, Any], reason: str) -> dict[str, Any]:
+def drop_block(block: dict[str, Any], reason: str) -> dict[str, Any]:
     """A block that says what it carried, in the place of one that is not kept."""
-    return {**without_binary(block), "dropped": {"reason": reason, "size": _carried(block)}}
+    return {**drop_binary(block), "dropped": {"reason": reason, "size": _count_bytes(block)}}
 
 
-def _text_of(block: dict[str, Any]) -> str:
+def _render_block(block: dict[str, Any]) -> str:
     text = block.get("text")
     if isinstance(text, str) and block.get("type") == "text":
         return text
-    return _encode(without_binary(block) if has_raw(block) else block).decode(errors="replace")
+    return _encode(drop_binary(block) if has_raw(block) else block).decode(errors="replace")
 
 
-def _allows(value: Any, limits: Limits) -> bool:
+def _may_show(value: Any, limits: InlineLimits) -> bool:
     if value is None:
         return True
     try:
@@ -143,8 +145,8 @@ def has_raw(block: dict[str, Any]) -> bool:
     return any(isinstance(member, bytes) for member in block.values())
 
 
-def _carried(block: dict[str, Any]) -> int:
+def _count_bytes(block: dict[str, Any]) -> int:
     if block.get("type") == "text":
         return 0
-    data = binary_of(block)
+    data = find_binary(block)
     return 0 if data is None else len(data)

@@ -123,7 +123,7 @@ def _list_invalid_members(handle: SurfaceHandle, name: str, arguments: bytes) ->
     session = handle.session
     prepared = session.prepared.get(name) or session.find(name)
     judge = prepared.arguments if len(arguments) <= _EXPLAINED else None
-    found = [] if judge is None else judge.misfits(arguments, _MOST_MEMBERS)
+    found = [] if judge is None else judge.list_misfits(arguments, _MOST_MEMBERS)
     return members_of(found) or [Member("/arguments", "they do not fit the tool's schema")]
 
 

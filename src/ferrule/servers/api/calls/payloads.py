@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from ferrule.contracts.payloads import PayloadGone, StoredPayload, uri_of
-from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
+from ferrule.runtime.pipeline.results.payload_access import find_payload, list_payload_uris
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import CallOwner, require_visible_call
 from ferrule.servers.api.replies import CHECKED, AnyReply, JsonReply, Problem, has_tag, not_found
@@ -52,7 +52,7 @@ async def list_payloads(ask: Ask) -> AnyReply:
     """Lists the stored results of a call."""
     owner = await require_visible_call(ask)
     rows = await ask.edge.app.store.rows_of(ask.invocation_id)
-    uris = payloads_of(rows) if rows else ()
+    uris = list_payload_uris(rows) if rows else ()
     return JsonReply(
         PayloadList(items=[await _describe_payload(ask, owner, number, uri) for number, uri in enumerate(uris)])
     )

@@ -22,7 +22,7 @@ from ferrule.infra.lockfile.tools import Imported
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.runtime.executors.transports import transport_of
-from ferrule.runtime.pipeline.tool_facts import traits_of
+from ferrule.runtime.pipeline.tool_facts import read_traits
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link, not_found
 from ferrule.servers.api.shapes import Limit, Reason, describe
@@ -236,7 +236,7 @@ async def get_catalog_tool(ask: Ask) -> AnyReply:
 
 def _encode_definition(app: App, listed: CatalogEntry, lock: Lock | None) -> CatalogDefinition:
     tool = listed.tool
-    traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), measure_tool(tool)
+    traits, size = read_traits(SurfaceEntry(tool, listed.digest, "loaded")), measure_tool(tool)
     return CatalogDefinition(
         **describe_tool(listed),
         aliases=list(tool.aliases),

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookFailed, HookInput, HookOutput
-from ferrule.runtime.pipeline.hooks.answers import checked
+from ferrule.runtime.pipeline.hooks.answers import check_answer
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, Bare, called, hook, look, never, played
 
@@ -168,7 +168,7 @@ def test_what_a_hook_keeps_hold_of_is_not_what_is_used() -> None:
     """AT-149: an answer that is changed after it was given changes nothing."""
     block = {"type": "text", "text": "by the way"}
     said = HookOutput(additional_context=(block,))
-    own = checked(said, "pre_tool_use")
+    own = check_answer(said, "pre_tool_use")
     block["text"] = "something else"
     assert own.additional_context == ({"type": "text", "text": "by the way"},)
 
@@ -190,7 +190,7 @@ _any = st.recursive(
 def test_any_answer_is_taken_whole_or_refused(event: HookEvent, fields: dict[str, Any]) -> None:
     """AT-158: what is taken can be kept; everything else is HookFailed and nothing else."""
     try:
-        taken = checked(HookOutput(**fields), event)
+        taken = check_answer(HookOutput(**fields), event)
     except HookFailed:
         return
     kept = [getattr(taken, name) for name in taken.__struct_fields__ if name != "updated_output"]
