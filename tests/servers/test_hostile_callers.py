@@ -46,7 +46,7 @@ def test_ending_sessions_costs_the_same_however_many_were_ended(tmp_path: Path) 
     folder = tmp_path / FOLDER
 
     def ended() -> str:
-        session_id = ids.made(caller, "2025-11-25", frozenset(), "run")
+        session_id = ids.make(caller, "2025-11-25", frozenset(), "run")
         ids.end(session_id)
         return session_id
 

@@ -10,7 +10,7 @@ import pytest
 from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
-from ferrule.servers.mcp.wire.blocks import projected
+from ferrule.servers.mcp.wire.blocks import project_blocks
 from tests.servers.mcp.modern_client import Modern, body, headers, meta
 from tests.servers.mcp.sample_workspace import EVERYTHING, POLICY, reading, wires
 from tests.servers.mcp.sessioning import REVISIONS, data
@@ -131,7 +131,7 @@ KNOWN = {"text", "image", "audio", "resource", "resource_link"}
 def test_every_class_of_content_arrives(revision: str) -> None:
     """AT-216: as itself where the revision has it, else as a link or as text with all it said."""
     for block in CLASSES:
-        (shown,) = projected([block], revision)
+        (shown,) = project_blocks([block], revision)
         assert shown["type"] in (KNOWN - {"resource_link"} if revision == "2025-03-26" else KNOWN)
         if shown["type"] == "text" and block["type"] != "text":
             assert len(shown["text"]) > 2

@@ -14,7 +14,7 @@ import ferrule
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.methods.client_input import UNUSABLE, seal_of
+from ferrule.servers.mcp.methods.client_input import UNUSABLE, get_seal
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, RpcError, features_of
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import Client, Failed, in_loop, talking
@@ -245,18 +245,18 @@ async def test_a_state_counts_once_for_one_caller_and_one_request(tmp_path: Path
         for other in (*strangers, sibling):
             able(other, FORM)
             assert await refusal(other, "greet", inputResponses=answers, requestState=state) == (-32602, UNUSABLE)
-        sealed = seal_of(client.server)
-        opened = sealed.opened(state)
+        sealed = get_seal(client.server)
+        opened = sealed.open(state)
         assert opened is not None
         forged = [
             f"{state}-TAMPERED",
             "nonsense",
             "",
-            sealed.sealed(msgspec.structs.replace(opened, expires_at=1)),
-            sealed.sealed(msgspec.structs.replace(opened, audience="elsewhere")),
-            sealed.sealed(msgspec.structs.replace(opened, method="prompts/get")),
-            sealed.sealed(msgspec.structs.replace(opened, round=opened.round + 1)),
-            sealed.sealed(msgspec.structs.replace(opened, invocation_id="inv_unknown")),
+            sealed.seal(msgspec.structs.replace(opened, expires_at=1)),
+            sealed.seal(msgspec.structs.replace(opened, audience="elsewhere")),
+            sealed.seal(msgspec.structs.replace(opened, method="prompts/get")),
+            sealed.seal(msgspec.structs.replace(opened, round=opened.round + 1)),
+            sealed.seal(msgspec.structs.replace(opened, invocation_id="inv_unknown")),
         ]
         for text in forged:
             assert await refusal(client, "greet", inputResponses=answers, requestState=text) == (-32602, UNUSABLE)

@@ -12,7 +12,7 @@ import ferrule
 from ferrule.infra.tasks import resolve
 from ferrule.model.tool import Tool
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
-from ferrule.servers.mcp.methods.listing import list_tools, lists_of
+from ferrule.servers.mcp.methods.listing import get_lists, list_tools
 from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import REVISIONS, in_loop, talking
@@ -122,9 +122,9 @@ async def test_ten_thousand_tools_are_bytes_and_nothing_more(tmp_path: Path) -> 
     """A second walk gives the bytes of the first: none were written for it."""
     async with talking(tmp_path, tools=tools(10_000), toml="[surface]\ndefer_above = 100000\n") as client:
         assert len(await client.every("tools/list", "tools")) == 10_000
-        lists = lists_of(client.server)
+        lists = get_lists(client.server)
         written: list[int] = []
-        lists._written = lambda *args: written.append(1)  # type: ignore[method-assign,assignment]
+        lists._encode_page = lambda *args: written.append(1)  # type: ignore[method-assign,assignment]
         assert len(await client.every("tools/list", "tools")) == 10_000
         assert not written
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.progress import Progress
-from ferrule.servers.mcp.methods.progress import LEVELS, ProgressSender, level_named
+from ferrule.servers.mcp.methods.progress import LEVELS, ProgressSender, read_level
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from tests.driven import driven
 
@@ -157,7 +157,7 @@ async def test_a_way_back_that_fails_is_told_at_the_end_of_the_call() -> None:
 
 @pytest.mark.parametrize("level", ["loud", "", None, 3, ["info"]])
 def test_a_level_that_is_none_is_refused_with_those_there_are(level: Any) -> None:
-    assert level_named("notice") == "notice"
+    assert read_level("notice") == "notice"
     with pytest.raises(RpcError) as refused:
-        level_named(level)
+        read_level(level)
     assert refused.value.code == INVALID_PARAMS and ", ".join(LEVELS) in refused.value.message

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.mcp.methods.session_methods import agreed
+from ferrule.servers.mcp.methods.session_methods import read_initialize
 from ferrule.servers.mcp.wire.messages import RpcError, encode, read_message
 from tests.driven import driven
 from tests.servers.mcp.sessioning import ALL, BOTH, REVISIONS, begin, initialize, sessions
@@ -95,7 +95,7 @@ async def test_requests_before_initialized_are_answered(tmp_path: Path) -> None:
 
 
 def features(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
-    return agreed(read_message(encode(initialize(revision, capabilities)))).client
+    return read_initialize(read_message(encode(initialize(revision, capabilities)))).client
 
 
 def test_what_a_client_can_be_asked_for_depends_on_its_revision() -> None:
@@ -112,7 +112,7 @@ def test_what_a_client_can_be_asked_for_depends_on_its_revision() -> None:
 def test_a_handshake_without_parameters_says_so() -> None:
     """MCP-92."""
     with pytest.raises(RpcError) as raised:
-        agreed(read_message(b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'))
+        read_initialize(read_message(b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'))
     assert raised.value.code == -32602
 
 

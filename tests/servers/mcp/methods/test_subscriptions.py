@@ -12,7 +12,7 @@ import pytest
 
 import ferrule
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.mcp.methods.changes import hub_of
+from ferrule.servers.mcp.methods.changes import get_hub
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.wire.messages import META_SUBSCRIPTION
 from tests.servers.mcp.talking import WAIT_SECONDS, Client, Failed, Heard, in_loop, talking
@@ -195,7 +195,7 @@ async def test_a_principal_has_so_many_places_and_gets_them_back(tmp_path: Path)
                 await client.ask("subscriptions/listen", notifications=TOOLS)
             async with listening(client.named("somebody-else"), TOOLS, 3) as three:
                 await three.next()
-        assert hub_of(client.server).count == 0
+        assert get_hub(client.server).count == 0
         async with listening(client, TOOLS, 4) as four:
             await four.next()
 
@@ -205,7 +205,7 @@ async def test_the_end_of_the_server_is_the_result(tmp_path: Path) -> None:
     """MCP-236: the closing result has the subscription's id."""
     async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 11) as sub:
         await sub.next()
-        await hub_of(client.server).aclose()
+        await get_hub(client.server).aclose()
         answered = await sub.ended()
         assert answered["id"] == 11
         assert answered["result"]["resultType"] == "complete"
@@ -218,7 +218,7 @@ async def test_on_a_pipe_the_end_is_told_before_the_result(tmp_path: Path) -> No
     async with talking(tmp_path, tools=EVERYTHING) as client, listening(client, TOOLS, 12) as sub:
         await sub.next()
         sub.back.is_pipe = True
-        await hub_of(client.server).aclose()
+        await get_hub(client.server).aclose()
         assert (await sub.ended())["result"]["_meta"][META_SUBSCRIPTION] == 12
         told = await sub.back.next()
         assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", 12)
@@ -266,7 +266,7 @@ async def test_a_session_hears_on_its_own_stream(tmp_path: Path) -> None:
             await client.ask("resources/subscribe", uri="docs://nothing")
         assert (failed.value.code, failed.value.data) == (-32002, {"uri": "docs://nothing"})
         leave()
-        assert hub_of(client.server).count == 0
+        assert get_hub(client.server).count == 0
 
 
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.mcp.tasks.inputs import asked_in, problem_with
+from ferrule.servers.mcp.tasks.inputs import find_questions, why_unusable
 from tests.ledger.history.rows import SCENARIOS, Ledger
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -25,7 +25,7 @@ SAMPLING = {"method": "sampling/createMessage", "params": {"messages": [], "maxT
     ],
 )
 def test_an_answer_that_fits_its_request_has_no_problem(request_: dict[str, Any], answer: Any) -> None:
-    assert problem_with(request_, answer) is None
+    assert why_unusable(request_, answer) is None
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_an_answer_that_fits_its_request_has_no_problem(request_: dict[str, Any]
     ],
 )
 def test_what_is_no_answer_is_told_why(request_: dict[str, Any], answer: Any, problem: str) -> None:
-    assert problem in (problem_with(request_, answer) or "")
+    assert problem in (why_unusable(request_, answer) or "")
 
 
 def test_a_call_that_waits_for_nobody_or_for_a_person_asks_its_client_nothing() -> None:
     ledger = Ledger()
     SCENARIOS["success"](ledger)
-    assert asked_in([]) is None and asked_in(ledger.rows) is None
+    assert find_questions([]) is None and find_questions(ledger.rows) is None

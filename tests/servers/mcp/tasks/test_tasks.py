@@ -28,9 +28,9 @@ from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.model.story import Story
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.tasks.inputs import asked_in, keep
-from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
-from ferrule.servers.mcp.tasks.tasks import task_for, task_named
+from ferrule.servers.mcp.tasks.inputs import find_questions, store_answers
+from ferrule.servers.mcp.tasks.state import filter_own_tasks, follow_tasks
+from ferrule.servers.mcp.tasks.tasks import make_task_ref, open_task_ref
 from ferrule.servers.mcp.wire.messages import TASKS
 from tests.servers.mcp.methods.test_tools_call import ONCE
 from tests.servers.mcp.modern_client import body, headers, meta
@@ -322,12 +322,12 @@ def test_an_id_counts_for_its_time_and_no_longer() -> None:
     """MCP-256."""
     caller = Caller(Identity("ann", "here", frozenset({CALL})))
     made = 1_794_000_000_000_000
-    ref = task_for(b"k" * 32, caller, "inv_%014x%010x" % (made, 7), 5000)  # noqa: UP031
+    ref = make_task_ref(b"k" * 32, caller, "inv_%014x%010x" % (made, 7), 5000)  # noqa: UP031
     assert ref.created_at == made
-    assert task_named(b"k" * 32, caller, ref.task_id, made + 5_000_000) == ref
-    assert task_named(b"k" * 32, caller, ref.task_id, made + 5_000_001) is None
-    assert task_named(b"x" * 32, caller, ref.task_id, made) is None
-    assert len({task_for(b"k" * 32, caller, f"inv_{n:024x}", 1).task_id for n in range(500)}) == 500
+    assert open_task_ref(b"k" * 32, caller, ref.task_id, made + 5_000_000) == ref
+    assert open_task_ref(b"k" * 32, caller, ref.task_id, made + 5_000_001) is None
+    assert open_task_ref(b"x" * 32, caller, ref.task_id, made) is None
+    assert len({make_task_ref(b"k" * 32, caller, f"inv_{n:024x}", 1).task_id for n in range(500)}) == 500
 
 
 def test_a_task_too_old_to_be_asked_about_is_unknown(tmp_path: Path) -> None:
@@ -419,9 +419,9 @@ def test_a_task_that_has_all_its_answers_goes_on_whoever_died_meanwhile(tmp_path
         services = client.server.app.services
         (invocation,) = [one.call for one in await services.store.open_calls("needs_input")]
         rows = await services.store.rows_of(invocation)
-        asked = asked_in(rows)
+        asked = find_questions(rows)
         assert asked is not None
-        assert await keep(services, invocation, rows, asked, {"first": YES, "second": YES})
+        assert await store_answers(services, invocation, rows, asked, {"first": YES, "second": YES})
         async with asyncio.timeout(WAIT_SECONDS):
             while list((await settled(client, task_id, "input_required"))["inputRequests"]) != ["first.2"]:
                 await asyncio.sleep(0.02)
@@ -576,7 +576,7 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
     async def story(client: Client) -> None:
         task_id = (await call(client, "wait", until="a"))["taskId"]
         exchange = await client.exchange()
-        assert await own_tasks(exchange, [task_id, "made up", task_id]) == [task_id]
+        assert await filter_own_tasks(exchange, [task_id, "made up", task_id]) == [task_id]
         heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         following = asyncio.create_task(follow_tasks(exchange, [task_id], lambda name, task: heard.put_nowait(task)))
         assert (await asyncio.wait_for(heard.get(), WAIT_SECONDS))["status"] == "working"
@@ -588,7 +588,7 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
         assert {**last, "resultType": "complete", "_meta": shown["_meta"]} == shown
         await asyncio.wait_for(following, WAIT_SECONDS)
         mallory = client.named("mallory")
-        assert await own_tasks(await mallory.exchange(), [task_id]) == []
+        assert await filter_own_tasks(await mallory.exchange(), [task_id]) == []
 
     play(tmp_path, story)
 
@@ -735,7 +735,7 @@ def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) ->
 
 def _invocation(client: Client, handle: dict[str, Any]) -> str:
     services = client.server.app.services
-    ref = task_named(services.sealing.secret, client.caller, handle["taskId"], services.wall())
+    ref = open_task_ref(services.sealing.secret, client.caller, handle["taskId"], services.wall())
     assert ref is not None
     return ref.invocation_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from ferrule.servers.mcp.transports.pipe import Lines, Pipe
+from ferrule.servers.mcp.transports.pipe import LineQueue, Pipe
 
 
 def test_many_answers_of_one_turn_are_written_as_they_come() -> None:
@@ -59,7 +59,7 @@ async def _much_is_not_read() -> None:
         answered += 1
         pipe.send(b"x" * 100_000)
 
-    lines = Lines(answer, pipe.room)
+    lines = LineQueue(answer, pipe.room)
     pipe.begin(lines.put)
     try:
         os.write(client_writes, b"line\n" * 400)
@@ -95,7 +95,7 @@ async def _lines_behind_an_obstacle() -> None:
         if line == b"first":
             obstacle = asyncio.get_running_loop().create_future()
 
-    lines = Lines(take, lambda: obstacle)
+    lines = LineQueue(take, lambda: obstacle)
     for line in (b"first", b"second", None):
         lines.put(line)
     await asyncio.sleep(0)

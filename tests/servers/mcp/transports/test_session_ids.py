@@ -35,7 +35,7 @@ def store(root: Path, at: float = 0.0) -> SessionStore:
 
 
 def test_another_process_knows_what_a_session_is(tmp_path: Path) -> None:
-    facts = ids(tmp_path).opened(ids(tmp_path).made(ADA, "2025-06-18", CLIENT, "run_7"), ADA)
+    facts = ids(tmp_path).open(ids(tmp_path).make(ADA, "2025-06-18", CLIENT, "run_7"), ADA)
     assert facts is not None
     assert (facts.revision, facts.client, facts.run_id) == ("2025-06-18", ("elicitation", "sampling"), "run_7")
 
@@ -50,24 +50,24 @@ def test_another_process_knows_what_a_session_is(tmp_path: Path) -> None:
     ids=["principal", "credential", "tenant"],
 )
 def test_it_is_none_with_any_other_credential(caller: Caller, tmp_path: Path) -> None:
-    assert ids(tmp_path).opened(ids(tmp_path).made(ADA, "2025-11-25", CLIENT, "run_7"), caller) is None
+    assert ids(tmp_path).open(ids(tmp_path).make(ADA, "2025-11-25", CLIENT, "run_7"), caller) is None
 
 
 def test_it_is_none_for_another_workspace_or_after_a_day(tmp_path: Path) -> None:
-    made = ids(tmp_path).made(ADA, "2025-11-25", CLIENT, "run_7")
-    assert SessionIds(b"t" * 32, tmp_path, lambda: 0.0).opened(made, ADA) is None
-    assert ids(tmp_path, at=24 * 3600 - 1).opened(made, ADA) is not None
-    assert ids(tmp_path, at=24 * 3600 + 1).opened(made, ADA) is None
+    made = ids(tmp_path).make(ADA, "2025-11-25", CLIENT, "run_7")
+    assert SessionIds(b"t" * 32, tmp_path, lambda: 0.0).open(made, ADA) is None
+    assert ids(tmp_path, at=24 * 3600 - 1).open(made, ADA) is not None
+    assert ids(tmp_path, at=24 * 3600 + 1).open(made, ADA) is None
 
 
 @given(st.text(max_size=80), st.integers(0, 200))
 def test_nothing_made_up_and_nothing_changed_is_a_session(text: str, place: int) -> None:
     known = SessionIds(SECRET, Path("nowhere"), lambda: 0.0)
-    assert known.opened(text, ADA) is None
-    made = known.made(ADA, "2025-11-25", CLIENT, "run_7")
+    assert known.open(text, ADA) is None
+    made = known.make(ADA, "2025-11-25", CLIENT, "run_7")
     at = place % len(made)
     changed = made[:at] + ("A" if made[at] != "A" else "B") + made[at + 1 :]
-    assert known.opened(changed, ADA) is None
+    assert known.open(changed, ADA) is None
     assert all(0x21 <= ord(letter) <= 0x7E for letter in made)  # MCP-72
 
 

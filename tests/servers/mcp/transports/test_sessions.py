@@ -12,11 +12,11 @@ import pytest
 
 from ferrule.access.keys import Access
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.mcp.methods.changes import hub_of
+from ferrule.servers.mcp.methods.changes import get_hub
 from ferrule.servers.mcp.server import RpcAnswer
 from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
-from ferrule.servers.mcp.transports.sessions import Underway
+from ferrule.servers.mcp.transports.sessions import OpenRequests
 from tests.driven import driven
 from tests.servers.mcp.sessioning import (
     ALL,
@@ -57,7 +57,7 @@ async def test_a_request_whose_tool_cancels_its_own_task_is_answered_and_one_tha
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
-    underway, told = Underway(), dict[int, bytes]()
+    underway, told = OpenRequests(), dict[int, bytes]()
     tasks = [
         underway.start(1, cancel_itself(), copy_context(), lambda text: told.update({1: text})),
         underway.start(2, wait(), copy_context(), lambda text: told.update({2: text})),
@@ -640,7 +640,7 @@ async def test_changes_are_told_on_the_sessions_own_stream(tmp_path: Path) -> No
     """MCP-81, MCP-153, MCP-240: without asking for it; what nobody heard waits, once, for whoever comes back."""
     async with sessions(tmp_path) as stand:
         talk, deaf = await begin(stand), await begin(stand)
-        hub = hub_of(endpoint(stand).server)
+        hub = get_hub(endpoint(stand).server)
         own = talk.listen()
         assert await own.begun() == 200
         running = talk.start("tools/call", name="held", arguments={})

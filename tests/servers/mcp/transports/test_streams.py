@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.servers.asgi import HttpRequest
 from ferrule.servers.mcp.transports import streams as module
-from ferrule.servers.mcp.transports.streams import MOST_BYTES, MOST_ENDED, MOST_EVENTS, Carried, EventStream, Streams
+from ferrule.servers.mcp.transports.streams import MOST_BYTES, MOST_ENDED, MOST_EVENTS, EventStream, StreamBody, Streams
 from tests.driven import driven
 
 WAIT_SECONDS = 30.0
@@ -63,7 +63,7 @@ async def test_ids_name_their_stream_and_are_disjoint() -> None:
         streams.end(stream)
     ids = [event_id for stream in (first, second, streams.own) for event_id, _ in await everything(stream)]
     assert len(set(ids)) == 6
-    found = [streams.found(event_id) for event_id in ids]
+    found = [streams.find_event(event_id) for event_id in ids]
     assert [each[0] for each in found if each is not None] == [first, first, second, second, streams.own, streams.own]
 
 
@@ -73,7 +73,7 @@ async def test_an_event_that_never_was_is_not_found(event_id: str) -> None:
     """MCP-87: never another stream's events."""
     streams = Streams(Time())
     streams.begin(is_primed=False).put(b"{}")
-    assert streams.found(event_id) is None
+    assert streams.find_event(event_id) is None
 
 
 @driven
@@ -103,18 +103,18 @@ async def test_ended_streams_are_bounded_in_number_size_and_age() -> None:
         made[-1].put(b"{}", is_needed=True)
         streams.end(made[-1])
     streams.tidy()
-    kept = [stream for stream in made if streams.found(f"{stream.number}-1") is not None]
+    kept = [stream for stream in made if streams.find_event(f"{stream.number}-1") is not None]
     assert kept == made[-MOST_ENDED:]
     clock.now += module.KEPT_SECONDS + 1
     streams.tidy()
-    assert all(streams.found(f"{stream.number}-1") is None for stream in made)
+    assert all(streams.find_event(f"{stream.number}-1") is None for stream in made)
     large = []
     for _ in range(4):
         large.append(streams.begin(is_primed=False))
         large[-1].put(b"x" * (MOST_BYTES // 2 + 1), is_needed=True)
         streams.end(large[-1])
     streams.tidy()
-    assert [streams.found(f"{stream.number}-1") is not None for stream in large] == [False, False, False, True]
+    assert [streams.find_event(f"{stream.number}-1") is not None for stream in large] == [False, False, False, True]
 
 
 @driven
@@ -160,7 +160,7 @@ async def test_a_connection_that_is_gone_is_let_go() -> None:
 
     request = HttpRequest({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
     stream = EventStream(1)
-    frames = Carried(stream.read(0), request)
+    frames = StreamBody(stream.read(0), request)
     stream.put(b"1")
     assert ids_and_data(await anext(frames)) == [("1-1", "1")]
     waiting = asyncio.ensure_future(anext(frames, None))
@@ -193,7 +193,7 @@ async def test_a_connection_that_never_began_lets_go_too() -> None:
 
     request = HttpRequest({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
     stream, freed = EventStream(1), asyncio.Event()
-    carried = Carried(stream.read(0), request, freed.set)
+    carried = StreamBody(stream.read(0), request, freed.set)
     await carried.aclose()
     await carried.aclose()
     assert stream.reader is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
+from ferrule.servers.mcp.wire.answer_forms import is_json, read_accept
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
 )
 def test_accept_is_read_as_it_is_meant(accept: str | None, json: bool, events: bool) -> None:
     """MCP-40."""
-    assert accepted_by(None if accept is None else accept.encode())[:2] == (json, events)
+    assert read_accept(None if accept is None else accept.encode())[:2] == (json, events)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_accept_is_read_as_it_is_meant(accept: str | None, json: bool, events: b
     ],
 )
 def test_whoever_names_a_stream_first_prefers_it(accept: str, is_preferred: bool) -> None:
-    assert accepted_by(accept.encode()).prefers_events is is_preferred
+    assert read_accept(accept.encode()).prefers_events is is_preferred
 
 
 @pytest.mark.parametrize(

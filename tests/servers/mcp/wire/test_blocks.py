@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.mcp.wire.blocks import projected
+from ferrule.servers.mcp.wire.blocks import project_blocks
 from tests.servers.mcp.talking import REVISIONS
 
 MODERN = REVISIONS[0]
@@ -36,7 +36,7 @@ PNG = base64.b64encode(b"\x89PNG").decode()
 )
 def test_what_has_no_form_in_a_revision_is_told_as_text(block: dict[str, Any], shown: dict[str, Any] | None) -> None:
     """MCP-142: no block is lost, and none is sent that a client would refuse."""
-    (found,) = projected([block], MODERN)
+    (found,) = project_blocks([block], MODERN)
     if shown is None:
         assert found["type"] == "text"
         assert block["type"] in found["text"]

@@ -16,7 +16,7 @@ import ferrule
 from ferrule.errors import BindingError
 from ferrule.schema.mirrored_headers import find_mirrored
 from ferrule.schema.validation.soundness import schema_defects
-from ferrule.servers.mcp.wire.headers import agree_on, agree_on_parameters, doubled, text_of
+from ferrule.servers.mcp.wire.headers import check_headers, check_parameter_headers, find_repeated_header, read_header
 from ferrule.servers.mcp.wire.messages import HEADER_MISMATCH, RpcError
 
 GOOD = {b"mcp-protocol-version": b"2026-07-28", b"mcp-method": b"tools/call", b"mcp-name": b"add"}
@@ -51,7 +51,7 @@ def refused(call: Any) -> bool:
 )
 def test_a_header_says(value: bytes, text: str) -> None:
     """MCP-59, MCP-60: white space is no part of it, and base64 is what is marked as such, exactly."""
-    assert text_of(b"mcp-name", value) == text
+    assert read_header(b"mcp-name", value) == text
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_header_says(value: bytes, text: str) -> None:
 )
 def test_a_header_that_cannot_be_read_is_refused(value: bytes) -> None:
     """MCP-60, MCP-62: bad padding, alphabet, padding bits, UTF-8; characters that no header has."""
-    assert refused(lambda: text_of(b"mcp-name", value))
+    assert refused(lambda: read_header(b"mcp-name", value))
 
 
 def encode_as_client(text: str) -> bytes:
@@ -87,14 +87,14 @@ def test_every_text_travels_as_a_header(text: str) -> None:
     """MCP-60."""
     if any("\ud800" <= each <= "\udfff" for each in text):
         return
-    assert text_of(b"mcp-name", encode_as_client(text)) == text
+    assert read_header(b"mcp-name", encode_as_client(text)) == text
 
 
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(value: bytes) -> None:
     """MCP-60, MCP-62: and what is read as base64 has one spelling only."""
     try:
-        text = text_of(b"mcp-name", value)
+        text = read_header(b"mcp-name", value)
     except RpcError as error:
         assert error.code == HEADER_MISMATCH
         return
@@ -128,21 +128,21 @@ def test_any_bytes_are_read_or_refused(value: bytes) -> None:
 def test_headers_agree_with_the_body(changes: dict[bytes, bytes | None], is_refused: bool) -> None:
     """MCP-56, MCP-57, MCP-58, MCP-60: base64 is for names and parameters."""
     headers = {name: value for name, value in {**GOOD, **changes}.items() if value is not None}
-    assert refused(lambda: agree_on(headers, "2026-07-28", "tools/call", "add")) is is_refused
+    assert refused(lambda: check_headers(headers, "2026-07-28", "tools/call", "add")) is is_refused
 
 
 def test_a_method_without_a_name_needs_no_header_for_it() -> None:
     """MCP-58: nor is one needed where the body does not say it."""
     headers = {b"mcp-protocol-version": b"2026-07-28", b"mcp-method": b"tools/list"}
-    agree_on(headers, "2026-07-28", "tools/list", None)
+    check_headers(headers, "2026-07-28", "tools/list", None)
 
 
 @pytest.mark.parametrize("name", ["mcp-name", "mcp-method", "mcp-protocol-version", "mcp-param-region"])
 def test_a_routing_header_is_sent_once(name: str) -> None:
     """MCP-61."""
     twice = [(name.encode(), b"a"), (b"accept", b"*/*"), (name.encode(), b"a")]
-    assert doubled(twice) == name.encode()
-    assert doubled([(b"accept", b"a"), (b"accept", b"b"), (name.encode(), b"a")]) is None
+    assert find_repeated_header(twice) == name.encode()
+    assert find_repeated_header([(b"accept", b"a"), (b"accept", b"b"), (name.encode(), b"a")]) is None
 
 
 SCHEMA = {
@@ -186,7 +186,7 @@ def test_parameters_agree_with_their_headers(
     headers: dict[bytes, bytes], arguments: dict[str, Any], is_refused: bool
 ) -> None:
     """MCP-63, MCP-64: present means repeated, absent or null means not; integers are numbers; unknown ones are ignored."""
-    assert refused(lambda: agree_on_parameters(headers, find_mirrored(SCHEMA), arguments)) is is_refused
+    assert refused(lambda: check_parameter_headers(headers, find_mirrored(SCHEMA), arguments)) is is_refused
 
 
 @pytest.mark.parametrize(

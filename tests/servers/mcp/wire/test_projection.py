@@ -12,7 +12,7 @@ from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.tool import SafetyFacts, Tool, infer_facts, raw
 from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
-from ferrule.servers.mcp.wire.projection import output_schema, projected, wraps_output
+from ferrule.servers.mcp.wire.projection import output_schema, project_tool, wraps_output
 from tests.servers.mcp.talking import REVISIONS
 
 MODERN, S11, S6, S3 = REVISIONS
@@ -35,7 +35,7 @@ def tool(**said: Any) -> Tool:
 
 
 def shown(one: Tool, revision: str, **hints: Any) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(projected(one, "find", revision, **hints)))
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(project_tool(one, "find", revision, **hints)))
     return found
 
 
@@ -237,6 +237,6 @@ def test_a_schema_that_is_nested_without_end_is_no_trouble() -> None:
     """MCP-139."""
     deep = msgspec.Raw(b'{"type":"object","properties":{"a":' + b'{"items":' * 9000 + b"{}" + b"}" * 9002)
     one = tool(input_schema=deep, output_schema=deep)
-    text = msgspec.json.encode(projected(one, "find", MODERN))
+    text = msgspec.json.encode(project_tool(one, "find", MODERN))
     assert b'"name":"find"' in text
     assert isinstance(Arguments.of(one).parse(b"{}"), ArgumentProblem)

@@ -1,8 +1,8 @@
-"""News of changes: who listens, and which changes they are told of (section 23, MCP-153).
+"""News of changes: who listens, and to which changes (section 23, MCP-153).
 
-The hub looks a few times a second whether a caller's lists have changed, and only while somebody listens. It compares
-fingerprints of the lists first, so that no client fetches again for nothing. An announcement of a tool
-(`context.announce`) is passed on without a look. `subscriptions` stands above it, the modules of the lists below.
+The hub compares a caller's lists a few times a second, and only while somebody listens. It compares fingerprints of the
+lists first, so that no client fetches again for nothing. An announcement of a tool (`context.announce`) is passed on
+without comparing. `subscriptions` stands above it, the modules of the lists below.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any, NamedTuple
 
 from ferrule.errors import FerruleError
 from ferrule.servers.auth.callers import Caller, Refused
-from ferrule.servers.mcp.methods.listing import TOOLS, lists_of, tools_of, write_tools
-from ferrule.servers.mcp.methods.prompts import PROMPTS, prompts_of
-from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, resources_of, templates_of
+from ferrule.servers.mcp.methods.listing import TOOLS, collect_tools, get_lists, write_tools
+from ferrule.servers.mcp.methods.prompts import PROMPTS, collect_prompts
+from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, collect_resources, collect_templates
 from ferrule.servers.mcp.server import Exchange, McpService
 
 
-def fingerprints(exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
-    """A fingerprint of each of these lists, as the caller gets them now. Stored results come and go with every call, so the
-    list of resources is compared without them."""
-    lists = lists_of(exchange.server)
+def compute_fingerprints(exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
+    """Returns a fingerprint of each of these lists, as the caller gets them now. Stored results come and go with every
+    call, so the list of resources is compared without them."""
+    lists = get_lists(exchange.server)
     found: dict[str, bytes] = {}
     for kind in kinds:
         match kind:
             case "tools":
-                found[kind] = lists.listing(exchange, TOOLS, *tools_of(exchange)).fingerprint
+                found[kind] = lists.get_listing(exchange, TOOLS, *collect_tools(exchange)).fingerprint
             case "prompts":
-                found[kind] = lists.listing(exchange, PROMPTS, *prompts_of(exchange)).fingerprint
+                found[kind] = lists.get_listing(exchange, PROMPTS, *collect_prompts(exchange)).fingerprint
             case "resources":
-                declared = lists.listing(exchange, RESOURCES, *resources_of(exchange)).fingerprint
-                templates = lists.listing(exchange, TEMPLATES, *templates_of(exchange)).fingerprint
+                declared = lists.get_listing(exchange, RESOURCES, *collect_resources(exchange)).fingerprint
+                templates = lists.get_listing(exchange, TEMPLATES, *collect_templates(exchange)).fingerprint
                 found[kind] = declared + templates
     return found
 
@@ -45,23 +45,23 @@ _LOOK_EVERY = 0.25
 _log = logging.getLogger("ferrule.mcp")
 
 
-class Change(NamedTuple):
-    """Something that changed: a list, a resource by its address, a task by its id."""
+class ChangeNotice(NamedTuple):
+    """One change: of a list, of a resource by its address, or of a task by its id."""
 
     kind: str
     """`tools`, `prompts` or `resources`; `resource`; `task`."""
     name: str = ""
     params: dict[str, Any] | None = None
-    """Of a task: all that is told of it."""
+    """Of a task: its whole state."""
 
 
 class Listener:
-    """Somebody who is told."""
+    """A subscription, and the state of the lists it last heard of."""
 
     def __init__(
         self,
         exchange: Exchange,
-        heard: Callable[[Change], None],
+        heard: Callable[[ChangeNotice], None],
         kinds: frozenset[str],
         uris: set[str],
         ended: Callable[[], None],
@@ -70,16 +70,16 @@ class Listener:
         self.heard = heard
         self.kinds = kinds
         self.uris = uris
-        """Resources it wants to hear of; whoever listens may change them while it does."""
+        """Resources it follows; the subscriber may change them meanwhile."""
         self.ended = ended
         """Called when the server stops."""
         self.session: Any = None
-        """What the lists were last worked out from."""
+        """The surface session the lists were last read from."""
         self.seen: dict[str, bytes] = {}
 
 
 class ChangeHub:
-    """Everybody in this process who is told of changes."""
+    """All listeners of this process."""
 
     def __init__(self, server: McpService) -> None:
         self._server = server
@@ -99,19 +99,19 @@ class ChangeHub:
     def listen(
         self,
         exchange: Exchange,
-        heard: Callable[[Change], None],
+        heard: Callable[[ChangeNotice], None],
         *,
         kinds: frozenset[str] = frozenset(LIST_KINDS),
         uris: set[str] | None = None,
         ended: Callable[[], None] = lambda: None,
     ) -> Listener:
-        """Be told from now on, until `leave`. `heard` is called in the event loop and must not wait."""
+        """Notifies a listener of changes until `leave`. `notify` is called in the event loop and must not wait."""
         listener = Listener(exchange, heard, kinds, set() if uris is None else uris, ended)
         if self._is_closed:
             ended()
             return listener
         listener.session = exchange.surface.session
-        listener.seen = fingerprints(exchange, kinds)
+        listener.seen = compute_fingerprints(exchange, kinds)
         self._listeners[listener] = None
         if self._watching is None:
             self._loop = asyncio.get_running_loop()
@@ -119,11 +119,12 @@ class ChangeHub:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Be told no more."""
+        """Removes a listener."""
         self._listeners.pop(listener, None)
 
-    def take_place(self, caller: Caller) -> Callable[[], None]:
-        """Take one of the streams that a principal may hold open; gives what frees it again. Raises Refused (MCP-235)."""
+    def take_stream_slot(self, caller: Caller) -> Callable[[], None]:
+        """Takes one of the streams a principal may hold open; returns the function that frees it. Raises Refused
+        (MCP-235)."""
         who = (caller.tenant, caller.identity.principal)
         if self._counts[who] >= self._server.edge.settings.limits.streams:
             raise Refused(429, "there are too many subscriptions of yours; close one first")
@@ -137,8 +138,8 @@ class ChangeHub:
         return free
 
     def announce(self, what: str, tenant: str | None = None) -> None:
-        """Something changed: `tools`, `prompts`, `resources`, or the address of a resource. Safe from any thread. `tenant`: whose
-        listeners are told; None for everybody's."""
+        """Announces a change: `tools`, `prompts`, `resources`, or the address of a resource. Safe from any thread.
+        `tenant`: whose listeners to notify; None for all."""
         self._soon(self._announce, what, tenant)
 
     def _soon(self, tell: Callable[..., None], *said: Any) -> None:
@@ -152,12 +153,12 @@ class ChangeHub:
                 continue
             if what in LIST_KINDS:
                 if what in listener.kinds:
-                    listener.heard(Change(what))
+                    listener.heard(ChangeNotice(what))
             elif what in listener.uris:
-                listener.heard(Change("resource", what))
+                listener.heard(ChangeNotice("resource", what))
 
     async def _watch(self) -> None:
-        """Look whether anything changed, for as long as somebody listens."""
+        """Compares lists for as long as somebody listens."""
         while self._listeners:
             await asyncio.sleep(_LOOK_EVERY)
             for listener in list(self._listeners):
@@ -180,14 +181,14 @@ class ChangeHub:
         if writing is not None:
             await writing
         listener.session = handle.session
-        now = fingerprints(exchange, listener.kinds)
+        now = compute_fingerprints(exchange, listener.kinds)
         before, listener.seen = listener.seen, now
         for kind in LIST_KINDS:
             if kind in now and now[kind] != before.get(kind) and listener in self._listeners:
-                listener.heard(Change(kind))
+                listener.heard(ChangeNotice(kind))
 
     async def aclose(self) -> None:
-        """Tell everybody that it is over."""
+        """Ends all subscriptions."""
         self._is_closed = True
         with suppress(ValueError):
             self._server.app.announcing.remove(self.announce)
@@ -200,8 +201,8 @@ class ChangeHub:
                 await self._watching
 
 
-def hub_of(server: McpService) -> ChangeHub:
-    """The hub of a server."""
+def get_hub(server: McpService) -> ChangeHub:
+    """Returns the hub of a server, made on first use."""
     hub = server.kept.get("changes")
     if hub is None:
         hub = server.kept["changes"] = ChangeHub(server)

@@ -2,8 +2,8 @@
 
 A session asks over the stream of its request (section 21), the revision without sessions by `input_required`, where the
 answer is another request (section 22). The call waits in the ledger meanwhile, so a client that never answers costs
-nothing (trap 25). Where the policy names the client's channel, the person in front of it may approve there. Only an
-explicit yes counts; anything else waits for the inbox.
+nothing (trap 25). Where the policy names the client's channel, its user may approve there. Only an explicit yes counts;
+anything else waits for the inbox.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.client_requests import list_undeclared
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import NO_STATE
-from ferrule.servers.mcp.methods.request_state import Seal, State
+from ferrule.servers.mcp.methods.request_state import RequestState, StateSeal
 from ferrule.servers.mcp.server import Exchange, McpService
-from ferrule.servers.mcp.tasks.inputs import problem_with
-from ferrule.servers.mcp.tasks.tasks import knows_tasks, waited
+from ferrule.servers.mcp.tasks.inputs import why_unusable
+from ferrule.servers.mcp.tasks.tasks import knows_tasks, wait_or_make_task
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import Retry
 from ferrule.servers.mcp.wire.results import lacking
 
 UNUSABLE = "requestState cannot be used: it was changed, used before, made for something else, or is too old"
-"""One text for everything that can be wrong with it: nobody learns what (MCP-223)."""
+"""One text for every reason, so that a caller cannot probe which check failed (MCP-223)."""
 _STATE_SECONDS = 3600
 _MOST_ROUNDS = 32
 _URL_MODES = ("2025-11-25",)
 
 
-def seal_of(server: McpService) -> Seal:
-    """What seals the states of a workspace."""
+def get_seal(server: McpService) -> StateSeal:
+    """Returns the key that seals the states of a workspace."""
     seal = server.kept.get("seal")
     if seal is None:
-        seal = server.kept["seal"] = Seal(server.app.services.sealing.secret)
-    found: Seal = seal
+        seal = server.kept["seal"] = StateSeal(server.app.services.sealing.secret)
+    found: StateSeal = seal
     return found
 
 
-def state_for(exchange: Exchange, method: str, salient: bytes, pending: Pending, seen: bytes | None = None) -> str:
-    """The state of a request that goes on when its client has answered. `seen`: what an approval would be for."""
+def make_state(exchange: Exchange, method: str, salient: bytes, pending: Pending, seen: bytes | None = None) -> str:
+    """Returns the state with which a client resumes its request. `seen`: what an approval would be for."""
     until = exchange.server.app.services.wall() + _STATE_SECONDS * 1_000_000
     caller = exchange.caller
-    return seal_of(exchange.server).sealed(
-        State(
+    return get_seal(exchange.server).seal(
+        RequestState(
             purpose="input" if seen is None else "approval",
             audience=exchange.server.app.name,
             tenant=caller.tenant,
@@ -62,9 +62,9 @@ def state_for(exchange: Exchange, method: str, salient: bytes, pending: Pending,
     )
 
 
-def state_of(exchange: Exchange, method: str, salient: bytes, text: Any) -> State:
-    """What a state says, if it was made for exactly this (MCP-224, MCP-229). Raises RpcError."""
-    state = seal_of(exchange.server).opened(text) if type(text) is str else None
+def open_state(exchange: Exchange, method: str, salient: bytes, text: Any) -> RequestState:
+    """Returns the state of a text made for exactly this request (MCP-224, MCP-229). Raises RpcError."""
+    state = get_seal(exchange.server).open(text) if type(text) is str else None
     caller = exchange.caller
     if (
         state is None
@@ -77,21 +77,21 @@ def state_of(exchange: Exchange, method: str, salient: bytes, text: Any) -> Stat
     return state
 
 
-async def round_of(exchange: Exchange, state: State) -> Pending:
-    """The call that a state goes on with, if it still waits where it did: a round is answered once (MCP-225). Raises
-    RpcError."""
+async def find_round(exchange: Exchange, state: RequestState) -> Pending:
+    """Returns the call that a state resumes, if it still waits in that round: a round is answered once (MCP-225).
+    Raises RpcError."""
     pending = await exchange.surface.result(state.invocation_id)
     if not isinstance(pending, Pending) or pending.round != state.round:
         raise RpcError(INVALID_PARAMS, UNUSABLE)
     return pending
 
 
-async def gone_on(
-    exchange: Exchange, method: str, salient: bytes, retry: Retry, state: State
+async def resume_call(
+    exchange: Exchange, method: str, salient: bytes, retry: Retry, state: RequestState
 ) -> Result | Pending | dict[str, Any]:
-    """Go on with a call that asked its client: its outcome, or what is asked once more because something is missing or
-    does not fit (MCP-220). Members that nobody asked for are ignored (MCP-221). Raises RpcError."""
-    pending = await round_of(exchange, state)
+    """Resumes a call that asked its client: returns its outcome, or asks again when an answer is missing or does not
+    fit (MCP-220). Ignores members that were not asked for (MCP-221). Raises RpcError."""
+    pending = await find_round(exchange, state)
     requests, given = pending.client_requests, retry.responses()
     if not requests:
         raise RpcError(INVALID_PARAMS, UNUSABLE)
@@ -101,62 +101,62 @@ async def gone_on(
             answer = given[key]
             if not isinstance(answer, dict):
                 raise RpcError(INVALID_PARAMS, f"params.inputResponses.{key} is an object")
-            if problem_with(request, answer) is None:
+            if why_unusable(request, answer) is None:
                 answers[key] = answer
     if answers.keys() != requests.keys():
         missing = list_undeclared(requests, exchange.client)
         if missing:  # the request before this one declared more
             raise lacking(missing)
-        return input_required(exchange, method, salient, pending)
-    outcome = await _given(exchange, method, pending, answers)
+        return encode_input_required(exchange, method, salient, pending)
+    outcome = await _give_answers(exchange, method, pending, answers)
     if outcome is None:
         raise RpcError(INVALID_PARAMS, UNUSABLE)
     return outcome
 
 
-async def _given(
+async def _give_answers(
     exchange: Exchange, method: str, pending: Pending, answers: dict[str, Any]
 ) -> Result | Pending | dict[str, Any] | None:
-    """Give a tool what it asked for, and wait for what comes of it; a call that takes long after that becomes a task."""
+    """Gives a tool its answers and waits for the outcome; a call that takes long after that becomes a task."""
     going_on = exchange.surface.answer(pending.invocation_id, answers)
     if method == "tools/call" and knows_tasks(exchange):
-        return await waited(exchange, pending.invocation_id, going_on, "auto")
+        return await wait_or_make_task(exchange, pending.invocation_id, going_on, "auto")
     return await going_on
 
 
-async def foreseen(
+async def apply_early_answers(
     exchange: Exchange,
     method: str,
     given: dict[str, Any],
     outcome: Result | Pending | dict[str, Any],
 ) -> Result | Pending | dict[str, Any]:
-    """A first call that brings its client's answers along: a tool that remembers nothing of its question has no use for another
-    round. Any other is asked about, as is every approval (MCP-227)."""
+    """Applies answers that a first call already brings: a tool that keeps no state of its question needs no further
+    round. Any other call asks, as does every approval (MCP-227)."""
     if not given or not isinstance(outcome, Pending) or not outcome.client_requests:
         return outcome
     answers = {key: given[key] for key in outcome.client_requests if key in given}
     if answers.keys() != outcome.client_requests.keys():
         return outcome
-    if any(problem_with(outcome.client_requests[key], answer) is not None for key, answer in answers.items()):
+    if any(why_unusable(outcome.client_requests[key], answer) is not None for key, answer in answers.items()):
         return outcome
     rows = await exchange.server.app.store.rows_of(outcome.invocation_id)
     if not rows or rows[-1].segment().notes.get("waiting") != NO_STATE:
         return outcome
-    return await _given(exchange, method, outcome, answers) or outcome
+    return await _give_answers(exchange, method, outcome, answers) or outcome
 
 
-def input_required(exchange: Exchange, method: str, salient: bytes, pending: Pending) -> dict[str, Any]:
-    """The answer that asks (MCP-217)."""
-    requests = {key: _modern(request) for key, request in pending.client_requests.items()}
-    state = state_for(exchange, method, salient, pending)
+def encode_input_required(exchange: Exchange, method: str, salient: bytes, pending: Pending) -> dict[str, Any]:
+    """Returns the answer that asks (MCP-217)."""
+    requests = {key: _drop_session_members(request) for key, request in pending.client_requests.items()}
+    state = make_state(exchange, method, salient, pending)
     return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
 
 
-async def asked(
+async def ask_client(
     exchange: Exchange, method: str, salient: bytes, outcome: Result | Pending | dict[str, Any]
 ) -> Result | Pending | dict[str, Any]:
-    """What becomes of a call whose tool asks its client: in the revision without sessions an answer that asks; in a session it
-    is asked until the call has ended, or waits for something else. Raises RpcError."""
+    """Asks the client what its call's tool wants to know: by an answer without sessions; in a session again and again,
+    until the call has ended or waits for something else. Raises RpcError."""
     for _ in range(_MOST_ROUNDS):
         if not isinstance(outcome, Pending) or not outcome.client_requests:
             return outcome
@@ -165,37 +165,37 @@ async def asked(
             await exchange.surface.cancel(outcome.invocation_id, "its client cannot be asked for that")
             if exchange.is_modern:
                 raise lacking(missing)
-            return await _ended(exchange, outcome)
+            return await _read_outcome(exchange, outcome)
         if exchange.is_modern:
-            return input_required(exchange, method, salient, outcome)
-        outcome = await _over_stream(exchange, outcome)
+            return encode_input_required(exchange, method, salient, outcome)
+        outcome = await _ask_over_stream(exchange, outcome)
     return outcome
 
 
-async def _over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
-    """Ask a session's client everything, and go on with what it gave. One that refuses or does not answer in time ends the
-    call (MCP-215)."""
+async def _ask_over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
+    """Asks a session's client everything, and resumes with its answers. A client that refuses or misses the timeout
+    ends the call (MCP-215)."""
     answers: dict[str, Any] = {}
     try:
         for key, request in pending.client_requests.items():
-            answer = await exchange.back.ask(request["method"], _sessioned(request, exchange.revision))
-            problem = problem_with(request, answer)
+            answer = await exchange.back.ask(request["method"], _params_for_session(request, exchange.revision))
+            problem = why_unusable(request, answer)
             if problem is not None:
                 raise RpcError(INVALID_PARAMS, f"the client's answer cannot be used: {problem}")
             answers[key] = answer
     except RpcError as error:
         await exchange.surface.cancel(pending.invocation_id, f"its client was asked and gave nothing: {error.message}")
-        return await _ended(exchange, pending)
+        return await _read_outcome(exchange, pending)
     outcome = await exchange.surface.answer(pending.invocation_id, answers)
     return pending if outcome is None else outcome
 
 
-async def _ended(exchange: Exchange, pending: Pending) -> Result | Pending:
+async def _read_outcome(exchange: Exchange, pending: Pending) -> Result | Pending:
     return await exchange.surface.result(pending.invocation_id) or pending
 
 
-def _modern(request: dict[str, Any]) -> dict[str, Any]:
-    """A request without what only sessions have."""
+def _drop_session_members(request: dict[str, Any]) -> dict[str, Any]:
+    """Returns a request without members that only sessions have."""
     shown: dict[str, Any] = {"method": request["method"]}
     params = request.get("params")
     if isinstance(params, dict):
@@ -205,8 +205,8 @@ def _modern(request: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _sessioned(request: dict[str, Any], revision: str) -> dict[str, Any] | None:
-    """The parameters as a session has them: questions by address have an id there (MCP-210)."""
+def _params_for_session(request: dict[str, Any], revision: str) -> dict[str, Any] | None:
+    """Returns the parameters as a session has them: questions by address have an id there (MCP-210)."""
     params = request.get("params")
     if not isinstance(params, dict):
         return None
@@ -241,16 +241,16 @@ def may_be_asked(exchange: Exchange, pending: Pending) -> bool:
     )
 
 
-class Question(msgspec.Struct, frozen=True):
-    """What a person is asked."""
+class ApprovalQuestion(msgspec.Struct, frozen=True):
+    """The question that asks a person for an approval."""
 
     request: dict[str, Any]
     seen: bytes
     """Names exactly what is shown: an approval holds for nothing else."""
 
 
-async def question(exchange: Exchange, pending: Pending) -> Question | None:
-    """The question about a waiting call; None when this person cannot answer it anyway."""
+async def make_question(exchange: Exchange, pending: Pending) -> ApprovalQuestion | None:
+    """Returns the question about a parked call; None when this person may not answer it."""
     try:
         item = await exchange.server.app.inbox(_identity(exchange)).get(pending.invocation_id)
     except (AccessError, InboxError):
@@ -266,11 +266,11 @@ async def question(exchange: Exchange, pending: Pending) -> Question | None:
         f"\n{item.says}\nInput: {shown}\nWhy you are asked: {request.message}"
     )
     params = {"mode": "form", "message": message, "requestedSchema": _FORM}
-    return Question({"method": METHOD, "params": params}, item.binding)
+    return ApprovalQuestion({"method": METHOD, "params": params}, item.binding)
 
 
-async def answered(exchange: Exchange, pending: Pending, seen: bytes, answer: Any) -> Result | Pending:
-    """Take a person's answer. Only `accept` with `approve: true` is a yes; `decline`, or `approve: false`, is a no."""
+async def apply_decision(exchange: Exchange, pending: Pending, seen: bytes, answer: Any) -> Result | Pending:
+    """Applies a person's answer. Only `accept` with `approve: true` is a yes; `decline`, or `approve: false`, is a no."""
     action = answer.get("action") if isinstance(answer, dict) else None
     content = answer.get("content") if isinstance(answer, dict) else None
     said = content.get("approve") if isinstance(content, dict) else None
@@ -289,9 +289,9 @@ async def answered(exchange: Exchange, pending: Pending, seen: bytes, answer: An
     return pending
 
 
-async def over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
-    """Ask the person in front of a session's client."""
-    asked = await question(exchange, pending)
+async def ask_person(exchange: Exchange, pending: Pending) -> Result | Pending:
+    """Asks the user of a session's client."""
+    asked = await make_question(exchange, pending)
     if asked is None:
         return pending
     params = asked.request["params"]
@@ -301,10 +301,10 @@ async def over_stream(exchange: Exchange, pending: Pending) -> Result | Pending:
         answer = await exchange.back.ask(METHOD, params)
     except RpcError:
         return pending
-    return await answered(exchange, pending, asked.seen, answer)
+    return await apply_decision(exchange, pending, asked.seen, answer)
 
 
 def _identity(exchange: Exchange) -> Identity:
-    """The caller as somebody who may approve: the policy named its channel for that."""
+    """Returns the caller as an approver: the policy named its channel for that."""
     identity = exchange.caller.identity
     return msgspec.structs.replace(identity, scopes=identity.scopes | {APPROVE}, tenant=exchange.caller.tenant)

@@ -1,7 +1,7 @@
-"""The lists: pages from bytes that were written once (MCP-127, MCP-165).
+"""The lists: pages from bytes that are encoded once (MCP-127, MCP-165).
 
-A list follows from what its caller sees and from the revision, so callers who see the same share the bytes. A page is the whole
-result, ready to be put between a request's id and the end of its response.
+A list follows from its caller's surface and from the revision, so callers with equal surfaces share the bytes. A page
+is the whole result, ready to be put between a request's id and the end of its response.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.deferred import call_tool_shown
-from ferrule.servers.mcp.methods.result_lookup import LOOKUP, lookup_shown
-from ferrule.servers.mcp.methods.views import View, lists_all
+from ferrule.servers.mcp.methods.deferred import describe_call_tool
+from ferrule.servers.mcp.methods.result_lookup import LOOKUP, describe_lookup
+from ferrule.servers.mcp.methods.views import McpView, lists_all
 from ferrule.servers.mcp.server import Exchange, McpService
-from ferrule.servers.mcp.wire.cursors import Cursors, Position, mark
+from ferrule.servers.mcp.wire.cursors import CursorPosition, Cursors, hash_name
 from ferrule.servers.mcp.wire.messages import encode
 from ferrule.servers.mcp.wire.params import params_of
-from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, projected
+from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, project_tool
 
 Item = tuple[str, bytes]
-"""One member of a list: what tells it from the others, and its JSON."""
+"""One member of a list: its name, and its JSON."""
 Hints = tuple[tuple[str, Any], ...]
 """Members of a tool's `_meta`."""
 _KEPT_BYTES = 128 * 1024**2
 _KEPT_TOOLS = 50_000
 _AT_ONCE = 250
-"""Tools that are written before others have their turn."""
+"""Tools to encode before yielding to other requests."""
 _ALWAYS: Hints = ((ALWAYS_LOAD, True),)
 _DEFER: Hints = ((DEFER_LOADING, True),)
 
 
 class ListParams(msgspec.Struct, gc=False):
-    """Parameters of every list."""
+    """The parameters of every list."""
 
     cursor: str | None = None
 
@@ -51,26 +51,26 @@ class Listing(NamedTuple):
 
     pages: tuple[bytes, ...]
     starts: dict[bytes, int]
-    """The number of the item after each, by its mark."""
+    """The number of the item after each, by the hash of its name."""
     fingerprint: bytes
-    """Of everything in it: equal for equal lists."""
+    """Of all items: equal for equal lists."""
     size: int
 
 
-class Kind(NamedTuple):
+class ListKind(NamedTuple):
     """One of the lists there are."""
 
     method: str
     member: str
     longest_ms: int | None = None
-    """For how long it may be kept at most, where more than changes of the workspace changes it."""
+    """The longest a client may cache it, where more than the workspace changes it."""
 
 
-TOOLS = Kind("tools/list", "tools")
+TOOLS = ListKind("tools/list", "tools")
 
 
 class Lists:
-    """The lists of one process, kept as bytes. What was not asked for longest goes first."""
+    """The lists of one process, kept as bytes. The least recently used one goes first."""
 
     def __init__(self, server: McpService) -> None:
         self._server = server
@@ -79,38 +79,40 @@ class Lists:
         self._bytes = 0
         self._tools: dict[tuple[str, str, str, Hints], bytes] = {}
 
-    def written(self, entry: SurfaceEntry, name: str, revision: str, hints: Hints) -> bytes:
-        """One tool as a revision lists it. It is kept, so that another list with the same tool need not write it again."""
+    def encode_tool(self, entry: SurfaceEntry, name: str, revision: str, hints: Hints) -> bytes:
+        """Returns one tool as a revision lists it, cached for other lists with the same tool."""
         key = (entry.digest, name, revision, hints)
         text = self._tools.get(key)
         if text is None:
             if len(self._tools) >= _KEPT_TOOLS:
                 self._tools.clear()
             meta = dict(hints) if revision != OLDEST else {}
-            text = self._tools[key] = encode(projected(entry.tool, name, revision, **meta))
+            text = self._tools[key] = encode(project_tool(entry.tool, name, revision, **meta))
         return text
 
-    def page(
-        self, exchange: Exchange, kind: Kind, key: bytes, items: Callable[[], Sequence[Item]], params: bytes
+    def get_page(
+        self, exchange: Exchange, kind: ListKind, key: bytes, items: Callable[[], Sequence[Item]], params: bytes
     ) -> bytes:
-        """The page that was asked for. `key`: equal for equal items, in this revision. Raises RpcError."""
+        """Returns the requested page. `key`: equal for equal items, in this revision. Raises RpcError."""
         cursor = params_of(params, ListParams).cursor
-        listing = self.listing(exchange, kind, key, items)
+        listing = self.get_listing(exchange, kind, key, items)
         if cursor is None:
             return listing.pages[0]
-        at = self._cursors.position(cursor, kind.method, self._scope(exchange))
+        at = self._cursors.decode(cursor, kind.method, self._scope(exchange))
         size = self._server.settings.page_size
         if at.view == listing.fingerprint[:8] and at.start % size == 0 and at.start // size < len(listing.pages):
             return listing.pages[at.start // size]
         every = items()
-        return self._written(exchange, kind, every, listing.starts.get(at.after, at.start), listing.fingerprint)
+        return self._encode_page(exchange, kind, every, listing.starts.get(at.after, at.start), listing.fingerprint)
 
-    def listing(self, exchange: Exchange, kind: Kind, key: bytes, items: Callable[[], Sequence[Item]]) -> Listing:
-        """The whole list, kept for the next who asks."""
+    def get_listing(
+        self, exchange: Exchange, kind: ListKind, key: bytes, items: Callable[[], Sequence[Item]]
+    ) -> Listing:
+        """Returns the whole list, cached for the next caller."""
         where = (kind.method, exchange.revision, self._scope(exchange), key)
         listing = self._kept.get(where)
         if listing is None:
-            listing = self._kept[where] = self._made(exchange, kind, items())
+            listing = self._kept[where] = self._make_listing(exchange, kind, items())
             self._bytes += listing.size
             while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
                 self._bytes -= self._kept.popitem(last=False)[1].size
@@ -118,28 +120,32 @@ class Lists:
             self._kept.move_to_end(where)
         return listing
 
-    def _made(self, exchange: Exchange, kind: Kind, items: Sequence[Item]) -> Listing:
+    def _make_listing(self, exchange: Exchange, kind: ListKind, items: Sequence[Item]) -> Listing:
         said = sha256()
         for name, text in items:
             said.update(name.encode(errors="backslashreplace") + b"\0" + text + b"\0")
         fingerprint = said.digest()
         step = self._server.settings.page_size
         pages = tuple(
-            self._written(exchange, kind, items, start, fingerprint) for start in range(0, max(len(items), 1), step)
+            self._encode_page(exchange, kind, items, start, fingerprint) for start in range(0, max(len(items), 1), step)
         )
-        starts = {mark(name): number + 1 for number, (name, _) in enumerate(items)}
+        starts = {hash_name(name): number + 1 for number, (name, _) in enumerate(items)}
         return Listing(pages, starts, fingerprint, sum(map(len, pages)))
 
     def _scope(self, exchange: Exchange) -> bytes:
-        return views.of(exchange, self._server.settings).scope
+        return views.get_view(exchange, self._server.settings).scope
 
-    def _written(self, exchange: Exchange, kind: Kind, items: Sequence[Item], start: int, fingerprint: bytes) -> bytes:
-        """One page, whole: with the cursor of the next, and everything its revision wants."""
+    def _encode_page(
+        self, exchange: Exchange, kind: ListKind, items: Sequence[Item], start: int, fingerprint: bytes
+    ) -> bytes:
+        """Returns one page: the items, the cursor of the next page, and the members its revision wants."""
         end = start + self._server.settings.page_size
         rest: dict[str, Any] = {}
         if end < len(items):
-            position = Position(kind.method, self._scope(exchange), fingerprint[:8], end, mark(items[end - 1][0]))
-            rest["nextCursor"] = self._cursors.text(position)
+            position = CursorPosition(
+                kind.method, self._scope(exchange), fingerprint[:8], end, hash_name(items[end - 1][0])
+            )
+            rest["nextCursor"] = self._cursors.encode(position)
         if exchange.is_modern:
             ttl_ms = self._server.settings.ttl_ms
             rest |= {
@@ -152,8 +158,8 @@ class Lists:
         return encode({kind.member: []})[:-2] + members + b"]" + (b"," if rest else b"") + tail
 
 
-def lists_of(server: McpService) -> Lists:
-    """The lists that a server keeps."""
+def get_lists(server: McpService) -> Lists:
+    """Returns the lists of a server, made on first use."""
     lists = server.kept.get("lists")
     if lists is None:
         lists = server.kept["lists"] = Lists(server)
@@ -168,8 +174,8 @@ def list_tools(exchange: Exchange, params: bytes) -> bytes | Awaitable[bytes]:
 
 
 def _list_page(exchange: Exchange, params: bytes) -> bytes:
-    key, items = tools_of(exchange)
-    return lists_of(exchange.server).page(exchange, TOOLS, key, items, params)
+    key, items = collect_tools(exchange)
+    return get_lists(exchange.server).get_page(exchange, TOOLS, key, items, params)
 
 
 async def _list_after(writing: Awaitable[None], server: McpService, exchange: Exchange, params: bytes) -> bytes:
@@ -178,41 +184,41 @@ async def _list_after(writing: Awaitable[None], server: McpService, exchange: Ex
 
 
 def write_tools(exchange: Exchange) -> Awaitable[None] | None:
-    """Returns something to await before the caller's list is made: None unless it is long and was not written yet."""
-    view = views.of(exchange, exchange.server.settings)
+    """Returns an awaitable that encodes the caller's list first; None unless it is long and not encoded yet."""
+    view = views.get_view(exchange, exchange.server.settings)
     which = (exchange.revision, lists_all(exchange, exchange.server.settings))
-    if which in view.is_written:
+    if which in view.written_lists:
         return None
-    shown = _shown(exchange, view)
+    shown = _select_tools(exchange, view)
     if len(shown) > _AT_ONCE:
         return _write_in_parts(exchange, view, shown)
-    view.is_written.add(which)
+    view.written_lists.add(which)
     return None
 
 
-async def _write_in_parts(exchange: Exchange, view: View, shown: list[tuple[SurfaceEntry, Hints]]) -> None:
-    """Writes tools a part at a time: others have their turn in between."""
-    lists, revision = lists_of(exchange.server), exchange.revision
+async def _write_in_parts(exchange: Exchange, view: McpView, shown: list[tuple[SurfaceEntry, Hints]]) -> None:
+    """Encodes tools a part at a time, and yields to other requests in between."""
+    lists, revision = get_lists(exchange.server), exchange.revision
     for start in range(0, len(shown), _AT_ONCE):
         for entry, hints in shown[start : start + _AT_ONCE]:
-            lists.written(entry, view.names.of(entry), revision, hints)
+            lists.encode_tool(entry, view.names.name_of(entry), revision, hints)
         await asyncio.sleep(0)
-    view.is_written.add((revision, lists_all(exchange, exchange.server.settings)))
+    view.written_lists.add((revision, lists_all(exchange, exchange.server.settings)))
 
 
-def tools_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
-    """What makes the caller's list of tools what it is, and the tools."""
-    view = views.of(exchange, exchange.server.settings)
+def collect_tools(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+    """Returns the key of the caller's list of tools, and a function that encodes them."""
+    view = views.get_view(exchange, exchange.server.settings)
     # The search tool's description names what is deferred, so a list with it depends on that.
-    key = view.key("all") if view.deferred else view.key("loaded")
+    key = view.list_key("all") if view.deferred else view.list_key("loaded")
     if view.deferred and lists_all(exchange, exchange.server.settings):
         key = b"whole" + key
-    return key, lambda: _items(exchange, view)
+    return key, lambda: _encode_tools(exchange, view)
 
 
-def _shown(exchange: Exchange, view: View) -> list[tuple[SurfaceEntry, Hints]]:
-    """The tools to list, and what is said beside them. A client that defers by itself gets every tool with its schema; it needs
-    neither our search nor our calls."""
+def _select_tools(exchange: Exchange, view: McpView) -> list[tuple[SurfaceEntry, Hints]]:
+    """Returns the tools to list, with their hints. A client that defers by itself gets every tool with its schema; it
+    needs neither our search nor our calls."""
     if not view.deferred:
         return [(entry, ()) for entry in view.listed]
     if not lists_all(exchange, exchange.server.settings):
@@ -227,23 +233,23 @@ def _shown(exchange: Exchange, view: View) -> list[tuple[SurfaceEntry, Hints]]:
     ]
 
 
-def _items(exchange: Exchange, view: View) -> list[Item]:
-    lists, revision, found = lists_of(exchange.server), exchange.revision, []
-    for entry, hints in _shown(exchange, view):
-        name = view.names.of(entry)
+def _encode_tools(exchange: Exchange, view: McpView) -> list[Item]:
+    lists, revision, found = get_lists(exchange.server), exchange.revision, []
+    for entry, hints in _select_tools(exchange, view):
+        name = view.names.name_of(entry)
         if entry.tool is SEARCH_TOOL:
-            said = projected(entry.tool, name, revision, _search_text(exchange.server, view), **dict(hints))
+            said = project_tool(entry.tool, name, revision, _describe_search(exchange.server, view), **dict(hints))
             found.append((name, encode(said)))
         else:
-            found.append((name, lists.written(entry, name, revision, hints)))
+            found.append((name, lists.encode_tool(entry, name, revision, hints)))
     if view.call_tool and not lists_all(exchange, exchange.server.settings):
-        found.append((view.call_tool, encode(call_tool_shown(view.call_tool, revision))))
+        found.append((view.call_tool, encode(describe_call_tool(view.call_tool, revision))))
     if view.needs_lookup:
-        found.append((LOOKUP, encode(lookup_shown(revision))))
+        found.append((LOOKUP, encode(describe_lookup(revision))))
     return found
 
 
-def _search_text(server: McpService, view: View) -> str:
+def _describe_search(server: McpService, view: McpView) -> str:
     rendering = render(view.surface, server.app.surface_settings)
     return next(
         (one.description for one in rendering.tools if one.tool_id == SEARCH_TOOL.tool_id), describe_tool(SEARCH_TOOL)

@@ -1,6 +1,6 @@
 """Progress and log messages of a running call, as notifications on its request's stream (sections 14 and 16).
 
-A tool may say more than anybody reads. Messages that come too fast are left out; the last progress is always sent
+A tool may send more than anybody reads. Messages that come too fast are dropped; the last progress is always sent
 (MCP-171).
 """
 
@@ -19,19 +19,19 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 _BURST, _PER_SECOND = 20.0, 10.0
 _LOG_BURST, _LOGS_PER_SECOND = 100.0, 20.0
 _MOST_UNSENT = 200
-"""Messages that may wait for a client that does not read; what comes then, comes too fast."""
+"""Messages that may wait for a client that does not read; later ones are dropped."""
 _ENDED = frozenset({"completed", "failed", "canceled"})
 
 
-def level_named(level: Any) -> str:
-    """A level of log messages. Raises RpcError (MCP-182, MCP-184)."""
+def read_level(level: Any) -> str:
+    """Returns a level of log messages. Raises RpcError (MCP-182, MCP-184)."""
     if type(level) is not str or level not in LEVELS:
         raise RpcError(INVALID_PARAMS, f"a log level is one of {', '.join(LEVELS)}")
     return level
 
 
-class _Allowance:
-    """So many at once, and so many a second after that."""
+class _RateLimit:
+    """A burst of so many, and so many a second after that."""
 
     def __init__(self, burst: float, per_second: float, now: float) -> None:
         self._burst, self._rate = burst, per_second
@@ -47,14 +47,14 @@ class _Allowance:
 
 
 class ProgressSender:
-    """Tells the client of one call what the call says, in order, without making the call wait."""
+    """Sends the messages of one call to its client, in order, without making the call wait."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._loop = asyncio.get_running_loop()
         self._least = LEVELS.index(exchange.log_level) if exchange.log_level in LEVELS else len(LEVELS)
-        self._progress = _Allowance(_BURST, _PER_SECOND, self._loop.time())
-        self._logs = _Allowance(_LOG_BURST, _LOGS_PER_SECOND, self._loop.time())
+        self._progress = _RateLimit(_BURST, _PER_SECOND, self._loop.time())
+        self._logs = _RateLimit(_LOG_BURST, _LOGS_PER_SECOND, self._loop.time())
         self._held: Progress | None = None
         """The newest progress that came too fast."""
         self._last = -inf
@@ -66,7 +66,7 @@ class ProgressSender:
         self._sending: asyncio.Task[None] | None = None
 
     def hear(self, said: Progress) -> None:
-        """Takes something that the call said; it is sent from `begin` on."""
+        """Takes a message of the call; it is sent from `begin` on."""
         log = said.extra.get("log")
         if isinstance(log, dict):
             self._take_log(log)
@@ -80,7 +80,7 @@ class ProgressSender:
                     self._timer = self._loop.call_later(1 / _PER_SECOND, self._put_held)
 
     def begin(self) -> None:
-        """Sends from now on: the way back is known."""
+        """Starts to send: the way back is known."""
         self._is_begun = True
         self._send_soon()
 
@@ -96,7 +96,7 @@ class ProgressSender:
             await self._sending
 
     def close(self) -> None:
-        """Sends nothing more."""
+        """Stops sending."""
         self._stop_timer()
         if self._sending is not None and not self._sending.cancel() and not self._sending.cancelled():
             self._sending.exception()  # looked at, so that nobody logs it
@@ -107,7 +107,7 @@ class ProgressSender:
             self._timer = None
 
     def _has_room(self) -> bool:
-        """False while the client does not read what it was told before."""
+        """True unless the client does not read earlier messages."""
         return len(self._unsent) < _MOST_UNSENT
 
     def _put_held(self) -> None:
@@ -135,16 +135,16 @@ class ProgressSender:
         self._put(notification_text("notifications/message", message))
 
     def _put_progress(self, said: Progress) -> None:
-        progress, total = _counted(said)
+        progress, total = _count_progress(said)
         if progress is None:  # only words, or a part of the result: no step further of those that are counted
             total = self._total
             progress = self._last if total is not None else self._last + 1 if self._last > -inf else 1.0
         if progress <= self._last:  # it has to grow, also when only the words changed (MCP-170)
             progress = nextafter(self._last, inf)
         self._last, self._total = progress, total
-        params: dict[str, Any] = {"progressToken": self._exchange.meta.progress_token, "progress": _short(progress)}
+        params: dict[str, Any] = {"progressToken": self._exchange.meta.progress_token, "progress": _shorten(progress)}
         if total is not None:
-            params["total"] = _short(total)
+            params["total"] = _shorten(total)
         if said.message:
             params["message"] = said.message
         self._put(notification_text("notifications/progress", params))
@@ -163,8 +163,8 @@ class ProgressSender:
         self._sending = None  # one that failed stays: nothing more is sent, and `finish` raises what it raised
 
 
-def _counted(said: Progress) -> tuple[float | None, float | None]:
-    """How far, of how much, where a record says so."""
+def _count_progress(said: Progress) -> tuple[float | None, float | None]:
+    """Returns how far the call is, and of how much, where a message says so."""
     if said.percent is not None:
         return float(said.percent), 100.0
     if said.current_step is not None and said.total_steps is not None and said.current_step.isdecimal():
@@ -175,5 +175,5 @@ def _counted(said: Progress) -> tuple[float | None, float | None]:
     return None, None
 
 
-def _short(number: float) -> float | int:
+def _shorten(number: float) -> float | int:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number

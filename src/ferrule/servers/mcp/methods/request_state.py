@@ -1,8 +1,8 @@
-"""`requestState`: where a client that was asked something goes on (MCP-219). The server keeps nothing for it.
+"""`requestState`: where a client resumes after it was asked something (MCP-219). The server keeps nothing for it.
 
-It comes back from outside, so it is sealed with a key that follows from the workspace's approval key, and names for
-whom and for what it was made. The ledger makes it count once: it names the round of a waiting call, and a round is
-answered once (MCP-223 to MCP-225).
+It comes back from outside, so it is sealed with a key derived from the workspace's approval key, and names its caller
+and request. The ledger makes it count once: it names the round of a parked call, and a round is answered once (MCP-223
+to MCP-225).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _USE = b"ferrule mcp request state 1"
 _ID_BYTES, _NONCE_BYTES, _LONGEST = 4, 12, 4096
 
 
-class State(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """What a `requestState` says."""
+class RequestState(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """The contents of a `requestState`."""
 
     purpose: Literal["input", "approval"]
     audience: str
@@ -33,20 +33,20 @@ class State(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     channel: str
     method: str
     salient: bytes
-    """A digest of what the request was about: the tool's name and the arguments."""
+    """A digest of the request: the tool's name and the arguments."""
     invocation_id: str
     round: int
     expires_at: int
     """Microseconds since 1970."""
     seen: bytes = b""
-    """Of an approval: what was shown."""
+    """Of an approval: the digest of the question shown."""
 
 
-_decode = msgspec.msgpack.Decoder(State).decode
+_decode = msgspec.msgpack.Decoder(RequestState).decode
 
 
-class Seal:
-    """Makes states, and knows its own again."""
+class StateSeal:
+    """Seals states, and opens its own."""
 
     def __init__(self, secret: bytes) -> None:
         key = hmac.new(secret, _USE, hashlib.sha256).digest()
@@ -54,14 +54,14 @@ class Seal:
         self._id = hashlib.sha256(b"id" + key).digest()[:_ID_BYTES]
         """Names the key, so that one of another key is told apart at once."""
 
-    def sealed(self, state: State) -> str:
-        """A state as a client gets it: no two are the same (MCP-226)."""
+    def seal(self, state: RequestState) -> str:
+        """Returns a state as a client gets it: no two are the same (MCP-226)."""
         nonce = os.urandom(_NONCE_BYTES)
         whole = self._id + nonce + self._cipher.encrypt(nonce, msgspec.msgpack.encode(state), self._id)
         return urlsafe_b64encode(whole).decode()
 
-    def opened(self, text: str) -> State | None:
-        """The state of a text; None for one that was not made with this key, or was changed."""
+    def open(self, text: str) -> RequestState | None:
+        """Returns the state of a text; None for one of another key, or one that was changed."""
         if len(text) > _LONGEST:
             return None
         try:
@@ -74,10 +74,10 @@ class Seal:
             return None
 
 
-def salient(name: str, arguments: bytes) -> bytes:
-    """The digest of what a request is about, however its JSON is written."""
+def digest_request(name: str, arguments: bytes) -> bytes:
+    """Returns the digest of a request, however its JSON is written."""
     try:
-        written = msgspec.json.encode(_plain(msgspec.json.decode(arguments)), order="sorted")
+        written = msgspec.json.encode(_normalise(msgspec.json.decode(arguments)), order="sorted")
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError, RecursionError):
         written = arguments  # whatever it is, it has to be the same
     digest = hashlib.sha256(len(name.encode()).to_bytes(8, "big") + name.encode())
@@ -85,10 +85,10 @@ def salient(name: str, arguments: bytes) -> bytes:
     return digest.digest()
 
 
-def _plain(value: object) -> object:
-    """JSON whose numbers are written in one way: `1.0` is `1` to many clients."""
+def _normalise(value: object) -> object:
+    """Returns JSON with one way to write numbers: `1.0` is `1` to many clients."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {name: _plain(member) for name, member in value.items()}
-    return [_plain(member) for member in value] if isinstance(value, list) else value
+        return {name: _normalise(member) for name, member in value.items()}
+    return [_normalise(member) for member in value] if isinstance(value, list) else value

@@ -2,7 +2,7 @@
 
 There are two kinds: functions of the workspace (`@ferrule.resource`), each read by a governed call; and stored results
 of the caller's own calls, too large or too binary for their results. Results name the addresses of the latter. Each
-read checks who may read; a result of somebody else does not exist (MCP-202).
+read checks the reader; results of other callers look like unknown ones (MCP-202).
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from ferrule.model.tool import ResourceExposure
 from ferrule.runtime.functions.uri_template import is_address
 from ferrule.runtime.pipeline.results.payload_access import find_payload
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.exposed_tools import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
-from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
+from ferrule.servers.mcp.methods.exposed_tools import (
+    MISFIT,
+    UNKNOWN,
+    ExposedCallFailed,
+    InputRequired,
+    call_exposed_tool,
+)
+from ferrule.servers.mcp.methods.listing import Item, ListKind, get_lists
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, OWN, RESOURCE_NOT_FOUND, RpcError, encode
 from ferrule.servers.mcp.wire.params import Retry, params_of
@@ -32,7 +38,7 @@ from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
 
 TEMPLATE = SCHEME + "{invocation}/{number}{?offset,limit}"
 MOST_BYTES = 4 * 1024**2
-"""Of one read; the rest is read by ranges."""
+"""The most that one read returns; the rest is read by ranges."""
 _ROWS_LOOKED_AT = 400
 _MOST_LISTED = 50
 _FRESH_SECONDS = 0.1
@@ -41,7 +47,7 @@ _TEXTS = ("application/json", "application/xml", "application/yaml", "applicatio
 _TEXT_ENDINGS = ("+json", "+xml", "+yaml")
 
 
-class Range(NamedTuple):
+class PayloadRange(NamedTuple):
     """A part of a payload."""
 
     uri: str
@@ -54,33 +60,33 @@ def is_stored(uri: str) -> bool:
     return uri.startswith(SCHEME)
 
 
-def range_of(uri: str) -> Range:
-    """What an address asks for: `…?offset=0&limit=1000`. Raises RpcError for numbers that are none."""
+def parse_range(uri: str) -> PayloadRange:
+    """Returns the range that an address names: `…?offset=0&limit=1000`. Raises RpcError for invalid numbers."""
     bare, mark, query = uri.partition("?")
     if not mark:
-        return Range(bare)
+        return PayloadRange(bare)
     asked = dict(parse_qsl(query, keep_blank_values=True))
     if not asked.keys() <= {"offset", "limit"} or not all(
         value.isdecimal() and len(value) < 16 for value in asked.values()
     ):
         raise RpcError(INVALID_PARAMS, "a range is written ?offset=0&limit=1000", {"uri": uri})
-    return Range(bare, int(asked.get("offset", 0)), int(asked["limit"]) if "limit" in asked else None)
+    return PayloadRange(bare, int(asked.get("offset", 0)), int(asked["limit"]) if "limit" in asked else None)
 
 
 async def find_stored(exchange: Exchange, uri: str) -> StoredPayload:
-    """What is known of a payload of the caller's. Raises PayloadGone."""
+    """Returns the record of a payload of the caller's. Raises PayloadGone."""
     request = exchange.surface.request
     return await find_payload(exchange.server.app.services, uri, principal=request.principal, tenant=request.tenant)
 
 
 async def read_stored(exchange: Exchange, uri: str) -> dict[str, Any]:
-    """The contents at an address, or the range that it asks for. Raises PayloadGone, and RpcError."""
-    asked = range_of(uri)
+    """Returns the contents at an address, or the range that it names. Raises PayloadGone, and RpcError."""
+    asked = parse_range(uri)
     kept = await find_stored(exchange, asked.uri)
     limit = min(MOST_BYTES, MOST_BYTES if asked.limit is None else asked.limit)
     data = await exchange.surface.payload(kept.uri, asked.offset, limit)
     content: dict[str, Any] = {"uri": uri, "mimeType": kept.media_type}
-    text = _text(data, asked.offset, kept) if _is_text(kept.media_type) else None
+    text = _decode_text(data, asked.offset, kept) if _is_text(kept.media_type) else None
     if text is not None:
         content["text"], read = text, len(text.encode())
     else:
@@ -98,8 +104,8 @@ def _is_text(media_type: str) -> bool:
     return bare.startswith("text/") or bare in _TEXTS or bare.endswith(_TEXT_ENDINGS)
 
 
-def _text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
-    """The bytes as text; a character that was cut off at the end of a range is left for the next one."""
+def _decode_text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
+    """Returns bytes as text; a character cut off at the end of a range is left for the next one."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -108,7 +114,7 @@ def _text(data: bytes, offset: int, kept: StoredPayload) -> str | None:
 
 
 async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[dict[str, Any]]:
-    """The newest stored results of the caller's, as resources. `hidden`: tools whose copies are no results of their own."""
+    """Lists the caller's newest stored results as resources. `hidden`: tools whose stored copies are not listed."""
     if exchange.server.app.services.payloads is None:
         return []
     request = exchange.surface.request
@@ -121,14 +127,16 @@ async def list_recent(exchange: Exchange, hidden: frozenset[str]) -> list[dict[s
         rows = await exchange.server.app.store.rows_before(None, _ROWS_LOOKED_AT, kinds=("call", "ended"))
     except FerruleError:
         return []
-    listed = [one for row in rows for one in _of_row(row, who, hidden, now)][:_MOST_LISTED]
+    listed = [one for row in rows for one in _list_results_of_row(row, who, hidden, now)][:_MOST_LISTED]
     kept[who] = (now, listed)
     if len(kept) > _KEPT_LISTS:
         del kept[next(iter(kept))]
     return listed
 
 
-def _of_row(row: StoredEntry, who: tuple[str, str], hidden: frozenset[str], now: float) -> list[dict[str, Any]]:
+def _list_results_of_row(
+    row: StoredEntry, who: tuple[str, str], hidden: frozenset[str], now: float
+) -> list[dict[str, Any]]:
     if row.tool in hidden:
         return []
     segment = row.segment()
@@ -139,7 +147,9 @@ def _of_row(row: StoredEntry, who: tuple[str, str], hidden: frozenset[str], now:
     if (header.tenant, header.principal) != who:
         return []
     return [
-        _resource(ref, header.tool_name) for record in records if _is_listed(ref := record.get("persisted_ref"), now)
+        _describe_result(ref, header.tool_name)
+        for record in records
+        if _is_listed(ref := record.get("persisted_ref"), now)
     ]
 
 
@@ -150,7 +160,7 @@ def _is_listed(ref: Any, now: float) -> bool:
     return expires is None or parse_iso(expires) / 1e6 > now
 
 
-def _resource(ref: dict[str, Any], tool: str) -> dict[str, Any]:
+def _describe_result(ref: dict[str, Any], tool: str) -> dict[str, Any]:
     uri = str(ref["uri"])
     return {
         "uri": uri,
@@ -161,8 +171,8 @@ def _resource(ref: dict[str, Any], tool: str) -> dict[str, Any]:
     }
 
 
-RESOURCES = Kind("resources/list", "resources", longest_ms=1000)  # any call may add a stored result
-TEMPLATES = Kind("resources/templates/list", "resourceTemplates")
+RESOURCES = ListKind("resources/list", "resources", longest_ms=1000)  # any call may add a stored result
+TEMPLATES = ListKind("resources/templates/list", "resourceTemplates")
 _STORED = {
     "uriTemplate": TEMPLATE,
     "name": "stored_result",
@@ -171,55 +181,55 @@ _STORED = {
 
 
 class ReadParams(Retry, gc=False):
-    """Parameters of `resources/read`."""
+    """The parameters of `resources/read`."""
 
     uri: str = ""
 
 
 async def list_resources(exchange: Exchange, params: bytes) -> bytes:
-    """Resources of the workspace, then the newest results of the caller's (MCP-193)."""
-    key, items = resources_of(exchange)
-    view = views.of(exchange, exchange.server.settings)
+    """Lists the workspace's resources, then the caller's newest results (MCP-193)."""
+    key, items = collect_resources(exchange)
+    view = views.get_view(exchange, exchange.server.settings)
     own = [entry.tool.tool_id for entry in (*view.resources.values(), *view.templates.values(), *view.prompts.values())]
     recent = await list_recent(exchange, frozenset(own))
-    results: list[Item] = [(one["uri"], encode(_of_revision(one, exchange.revision))) for one in recent]
+    results: list[Item] = [(one["uri"], encode(_fit_revision(one, exchange.revision))) for one in recent]
     if not results:
-        return lists_of(exchange.server).page(exchange, RESOURCES, key, items, params)
+        return get_lists(exchange.server).get_page(exchange, RESOURCES, key, items, params)
     key = sha256(key + b"".join(text for _, text in results)).digest()
-    return lists_of(exchange.server).page(exchange, RESOURCES, key, lambda: [*items(), *results], params)
+    return get_lists(exchange.server).get_page(exchange, RESOURCES, key, lambda: [*items(), *results], params)
 
 
 async def list_templates(exchange: Exchange, params: bytes) -> bytes:
-    """Templates of the workspace, and that of stored results (MCP-194)."""
-    return lists_of(exchange.server).page(exchange, TEMPLATES, *templates_of(exchange), params)
+    """Lists the workspace's templates, and that of stored results (MCP-194)."""
+    return get_lists(exchange.server).get_page(exchange, TEMPLATES, *collect_templates(exchange), params)
 
 
-def resources_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
-    """What makes the caller's list of declared resources what it is, and the resources."""
-    view = views.of(exchange, exchange.server.settings)
-    return _keyed(view.resources), lambda: _items(view.resources, "uri", exchange.revision)
+def collect_resources(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+    """Returns the key of the caller's list of declared resources, and a function that encodes them."""
+    view = views.get_view(exchange, exchange.server.settings)
+    return _digest_entries(view.resources), lambda: _encode_entries(view.resources, "uri", exchange.revision)
 
 
-def templates_of(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
-    """The same of templates."""
-    view = views.of(exchange, exchange.server.settings)
+def collect_templates(exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+    """Returns the same for templates."""
+    view = views.get_view(exchange, exchange.server.settings)
     is_kept = exchange.server.app.services.payloads is not None
     own: list[Item] = [(TEMPLATE, encode(_STORED))] if is_kept else []
-    return _keyed(view.templates) + bytes(is_kept), lambda: [
-        *_items(view.templates, "uriTemplate", exchange.revision),
+    return _digest_entries(view.templates) + bytes(is_kept), lambda: [
+        *_encode_entries(view.templates, "uriTemplate", exchange.revision),
         *own,
     ]
 
 
-def _keyed(entries: dict[str, SurfaceEntry]) -> bytes:
+def _digest_entries(entries: dict[str, SurfaceEntry]) -> bytes:
     return sha256("\n".join(entry.digest for entry in entries.values()).encode()).digest()
 
 
-def _items(entries: dict[str, SurfaceEntry], member: str, revision: str) -> list[Item]:
-    return [(uri, encode(_shown(member, entry, revision))) for uri, entry in entries.items()]
+def _encode_entries(entries: dict[str, SurfaceEntry], member: str, revision: str) -> list[Item]:
+    return [(uri, encode(_describe_entry(member, entry, revision))) for uri, entry in entries.items()]
 
 
-def _shown(member: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+def _describe_entry(member: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
     tool, exposure = entry.tool, entry.tool.exposed_as
     assert isinstance(exposure, ResourceExposure)
     shown: dict[str, Any] = {member: exposure.uri, "name": tool.name, "description": tool.description}
@@ -233,11 +243,11 @@ def _shown(member: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
         shown["annotations"] = exposure.annotations
     if icons := icons_of(exposure.icons):
         shown["icons"] = icons
-    return _of_revision(shown, revision)
+    return _fit_revision(shown, revision)
 
 
-def _of_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
-    """A resource without what its revision does not have."""
+def _fit_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
+    """Returns a resource without members that its revision does not have."""
     newer = {OLDEST: ("title", "icons"), SECOND: ("icons",)}.get(revision, ())
     kept = {name: value for name, value in shown.items() if name not in newer and value is not None}
     if revision == OLDEST and "annotations" in kept:
@@ -246,43 +256,44 @@ def _of_revision(shown: dict[str, Any], revision: str) -> dict[str, Any]:
 
 
 async def read_resource(exchange: Exchange, params: bytes) -> dict[str, Any]:
-    """`resources/read`: the contents at an address; an error, never emptiness, where there is nothing (MCP-195 to MCP-198)."""
+    """Answers `resources/read`: the contents at an address; an error, never an empty list, where there are none
+    (MCP-195 to MCP-198)."""
     asked: ReadParams = params_of(params, ReadParams)
     uri = asked.uri
     is_retry = asked.request_state is not None
     if not is_address(uri):
-        raise not_found(exchange, uri)
+        raise not_found_error(exchange, uri)
     if is_stored(uri):
         try:
             contents = [await read_stored(exchange, uri)]
         except (PayloadGone, ValueError):
-            raise not_found(exchange, uri) from None
-        return _read(exchange, contents, exchange.server.settings.ttl_ms)
-    found = views.of(exchange, exchange.server.settings).resource(uri)
+            raise not_found_error(exchange, uri) from None
+        return _encode_contents(exchange, contents, exchange.server.settings.ttl_ms)
+    found = views.get_view(exchange, exchange.server.settings).find_resource(uri)
     if found is None:
-        raise not_found(exchange, uri)
+        raise not_found_error(exchange, uri)
     entry, variables = found
     try:
-        value = await exposed_value(exchange, "resources/read", uri, entry, dict(variables), asked)
-    except Asks as asks:
+        value = await call_exposed_tool(exchange, "resources/read", uri, entry, dict(variables), asked)
+    except InputRequired as asks:
         return asks.result
-    except Unreadable as error:
+    except ExposedCallFailed as error:
         if error.error_class in UNKNOWN | MISFIT:
-            raise not_found(exchange, uri) from None
+            raise not_found_error(exchange, uri) from None
         raise
-    contents = [_content(one, uri, entry, exchange.revision) for one in _contents(value)]
+    contents = [_encode_content(one, uri, entry, exchange.revision) for one in _list_contents(value)]
     if not contents:
-        raise not_found(exchange, uri)
-    return _read(exchange, contents, 0 if is_retry else exchange.server.settings.ttl_ms)
+        raise not_found_error(exchange, uri)
+    return _encode_contents(exchange, contents, 0 if is_retry else exchange.server.settings.ttl_ms)
 
 
-def _read(exchange: Exchange, contents: list[dict[str, Any]], ttl_ms: int) -> dict[str, Any]:
+def _encode_contents(exchange: Exchange, contents: list[dict[str, Any]], ttl_ms: int) -> dict[str, Any]:
     hints = {"ttlMs": ttl_ms, "cacheScope": "private"} if exchange.is_modern else {}
     return {"contents": contents, **hints}
 
 
-def _contents(value: Any) -> Iterable[dict[str, Any]]:
-    """The contents that a function gave; or what hooks made of them, as far as that can be told."""
+def _list_contents(value: Any) -> Iterable[dict[str, Any]]:
+    """Lists the contents that a function returned, or what hooks turned them into, as far as they are readable."""
     given = value.get("contents") if isinstance(value, dict) else None
     if isinstance(given, list):
         yield from (one for one in given if isinstance(one, dict) and ("text" in one or "blob" in one))
@@ -297,7 +308,7 @@ def _contents(value: Any) -> Iterable[dict[str, Any]]:
                 yield block["resource"]
 
 
-def _content(given: dict[str, Any], uri: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+def _encode_content(given: dict[str, Any], uri: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
     exposure = entry.tool.exposed_as
     assert isinstance(exposure, ResourceExposure)
     content = {"uri": given.get("uri") or uri, "mimeType": given.get("mimeType") or exposure.mime_type or "text/plain"}
@@ -308,19 +319,19 @@ def _content(given: dict[str, Any], uri: str, entry: SurfaceEntry, revision: str
 
 
 async def is_readable(exchange: Exchange, uri: str) -> bool:
-    """True for an address where the caller may look: a declared resource it can see, or a stored result of its own."""
+    """True for an address the caller may read: a declared resource it can see, or a stored result of its own."""
     if not is_address(uri):
         return False
     if is_stored(uri):
         try:
-            await find_stored(exchange, range_of(uri).uri)
+            await find_stored(exchange, parse_range(uri).uri)
         except (PayloadGone, RpcError):
             return False
         return True
-    return views.of(exchange, exchange.server.settings).resource(uri) is not None
+    return views.get_view(exchange, exchange.server.settings).find_resource(uri) is not None
 
 
-def not_found(exchange: Exchange, uri: str) -> RpcError:
-    """There is nothing at an address, for this caller (MCP-197, MCP-198)."""
+def not_found_error(exchange: Exchange, uri: str) -> RpcError:
+    """Returns the error for an address where this caller sees nothing (MCP-197, MCP-198)."""
     code = INVALID_PARAMS if exchange.is_modern else RESOURCE_NOT_FOUND
     return RpcError(code, "there is no such resource", {"uri": uri}, status=200)

@@ -1,7 +1,7 @@
-"""`ferrule_result`: the tool by which a model gets the result of a call that it did not wait for.
+"""`ferrule_result`: the tool by which a model fetches the result of a call that it did not wait for.
 
-The tool is the server's own, reads only, and knows nothing but the caller's own calls. It is listed where something may
-have to wait.
+The tool is the server's own, reads only, and sees only the caller's own calls. It is listed where a call may have to
+wait.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ferrule.servers.mcp.wire.results import BARE, call_result, text_result, wai
 
 LOOKUP = "ferrule_result"
 _MOST_SECONDS = 60.0
-_FEW = 200
-"""So many tools are held against the rules; of more it counts that they may act at all."""
+_MOST_JUDGED = 200
+"""Tools to judge by the policy; beyond them, a tool that may act at all counts."""
 _DESCRIPTION = (
     "Gives the result of a call of yours that had not ended when you were told so: it waited for a person, or took long. Give"
     " the invocation id you were told. Nothing is called again."
@@ -40,15 +40,15 @@ _SCHEMA = {
 }
 
 
-class _Asked(msgspec.Struct, forbid_unknown_fields=True):
+class _LookupArguments(msgspec.Struct, forbid_unknown_fields=True):
     invocation_id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     wait_seconds: Annotated[float, msgspec.Meta(ge=0, le=_MOST_SECONDS)] = 0.0
 
 
 def is_needed(session: Session) -> bool:
-    """True when calls of a surface's tools may have to wait for somebody."""
+    """True when calls of a surface's tools may have to wait for a person."""
     visible = [entry for entry in session.surface.entries.values() if entry.is_visible]
-    return any(map(session.may_ask, visible[:_FEW])) or any(map(_may_act, visible[_FEW:]))
+    return any(map(session.may_ask, visible[:_MOST_JUDGED])) or any(map(_may_act, visible[_MOST_JUDGED:]))
 
 
 def _may_act(entry: SurfaceEntry) -> bool:
@@ -56,17 +56,17 @@ def _may_act(entry: SurfaceEntry) -> bool:
     return bool(entry.approval_from) or facts.requires_user_interaction or facts.is_read_only is not True
 
 
-def lookup_shown(revision: str) -> dict[str, Any]:
-    """The tool, as it is listed."""
+def describe_lookup(revision: str) -> dict[str, Any]:
+    """Returns the tool as lists show it."""
     shown: dict[str, Any] = {"name": LOOKUP, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
     shown["annotations"] = {"readOnlyHint": True, "openWorldHint": False}
     return shown if revision == "2025-03-26" else {**shown, "title": "Result of a call"}
 
 
 async def look_up(exchange: Exchange, arguments: bytes) -> bytes:
-    """The result of one of the caller's own calls, or what it still waits for."""
+    """Returns the result of one of the caller's own calls, or the reason why it still waits."""
     try:
-        asked = msgspec.json.decode(arguments, type=_Asked)
+        asked = msgspec.json.decode(arguments, type=_LookupArguments)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return text_result(exchange, f"the arguments do not fit: {error}", is_error=True)
     found = await exchange.surface.result(asked.invocation_id, asked.wait_seconds or None)
@@ -78,7 +78,7 @@ async def look_up(exchange: Exchange, arguments: bytes) -> bytes:
 
 
 def how_to_look_up(exchange: Exchange, pending: Pending) -> str:
-    """What a model is told to do for a result that is not there yet."""
+    """Returns the instruction, for a model, to fetch a result later."""
     call = pending.invocation_id
     if is_needed(exchange.surface.session):
         return f'call {LOOKUP} with {{"invocation_id": "{call}"}}, or have a person run \'ferrule result {call}\'.'

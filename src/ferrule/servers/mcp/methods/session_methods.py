@@ -1,4 +1,4 @@
-"""What only the revisions with sessions have: `initialize`, `ping`, `logging/setLevel`."""
+"""The methods of the revisions with sessions alone: `initialize`, `ping`, `logging/setLevel`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.servers.mcp.methods.discovery import capabilities_of, instructions_of
-from ferrule.servers.mcp.methods.progress import level_named
+from ferrule.servers.mcp.methods.discovery import get_instructions, list_capabilities
+from ferrule.servers.mcp.methods.progress import read_level
 from ferrule.servers.mcp.server import Exchange, McpService
 from ferrule.servers.mcp.wire.messages import (
     SESSIONED,
@@ -42,25 +42,25 @@ class _Handshake(msgspec.Struct, gc=False):
 _read_handshake = msgspec.json.Decoder(_Handshake).decode
 
 
-class Agreed(NamedTuple):
-    """What a client and the server agree on when a session begins."""
+class SessionTerms(NamedTuple):
+    """The revision and the client features a session begins with."""
 
     revision: str
     client: frozenset[str]
 
 
-def agreed(message: Message) -> Agreed:
-    """Read `initialize`. Raises RpcError (MCP-92)."""
+def read_initialize(message: Message) -> SessionTerms:
+    """Reads `initialize`. Raises RpcError (MCP-92)."""
     refuse_doubled_params(message)
     params = bytes(message.params) if isinstance(message.params, msgspec.Raw) else b"{}"
     asked: _Initialize = params_of(params, _Initialize)
     revision = asked.protocol_version if asked.protocol_version in SESSIONED else SESSIONED[0]
-    return Agreed(revision, _offered(revision, asked.capabilities))
+    return SessionTerms(revision, _list_features(revision, asked.capabilities))
 
 
-def sessionless(message: Message, version: str = SESSIONED[-1]) -> RpcError:
-    """The answer to a client of the revisions with sessions where they are switched off: it shows the message (MCP-13).
-    `version`: what it speaks, where its message does not say it as `initialize` does."""
+def sessions_off_error(message: Message, version: str = SESSIONED[-1]) -> RpcError:
+    """Returns the error for a client that needs sessions where they are switched off: it shows the message (MCP-13).
+    `version`: the client's, where its message is not an `initialize` that names it."""
     if message.method == "initialize" and isinstance(message.params, msgspec.Raw):
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             version = _read_handshake(message.params).version
@@ -68,8 +68,8 @@ def sessionless(message: Message, version: str = SESSIONED[-1]) -> RpcError:
     return RpcError(UNSUPPORTED_VERSION, text, {"supported": list(SUPPORTED), "requested": version[:200]})
 
 
-def _offered(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
-    """What the client can be asked for, by the words of its revision: later ones mean nothing in it (MCP-112)."""
+def _list_features(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
+    """Returns the features a client can be asked for, in its revision: later ones mean nothing there (MCP-112)."""
     found = features_of(capabilities)
     if revision < "2025-11-25":
         found -= {"elicitation.url", "sampling.tools"}
@@ -78,19 +78,19 @@ def _offered(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:
     return frozenset(name for name in found if "/" not in name)  # extensions are for the revision without sessions
 
 
-def initialized(exchange: Exchange) -> dict[str, Any]:
-    """The result of `initialize` (MCP-93)."""
-    told = instructions_of(exchange)
+def encode_initialize(exchange: Exchange) -> dict[str, Any]:
+    """Returns the result of `initialize` (MCP-93)."""
+    told = get_instructions(exchange)
     return {
         "protocolVersion": exchange.revision,
-        "capabilities": capabilities_of(exchange),
-        "serverInfo": _info(exchange.server, exchange.revision),
+        "capabilities": list_capabilities(exchange),
+        "serverInfo": _describe_server(exchange.server, exchange.revision),
         **({"instructions": told} if told else {}),
     }
 
 
-def _info(server: McpService, revision: str) -> dict[str, Any]:
-    """Who answers, as far as the revision has words for it."""
+def _describe_server(server: McpService, revision: str) -> dict[str, Any]:
+    """Returns the server's name and version, as far as the revision has members for them."""
     info = server.info
     known = {"name", "version"}
     if revision >= _TITLE_SINCE:
@@ -99,7 +99,7 @@ def _info(server: McpService, revision: str) -> dict[str, Any]:
 
 
 def ping(exchange: Exchange, params: bytes) -> bytes:
-    """`ping` (MCP-187)."""
+    """Answers `ping` (MCP-187)."""
     return b"{}"
 
 
@@ -108,6 +108,6 @@ class _SetLevel(msgspec.Struct, gc=False):
 
 
 def set_level(exchange: Exchange, params: bytes) -> bytes:
-    """`logging/setLevel` (MCP-182)."""
-    exchange.session.log_level = level_named(params_of(params, _SetLevel).level)
+    """Answers `logging/setLevel` (MCP-182)."""
+    exchange.session.log_level = read_level(params_of(params, _SetLevel).level)
     return b"{}"

@@ -1,6 +1,7 @@
-"""`subscriptions/listen`: one request, answered with news until somebody ends it (section 23); and what sessions subscribe to.
+"""`subscriptions/listen`: one request, answered with news until either side ends it (section 23); and subscriptions of
+sessions.
 
-A client that does not read costs no more than the set of what it has not been told yet. One that lags for too long is ended.
+A client that does not read costs no more than the set of its pending changes. One that lags for too long is ended.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import FerruleError
-from ferrule.servers.mcp.methods.changes import Change, hub_of
+from ferrule.servers.mcp.methods.changes import ChangeNotice, get_hub
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
-from ferrule.servers.mcp.methods.resources import is_readable, not_found
+from ferrule.servers.mcp.methods.resources import is_readable, not_found_error
 from ferrule.servers.mcp.server import Exchange
-from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
+from ferrule.servers.mcp.tasks.state import filter_own_tasks, follow_tasks
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
     META_SUBSCRIPTION,
@@ -32,7 +33,7 @@ from ferrule.servers.mcp.wire.params import params_of
 _log = logging.getLogger("ferrule.mcp")
 _LAG_SECONDS = 30.0
 _MOST_NAMES = 1000
-"""Resources, and tasks, that one subscription or session may ask for."""
+"""Resources, and tasks, that one subscription or session may name."""
 _METHODS = {
     "tools": "notifications/tools/list_changed",
     "prompts": "notifications/prompts/list_changed",
@@ -42,8 +43,8 @@ _METHODS = {
 }
 
 
-class Wanted(msgspec.Struct, gc=False):
-    """What a client wants to hear of."""
+class SubscriptionFilter(msgspec.Struct, gc=False):
+    """The changes a client subscribes to."""
 
     tools: bool = msgspec.field(default=False, name="toolsListChanged")
     prompts: bool = msgspec.field(default=False, name="promptsListChanged")
@@ -53,37 +54,37 @@ class Wanted(msgspec.Struct, gc=False):
 
 
 class ListenParams(msgspec.Struct, gc=False):
-    """Parameters of `subscriptions/listen`."""
+    """The parameters of `subscriptions/listen`."""
 
-    notifications: Wanted
+    notifications: SubscriptionFilter
 
 
 class UriParams(msgspec.Struct, gc=False):
-    """Parameters of `resources/subscribe` and `resources/unsubscribe`."""
+    """The parameters of `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: str
 
 
 class Mailbox:
-    """What one subscription has not been told yet: each thing once."""
+    """The pending changes of one subscription: each thing once."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], Change] = {}
+        self._waiting: dict[tuple[str, str], ChangeNotice] = {}
         self._news = asyncio.Event()
         self.is_over = False
 
-    def put(self, change: Change) -> None:
-        """Something changed."""
+    def put(self, change: ChangeNotice) -> None:
+        """Adds a change."""
         self._waiting[change.kind, change.name] = change
         self._news.set()
 
     def end(self) -> None:
-        """There will be no more."""
+        """Ends the mailbox: no more changes follow."""
         self.is_over = True
         self._news.set()
 
-    async def next(self) -> Change | None:
-        """The next change; None at the end."""
+    async def next(self) -> ChangeNotice | None:
+        """Returns the next change; None at the end."""
         while not self._waiting:
             if self.is_over:
                 return None
@@ -93,12 +94,12 @@ class Mailbox:
 
 
 async def listen(exchange: Exchange, params: bytes) -> dict[str, Any]:
-    """Tell a client what it asked for, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
-    wanted: Wanted = params_of(params, ListenParams).notifications
-    uris, tasks = await _honoured(exchange, wanted)
+    """Sends a client its changes, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
+    wanted: SubscriptionFilter = params_of(params, ListenParams).notifications
+    uris, tasks = await _filter_names(exchange, wanted)
     kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(exchange, wanted, kind))
-    hub, mailbox = hub_of(exchange.server), Mailbox()
-    free = hub.take_place(exchange.caller)
+    hub, mailbox = get_hub(exchange.server), Mailbox()
+    free = hub.take_stream_slot(exchange.caller)
     listener = hub.listen(exchange, mailbox.put, kinds=kinds, uris=set(uris), ended=mailbox.end)
     following: asyncio.Task[None] | None = None
     tag = {META_SUBSCRIPTION: exchange.request_id}
@@ -112,7 +113,7 @@ async def listen(exchange: Exchange, params: bytes) -> dict[str, Any]:
         while (change := await mailbox.next()) is not None:
             if change.kind == "resource" and not await is_readable(exchange, change.name):
                 continue  # it was the caller's to see when it asked, and is not any more (MCP-239)
-            if not await _tell(exchange, _METHODS[change.kind], {**(told_of(change) or {}), "_meta": tag}):
+            if not await _tell(exchange, _METHODS[change.kind], {**(notification_params(change) or {}), "_meta": tag}):
                 break
         if exchange.back.is_pipe:
             await _tell(exchange, "notifications/cancelled", {"requestId": exchange.request_id, "reason": "shutdown"})
@@ -125,16 +126,16 @@ async def listen(exchange: Exchange, params: bytes) -> dict[str, Any]:
 
 
 async def _follow(exchange: Exchange, tasks: Iterable[str], mailbox: Mailbox) -> None:
-    """Tell how tasks stand (MCP-257). When that cannot be found out the subscription ends, and its client asks again."""
+    """Reports the state of tasks (MCP-257). When the ledger fails, the subscription ends, and its client asks again."""
     try:
-        await follow_tasks(exchange, tasks, lambda name, task: mailbox.put(Change("task", name, task)))
+        await follow_tasks(exchange, tasks, lambda name, task: mailbox.put(ChangeNotice("task", name, task)))
     except FerruleError as error:
         _log.warning("tasks could not be followed: %s", error)
         mailbox.end()
 
 
 async def _tell(exchange: Exchange, method: str, params: Params) -> bool:
-    """False for a client that lags too far behind (MCP-235)."""
+    """Sends a notification. False for a client that lags too far behind (MCP-235)."""
     try:
         async with asyncio.timeout(_LAG_SECONDS):
             await exchange.back.tell(notification_text(method, params))
@@ -143,19 +144,19 @@ async def _tell(exchange: Exchange, method: str, params: Params) -> bool:
     return True
 
 
-def told_of(change: Change) -> Params | None:
-    """The parameters of a change's notification."""
+def notification_params(change: ChangeNotice) -> Params | None:
+    """Returns the parameters of a change's notification."""
     if change.kind == "resource":
         return {"uri": change.name}
     return dict(change.params) if change.params is not None else None
 
 
-def change_text(change: Change) -> bytes:
-    """A change as a session is told it (MCP-240)."""
-    return notification_text(_METHODS[change.kind], told_of(change))
+def encode_change(change: ChangeNotice) -> bytes:
+    """Encodes a change for a session (MCP-240)."""
+    return notification_text(_METHODS[change.kind], notification_params(change))
 
 
-def _is_told(exchange: Exchange, wanted: Wanted, kind: str) -> bool:
+def _is_told(exchange: Exchange, wanted: SubscriptionFilter, kind: str) -> bool:
     if not getattr(wanted, kind):
         return False
     if kind == "prompts":
@@ -163,35 +164,35 @@ def _is_told(exchange: Exchange, wanted: Wanted, kind: str) -> bool:
     return kind == "tools" or has_resources(exchange)
 
 
-async def _honoured(exchange: Exchange, wanted: Wanted) -> tuple[list[str], list[str]]:
-    """The resources and tasks that the caller may hear of; others are left out, as if they did not exist (MCP-239)."""
+async def _filter_names(exchange: Exchange, wanted: SubscriptionFilter) -> tuple[list[str], list[str]]:
+    """Returns the resources and tasks the caller may follow; others are left out, as if they did not exist (MCP-239)."""
     if len(wanted.uris) > _MOST_NAMES or len(wanted.tasks) > _MOST_NAMES:
         raise RpcError(INVALID_PARAMS, f"a subscription names at most {_MOST_NAMES} resources, and as many tasks")
     if wanted.tasks and TASKS not in exchange.client:
         needed: Params = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise RpcError(MISSING_CAPABILITY, "whoever follows tasks declares the extension", needed)
     uris = [uri for uri in dict.fromkeys(wanted.uris) if await is_readable(exchange, uri)]
-    return uris, await own_tasks(exchange, wanted.tasks)
+    return uris, await filter_own_tasks(exchange, wanted.tasks)
 
 
 # Sessions
 
 
 def follow_changes(exchange: Exchange, send: Callable[[bytes], None]) -> Callable[[], None]:
-    """Tell a session of changes from now on, by what it sends on its own stream; gives what ends that. `exchange.session` has
-    the resources it subscribed to."""
-    hub = hub_of(exchange.server)
+    """Sends a session its changes from now on, over its own stream; returns the function that ends that.
+    `exchange.session` has the resources it subscribed to."""
+    hub = get_hub(exchange.server)
     listener = hub.listen(
-        exchange, lambda change: send(change_text(change)), uris=getattr(exchange.session, "subscriptions", None)
+        exchange, lambda change: send(encode_change(change)), uris=getattr(exchange.session, "subscriptions", None)
     )
     return lambda: hub.leave(listener)
 
 
 async def subscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
-    """`resources/subscribe`, of sessions (MCP-199). Raises RpcError for what the caller may not know of."""
+    """Answers `resources/subscribe`, of sessions (MCP-199). Raises RpcError for a resource the caller cannot see."""
     uri = params_of(params, UriParams).uri
     if not await is_readable(exchange, uri):
-        raise not_found(exchange, uri)
+        raise not_found_error(exchange, uri)
     subscriptions: set[str] = exchange.session.subscriptions
     if len(subscriptions) >= _MOST_NAMES and uri not in subscriptions:
         raise RpcError(INVALID_PARAMS, f"a session subscribes to at most {_MOST_NAMES} resources")
@@ -200,6 +201,6 @@ async def subscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
 
 
 async def unsubscribe(exchange: Exchange, params: bytes) -> dict[str, Any]:
-    """`resources/unsubscribe`, of sessions."""
+    """Answers `resources/unsubscribe`, of sessions."""
     exchange.session.subscriptions.discard(params_of(params, UriParams).uri)
     return {}

@@ -1,5 +1,5 @@
-"""The table of methods: which there are, in which revisions, and behind which capability. What a client's first questions do not
-need is loaded when it is first asked for."""
+"""The table of methods: their names, revisions and capabilities. Those that a client's first requests do not need are
+imported on first use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ferrule.servers.mcp.methods.discovery import (
     has_completions,
     has_prompts,
     has_resources,
-    hears_of_resources,
     tells_changes,
+    tells_resource_changes,
 )
 from ferrule.servers.mcp.methods.listing import list_tools
 from ferrule.servers.mcp.methods.tools_call import call_tool
@@ -28,10 +28,12 @@ METHODS: dict[str, Method] = {
     ),
     "resources/read": Method(late("ferrule.servers.mcp.methods.resources:read_resource"), is_declared=has_resources),
     "resources/subscribe": Method(
-        late("ferrule.servers.mcp.methods.subscriptions:subscribe"), is_modern=False, is_declared=hears_of_resources
+        late("ferrule.servers.mcp.methods.subscriptions:subscribe"), is_modern=False, is_declared=tells_resource_changes
     ),
     "resources/unsubscribe": Method(
-        late("ferrule.servers.mcp.methods.subscriptions:unsubscribe"), is_modern=False, is_declared=hears_of_resources
+        late("ferrule.servers.mcp.methods.subscriptions:unsubscribe"),
+        is_modern=False,
+        is_declared=tells_resource_changes,
     ),
     "prompts/list": Method(late("ferrule.servers.mcp.methods.prompts:list_prompts"), is_declared=has_prompts),
     "prompts/get": Method(late("ferrule.servers.mcp.methods.prompts:get_prompt"), is_declared=has_prompts),

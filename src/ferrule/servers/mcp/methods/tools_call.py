@@ -21,14 +21,14 @@ from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.schema.mirrored_headers import MirroredParameter, find_mirrored
 from ferrule.servers.edge import Leave
 from ferrule.servers.mcp.methods import client_input
-from ferrule.servers.mcp.methods.deferred import CallTarget, Misdirected, misdirected, target_of
+from ferrule.servers.mcp.methods.deferred import CallTarget, MisdirectedCall, resolve_target, unknown_target_error
 from ferrule.servers.mcp.methods.progress import ProgressSender
-from ferrule.servers.mcp.methods.request_state import salient
+from ferrule.servers.mcp.methods.request_state import digest_request
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, how_to_look_up, look_up
 from ferrule.servers.mcp.server import Exchange, RpcResult
-from ferrule.servers.mcp.tasks.tasks import handle, knows_tasks, use_of, waited
-from ferrule.servers.mcp.transports.time_limits import limits_of
-from ferrule.servers.mcp.wire.headers import agree_on_parameters
+from ferrule.servers.mcp.tasks.tasks import decide_task_use, knows_tasks, make_task_handle, wait_or_make_task
+from ferrule.servers.mcp.transports.time_limits import get_time_limits
+from ferrule.servers.mcp.wire.headers import check_parameter_headers
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 from ferrule.servers.mcp.wire.params import CallParams, params_of
 from ferrule.servers.mcp.wire.results import (
@@ -101,8 +101,8 @@ async def _find_and_call(exchange: Exchange, asked: CallParams, arguments: bytes
         return await look_up(exchange, arguments)
     await exchange.surface.refresh()
     try:
-        target = await target_of(exchange, asked.name, arguments)
-    except Misdirected as why:
+        target = await resolve_target(exchange, asked.name, arguments)
+    except MisdirectedCall as why:
         return text_result(exchange, str(why), is_error=True)
     if target is None:
         raise unknown(asked.name)
@@ -128,7 +128,7 @@ def _enter(call: ToolCall) -> RpcResult | Awaitable[RpcResult]:
     """Makes a call when its turn comes. Raises RpcError for headers that say something else."""
     exchange, callee = call.exchange, call.callee
     if callee.mirrored and exchange.headers is not None:
-        agree_on_parameters(exchange.headers, callee.mirrored, _decode_arguments(call.arguments))
+        check_parameter_headers(exchange.headers, callee.mirrored, _decode_arguments(call.arguments))
     turn = exchange.server.edge.turnstile.enter(exchange.caller)
     return _start(call, turn) if callable(turn) else _wait_for_turn(call, turn)
 
@@ -160,7 +160,7 @@ def _start(call: ToolCall, leave: Leave) -> RpcResult | Awaitable[RpcResult]:
             or meta.idempotency_key is not None
             or meta.traceparent is not None
         ):
-            use = use_of(exchange, callee.prepared.traits.task)
+            use = decide_task_use(exchange, callee.prepared.traits.task)
             started = _start_with_options(call, use, teller)
         else:
             started = exchange.surface.start(callee.name, call.arguments, is_current=call.is_current)
@@ -197,16 +197,16 @@ async def _finish(
 ) -> RpcResult:
     """Waits for a call, within the time that a request may take, and for everything that follows from it."""
     exchange = call.exchange
-    limits, call_id = limits_of(exchange.server), started.invocation_id
+    limits, call_id = get_time_limits(exchange.server), started.invocation_id
     limits.add(call_id)
     try:
         outcome: Outcome
         if use != "never":
-            outcome = await waited(exchange, call_id, _follow(started, teller), use)
+            outcome = await wait_or_make_task(exchange, call_id, _follow(started, teller), use)
         else:
             outcome = await _follow(started, teller)
         if given:
-            outcome = await client_input.foreseen(exchange, METHOD, given, outcome)
+            outcome = await client_input.apply_early_answers(exchange, METHOD, given, outcome)
         return await encode_outcome(call, outcome)
     finally:
         limits.remove(call_id)
@@ -236,17 +236,17 @@ async def _retry(call: ToolCall, leave: Leave) -> RpcResult:
 
 async def _take_answers(call: ToolCall) -> Outcome:
     exchange, asked = call.exchange, call.asked
-    about = salient(asked.name, call.arguments)
-    state = client_input.state_of(exchange, METHOD, about, asked.request_state)
+    about = digest_request(asked.name, call.arguments)
+    state = client_input.open_state(exchange, METHOD, about, asked.request_state)
     if state.purpose == "input":
-        return await client_input.gone_on(exchange, METHOD, about, asked, state)
-    pending = await client_input.round_of(exchange, state)
+        return await client_input.resume_call(exchange, METHOD, about, asked, state)
+    pending = await client_input.find_round(exchange, state)
     given = asked.responses().get(client_input.KEY)
     if given is None:
         return pending  # asked once more
     if not isinstance(given, dict):
         raise RpcError(INVALID_PARAMS, f"params.inputResponses.{client_input.KEY} is an object")
-    outcome = await client_input.answered(exchange, pending, state.seen, given)
+    outcome = await client_input.apply_decision(exchange, pending, state.seen, given)
     return msgspec.structs.replace(outcome, channels=()) if isinstance(outcome, Pending) else outcome
 
 
@@ -256,7 +256,7 @@ def encode_result(call: ToolCall, result: Result) -> bytes:
     if result.error is not None:
         if not _is_known(exchange, call.callee):
             if call.callee.through:
-                return text_result(exchange, str(misdirected(call.callee.through)), is_error=True)
+                return text_result(exchange, str(unknown_target_error(call.callee.through)), is_error=True)
             raise unknown(call.asked.name)
         refuse_protocol_errors(exchange, result, call.asked.name)
     return call_result(exchange.server, exchange.revision, result, call.callee.shape)
@@ -268,8 +268,8 @@ async def encode_outcome(call: ToolCall, outcome: Outcome) -> RpcResult:
     if isinstance(outcome, Result):
         return encode_result(call, outcome)
     exchange = call.exchange
-    about = salient(call.asked.name, call.arguments)
-    outcome = await client_input.asked(exchange, METHOD, about, outcome)
+    about = digest_request(call.asked.name, call.arguments)
+    outcome = await client_input.ask_client(exchange, METHOD, about, outcome)
     if isinstance(outcome, Pending):
         outcome = await _wait_for_person(exchange, about, outcome)
     if isinstance(outcome, Result):
@@ -290,15 +290,15 @@ async def _wait_for_person(exchange: Exchange, about: bytes, pending: Pending) -
     elsewhere, for as long as somebody waits here."""
     if client_input.may_be_asked(exchange, pending):
         if not exchange.is_modern:
-            outcome = await client_input.over_stream(exchange, pending)
+            outcome = await client_input.ask_person(exchange, pending)
             if isinstance(outcome, Result):
                 return outcome
-        elif (question := await client_input.question(exchange, pending)) is not None:
-            state = client_input.state_for(exchange, METHOD, about, pending, question.seen)
+        elif (question := await client_input.make_question(exchange, pending)) is not None:
+            state = client_input.make_state(exchange, METHOD, about, pending, question.seen)
             requests = {client_input.KEY: question.request}
             return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
     if knows_tasks(exchange):
-        return handle(exchange, pending.invocation_id)
+        return make_task_handle(exchange, pending.invocation_id)
     wait = exchange.server.settings.wait_seconds
     if pending.state == "running" or not wait:
         return pending  # it said itself that nobody has to wait for it

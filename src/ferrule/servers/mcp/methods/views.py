@@ -26,14 +26,14 @@ from ferrule.model.value import dig
 from ferrule.runtime.functions.uri_template import uri_template
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, is_needed
 from ferrule.servers.mcp.server import Exchange
-from ferrule.servers.mcp.wire.cursors import scope_of
+from ferrule.servers.mcp.wire.cursors import hash_scope
 
 _SECTIONS = ("purpose", "system behavior", "rules", "escalation", "examples", "non-goals", "output style notes")
 _UNUSABLE = ("disabled", "draft", "retired")
 
 
 class AgentPrompt(NamedTuple):
-    """What one agent is told."""
+    """The prompt that one agent's file holds."""
 
     name: str
     title: str
@@ -41,8 +41,8 @@ class AgentPrompt(NamedTuple):
     text: str
 
 
-def agent_prompts(catalog: CatalogView, agent: str | None) -> dict[str, AgentPrompt]:
-    """The prompts of one agent, or of all, by their names."""
+def find_agent_prompts(catalog: CatalogView, agent: str | None) -> dict[str, AgentPrompt]:
+    """Returns the prompts of one agent, or of all, by name."""
     if agent is not None:
         found = [catalog.record(kind, agent) for kind in ("agent", "manifest")]
         records = [record for record in found if record is not None]
@@ -53,36 +53,36 @@ def agent_prompts(catalog: CatalogView, agent: str | None) -> dict[str, AgentPro
 
 
 def _prompt(record: Record) -> AgentPrompt | None:
-    return _made(record.kind, record.record_id, bytes(record.payload))
+    return _read_prompt(record.kind, record.record_id, bytes(record.payload))
 
 
 @lru_cache(maxsize=512)
-def _made(kind: str, agent: str, payload: bytes) -> AgentPrompt | None:
+def _read_prompt(kind: str, agent: str, payload: bytes) -> AgentPrompt | None:
     written = msgspec.json.decode(payload)
     if not isinstance(written, dict):
         return None
-    text, description = _of_agent(written) if kind == "agent" else _of_manifest(written)
+    text, description = _read_agent(written) if kind == "agent" else _read_manifest(written)
     if not text:
         return None
     return AgentPrompt(f"agent-{agent}", agent, description or f"What the agent {agent!r} is told.", text)
 
 
-def _of_agent(written: dict[str, Any]) -> tuple[str, str]:
+def _read_agent(written: dict[str, Any]) -> tuple[str, str]:
     if dig(written, ("definition", "status")) in _UNUSABLE:
         return "", ""
     body = written.get("body")
     sections = body if isinstance(body, dict) else {}
     known = [(name, sections[name]) for name in _SECTIONS if isinstance(sections.get(name), str)]
     text = "\n\n".join(f"# {name.capitalize()}\n\n{part.strip()}" for name, part in known if part.strip())
-    return text, _line(dig(written, ("definition", "meta", "description")))
+    return text, _join_words(dig(written, ("definition", "meta", "description")))
 
 
-def _of_manifest(written: dict[str, Any]) -> tuple[str, str]:
+def _read_manifest(written: dict[str, Any]) -> tuple[str, str]:
     text = dig(written, ("spec", "agent", "systemPrompt"))
-    return (text.strip() if isinstance(text, str) else ""), _line(dig(written, ("metadata", "description")))
+    return (text.strip() if isinstance(text, str) else ""), _join_words(dig(written, ("metadata", "description")))
 
 
-def _line(text: Any) -> str:
+def _join_words(text: Any) -> str:
     return " ".join(text.split()) if isinstance(text, str) else ""
 
 
@@ -91,7 +91,7 @@ _LEGAL = NameRule("A-Za-z0-9_.-", LONGEST)
 _SAFE = NameRule("A-Za-z0-9_-", LONGEST_SAFE)
 
 
-class Names:
+class WireNames:
     """The names of one surface's tools on the wire."""
 
     __slots__ = ("_given", "_meant", "_surface")
@@ -105,31 +105,31 @@ class Names:
         for entry in surface.entries.values():
             if is_tool(entry) and not rule.is_legal(shown := surface.shown_name(entry)):
                 tool_id = entry.tool.tool_id
-                name = self._free(shown, tool_id, rule, frozenset(reserved))
+                name = self._choose_name(shown, tool_id, rule, frozenset(reserved))
                 self._given[tool_id] = name
                 self._meant[name] = shown
 
-    def of(self, entry: SurfaceEntry) -> str:
-        """The name a tool is listed under."""
+    def name_of(self, entry: SurfaceEntry) -> str:
+        """Returns the name a tool is listed under."""
         return self._given.get(entry.tool.tool_id) or self._surface.shown_name(entry)
 
-    def meant(self, name: str) -> str | None:
-        """The name by which the surface knows what a client means; None for what it may not know of, or does not exist."""
+    def resolve(self, name: str) -> str | None:
+        """Returns the surface's name for a wire name; None for a tool that is unknown or hidden from the caller."""
         entry = self._surface.find(name)
         if entry is not None and is_tool(entry):
             return name
         return self._meant.get(name)
 
-    def entry(self, name: str) -> SurfaceEntry | None:
-        """The tool that a client means."""
-        meant = self.meant(name)
+    def find_entry(self, name: str) -> SurfaceEntry | None:
+        """Returns the tool of a wire name."""
+        meant = self.resolve(name)
         return None if meant is None else self._surface.find(meant)
 
     def is_free(self, name: str) -> bool:
         """True when a name leads to none of the caller's tools."""
-        return self.meant(name) is None
+        return self.resolve(name) is None
 
-    def _free(self, shown: str, tool_id: str, rule: NameRule, reserved: frozenset[str]) -> str:
+    def _choose_name(self, shown: str, tool_id: str, rule: NameRule, reserved: frozenset[str]) -> str:
         stem = rule.stem(shown)
         if len(stem) <= rule.longest and self.is_free(stem) and stem not in reserved:
             return stem
@@ -146,21 +146,21 @@ DEFER_EXTENSION = "dev.ferrule/defer-loading"
 """A client that declares this extension defers tools itself: it gets all of them, with hints."""
 
 
-class View:
+class McpView:
     """One surface, as MCP shows it."""
 
     def __init__(self, surface: Surface, settings: McpSettings, *, may_wait: bool) -> None:
-        """`may_wait`: whether calls of its tools may have to wait for somebody."""
+        """`may_wait`: whether its tools' calls may have to wait for a person."""
         self.surface = surface
-        self.scope = scope_of(surface.request)
+        self.scope = hash_scope(surface.request)
         self.instructions: str | None = None
-        """What models are told of it, once that was worked out."""
-        self.is_written: set[tuple[str, bool]] = set()
-        """Which of its lists were written down: of which revision, and whether with everything that is deferred."""
+        """The instructions for models, once they were written."""
+        self.written_lists: set[tuple[str, bool]] = set()
+        """The lists already encoded: their revision, and whether they include deferred tools."""
         self._keys: dict[str, bytes] = {}
-        self.names = Names(surface, is_safe=settings.safe_names, reserved=(*CALL_TOOL_NAMES, LOOKUP))
+        self.names = WireNames(surface, is_safe=settings.safe_names, reserved=(*CALL_TOOL_NAMES, LOOKUP))
         self.listed: list[SurfaceEntry] = []
-        """Tools that are shown with their schemas."""
+        """Tools shown with their schemas."""
         self.deferred: list[SurfaceEntry] = []
         self.resources: dict[str, SurfaceEntry] = {}
         """By their addresses."""
@@ -168,7 +168,7 @@ class View:
         self.prompts: dict[str, SurfaceEntry] = {}
         """By the names they are listed under."""
         self.agent_prompts: dict[str, AgentPrompt] | None = None
-        """What agents' files say, once that was looked up."""
+        """The prompts of agents' files, once they were read."""
         self.completers: dict[tuple[str, str], SurfaceEntry] = {}
         for entry in surface.entries.values():
             if entry.standing == "loaded" and entry.is_offered:
@@ -178,7 +178,7 @@ class View:
             elif entry.standing == "loaded" and entry.tool.exposed_as is not None:
                 self._expose(entry)
         self.needs_lookup = may_wait and self.names.is_free(LOOKUP)
-        """True when calls may have to be asked about later."""
+        """True when a call's result may have to be looked up later."""
         self.call_tool = next((name for name in CALL_TOOL_NAMES if self.names.is_free(name)), "")
         """The name of the tool that calls others; empty when nothing needs it."""
         if not self.deferred and not any(entry.selection_ref for entry in self.listed):
@@ -196,8 +196,8 @@ class View:
             case CompletionExposure(of=of, argument=argument):
                 self.completers[of, argument] = entry
 
-    def resource(self, uri: str) -> tuple[SurfaceEntry, dict[str, str]] | None:
-        """The resource at an address, and the variables in it; None when there is none that the caller may know of."""
+    def find_resource(self, uri: str) -> tuple[SurfaceEntry, dict[str, str]] | None:
+        """Returns the resource at an address, and the variables in it; None when the caller sees none there."""
         entry = self.resources.get(uri)
         if entry is not None:
             return entry, {}
@@ -207,46 +207,46 @@ class View:
                 return template, values
         return None
 
-    def key(self, kind: Literal["loaded", "all"]) -> bytes:
-        """Equal for views whose tools cannot be listed differently: of those that are loaded, or of all."""
+    def list_key(self, kind: Literal["loaded", "all"]) -> bytes:
+        """Returns a key that is equal for views with equal lists: of loaded tools, or of all."""
         key = self._keys.get(kind)
         if key is None:
             entries = self.listed if kind == "loaded" else (*self.listed, *self.deferred)
             said = sha256(f"{self.call_tool} {self.needs_lookup} {len(self.listed)}\n".encode())
             for entry in entries:
-                said.update(f"{entry.digest} {self.names.of(entry)}\n".encode(errors="backslashreplace"))
+                said.update(f"{entry.digest} {self.names.name_of(entry)}\n".encode(errors="backslashreplace"))
             key = self._keys[kind] = said.digest()
         return key
 
 
-def view_of(handle: SurfaceHandle, settings: McpSettings, *, is_modern: bool) -> View:
-    """The view of a caller's surface as it is now; made once for each."""
+def make_view(handle: SurfaceHandle, settings: McpSettings, *, is_modern: bool) -> McpView:
+    """Returns the view of a caller's current surface, made once per surface."""
     session = handle.session
     views = session.views
     name = "mcp" if is_modern else "mcp in a session"
-    view: View | None = views.get(name)
+    view: McpView | None = views.get(name)
     if view is None:
         surface = session.surface
-        plain = without_selection(surface) if is_modern else surface
-        made = View(plain, settings, may_wait=is_needed(session))
+        plain = drop_selection(surface) if is_modern else surface
+        made = McpView(plain, settings, may_wait=is_needed(session))
         view = views[name] = made
         if plain is surface and not surface.request.selected:
             views["mcp"] = views["mcp in a session"] = made
     return view
 
 
-def of(exchange: Exchange, settings: McpSettings) -> View:
-    """The view of whoever asks. Who gets everything with hints has no use for what is loaded."""
-    return view_of(exchange.surface, settings, is_modern=exchange.is_modern or lists_all(exchange, settings))
+def get_view(exchange: Exchange, settings: McpSettings) -> McpView:
+    """Returns the caller's view. A client that lists everything with hints gets the one that ignores searches."""
+    return make_view(exchange.surface, settings, is_modern=exchange.is_modern or lists_all(exchange, settings))
 
 
 def lists_all(exchange: Exchange, settings: McpSettings) -> bool:
-    """True when deferred tools are listed with hints, for a client that defers them by itself."""
+    """True when deferred tools are listed with hints, for a client that defers them itself."""
     return settings.deferred == "list" or DEFER_EXTENSION in exchange.client
 
 
-def without_selection(surface: Surface) -> Surface:
-    """The surface as it was before anything was loaded by a search."""
+def drop_selection(surface: Surface) -> Surface:
+    """Returns the surface as it was before a search loaded anything."""
     if not surface.request.selected:
         return surface
     entries = {

@@ -1,5 +1,5 @@
-"""What the client of a task is asked, and what it gave so far. Answers may come one by one; each is in the ledger, sealed,
-before it is acknowledged, and the tool goes on when the last of them is there."""
+"""The questions a task asks its client, and the answers so far. Answers may arrive one by one; each is sealed in the
+ledger before it is acknowledged, and the tool resumes with the last one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _GIVEN = "input_given"
 _ACTIONS = ("accept", "decline", "cancel")
 
 
-class Asked(NamedTuple):
+class ClientQuestions(NamedTuple):
     """The questions a call waits with."""
 
     requests: dict[str, dict[str, Any]]
-    """By the key that a client sees: one that was never used before in this task (MCP-250)."""
+    """By the key a client sees, which no earlier round of this task used (MCP-250)."""
     names: dict[str, str]
     """The tool's own key of each."""
     round: int
-    """The row that asks."""
+    """The sequence number of the row that asks."""
 
 
-def asked_in(rows: Sequence[StoredEntry]) -> Asked | None:
-    """What a call asks its client now; None when it asks nothing, or has all it asked for."""
+def find_questions(rows: Sequence[StoredEntry]) -> ClientQuestions | None:
+    """Returns the questions a call asks its client now; None when it asks nothing."""
     if not rows or rows[-1].kind != "parked":
         return None
     used: set[str] = set()
@@ -46,11 +46,11 @@ def asked_in(rows: Sequence[StoredEntry]) -> Asked | None:
                 key += "."
             requests[key], names[key] = request, name
         used |= requests.keys()
-    return Asked(requests, names, rows[-1].seq) if requests else None
+    return ClientQuestions(requests, names, rows[-1].seq) if requests else None
 
 
-async def given_so_far(services: Services, call: str, asked: Asked) -> dict[str, Any]:
-    """The answers that are there already, by the client's keys. Raises ValueError for one that was tampered with."""
+async def read_answers(services: Services, call: str, asked: ClientQuestions) -> dict[str, Any]:
+    """Returns the stored answers by the client's keys. Raises ValueError for one that was tampered with."""
     found: dict[str, Any] = {}
     for row in await services.store.news_of(call, asked.round):
         payload = row.inputs() if row.outcome == _GIVEN else None
@@ -59,8 +59,10 @@ async def given_so_far(services: Services, call: str, asked: Asked) -> dict[str,
     return found
 
 
-async def keep(services: Services, call: str, rows: Sequence[StoredEntry], asked: Asked, given: dict[str, Any]) -> bool:
-    """Write answers down, durably. False when the call does not ask for them any more."""
+async def store_answers(
+    services: Services, call: str, rows: Sequence[StoredEntry], asked: ClientQuestions, given: dict[str, Any]
+) -> bool:
+    """Writes answers to the ledger, durably. Returns False when the call no longer asks for them."""
     first, now = rows[0], services.now()
     happened = [{"at": now, "event": f"tool.invocation.{_GIVEN}", "data": {"keys": sorted(given)}}]
     body = NewsBody(happened, audit_level=header_of(first.segment()).audit_level)
@@ -70,15 +72,17 @@ async def keep(services: Services, call: str, rows: Sequence[StoredEntry], asked
     return (await services.store.commit(entry, condition)).outcome == "written"
 
 
-async def go_on(surface: SurfaceHandle, app: App, call: str, asked: Asked, given: dict[str, Any]) -> None:
-    """Let a tool go on that has all it asked for. The answer is durable when this returns; what follows is not waited for."""
+async def resume_with_answers(
+    surface: SurfaceHandle, app: App, call: str, asked: ClientQuestions, given: dict[str, Any]
+) -> None:
+    """Resumes a tool that has all its answers. They are durable when this returns; the tool itself is not awaited."""
     whole = {name: given[key] for key, name in asked.names.items()}
     if await surface.answer(call, whole, resume=False) is not None:
         app.services.live.spawn(app.calls.resume(call))
 
 
-def problem_with(request: dict[str, Any], answer: Any) -> str | None:
-    """Why something is no answer to a request; None when it is one (MCP-211, MCP-222)."""
+def why_unusable(request: dict[str, Any], answer: Any) -> str | None:
+    """Returns why a value is no answer to a request; None when it is one (MCP-211, MCP-222)."""
     if not isinstance(answer, dict):
         return "it is no object"
     match feature_of(request):
@@ -86,7 +90,7 @@ def problem_with(request: dict[str, Any], answer: Any) -> str | None:
             if answer.get("action") not in _ACTIONS:
                 return "its action is none of accept, decline, cancel"
             if feature == "elicitation" and answer["action"] == "accept":
-                return _unfit(request.get("params", {}).get("requestedSchema"), answer.get("content"))
+                return _why_unfit(request.get("params", {}).get("requestedSchema"), answer.get("content"))
         case "sampling" | "sampling.tools":
             if "content" not in answer or not isinstance(answer.get("role"), str):
                 return "it is no message of a model"
@@ -96,7 +100,7 @@ def problem_with(request: dict[str, Any], answer: Any) -> str | None:
     return None
 
 
-def _unfit(schema: Any, content: Any) -> str | None:
+def _why_unfit(schema: Any, content: Any) -> str | None:
     if not isinstance(content, dict):
         return "its content is no object"
     if not isinstance(schema, dict):

@@ -1,6 +1,6 @@
 """The state of a task as its client sees it, worked out from the ledger in any process (MCP-246 to MCP-248).
 
-Clients that listen for tasks by id get each change of the ledger that concerns one, as `tasks/get` would tell it
+Clients that follow tasks by id get every change of the ledger that concerns one, as `tasks/get` would show it
 (MCP-257).
 """
 
@@ -14,16 +14,16 @@ from ferrule.model.journal import header_of
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
 from ferrule.servers.mcp.server import Exchange
-from ferrule.servers.mcp.tasks.inputs import Asked, asked_in, given_so_far, go_on
-from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, secret_of, task_named
+from ferrule.servers.mcp.tasks.inputs import ClientQuestions, find_questions, read_answers, resume_with_answers
+from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, open_task_ref, secret_of
 from ferrule.servers.mcp.wire.messages import RpcError
 from ferrule.servers.mcp.wire.results import told
 
 _POLL_WAITING_MS = 2000
 
 
-async def shown(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
-    """A task as it stands (MCP-246); None when the ledger has nothing of it (any more)."""
+async def describe_task(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
+    """Returns the current state of a task (MCP-246); None when the ledger no longer has its call."""
     outcome = await exchange.surface.result(ref.invocation_id)
     if outcome is None:
         return None
@@ -37,16 +37,16 @@ async def shown(exchange: Exchange, ref: TaskRef) -> dict[str, Any] | None:
     }
     if isinstance(outcome, Result):
         name = header_of(rows[0].segment()).tool_name
-        return {**task, **_ended(exchange, outcome, name)}
-    asked = asked_in(rows) if outcome.client_requests else None
-    if asked is not None and (still_open := await _open(exchange, ref.invocation_id, asked)):
+        return {**task, **_describe_ending(exchange, outcome, name)}
+    asked = find_questions(rows) if outcome.client_requests else None
+    if asked is not None and (still_open := await _list_open_questions(exchange, ref.invocation_id, asked)):
         return {**task, "status": "input_required", "inputRequests": still_open, "pollIntervalMs": POLL_RUNNING_MS}
     is_waiting = outcome.state in ("awaiting_approval", "needs_input") and asked is None
     interval = _POLL_WAITING_MS if is_waiting else POLL_RUNNING_MS
     return {**task, "statusMessage": outcome.message, "pollIntervalMs": interval}
 
 
-def _ended(exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
+def _describe_ending(exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
     if result.error is not None and result.error.error_class == "canceled":
         return {"status": "cancelled", "statusMessage": result.error.message}
     try:
@@ -57,13 +57,13 @@ def _ended(exchange: Exchange, result: Result, name: str) -> dict[str, Any]:
         return {"status": "failed", "error": failed | ({"data": error.data} if error.data is not None else {})}
 
 
-async def _open(exchange: Exchange, call: str, asked: Asked) -> dict[str, Any]:
-    """What is still to be answered. Nothing may be left of a task whose process died between the last answer and what
-    follows from it: then that follows now."""
-    given = await given_so_far(exchange.server.app.services, call, asked)
+async def _list_open_questions(exchange: Exchange, call: str, asked: ClientQuestions) -> dict[str, Any]:
+    """Returns the questions without an answer. When a process died between the last answer and the resume, this resumes
+    the call."""
+    given = await read_answers(exchange.server.app.services, call, asked)
     still_open = {key: request for key, request in asked.requests.items() if key not in given}
     if not still_open:
-        await go_on(exchange.surface, exchange.server.app, call, asked, given)
+        await resume_with_answers(exchange.surface, exchange.server.app, call, asked, given)
     return still_open
 
 
@@ -72,31 +72,31 @@ _AT_MOST_EVERY = 0.1
 _ROWS = 500
 _OVER = frozenset({"completed", "failed", "cancelled"})
 
-Heard = Callable[[str, dict[str, Any]], None]
-"""Told a task's id, and all there is to say of it."""
+TaskListener = Callable[[str, dict[str, Any]], None]
+"""Takes a task's id and its state."""
 
 
-async def own_tasks(exchange: Exchange, task_ids: Iterable[str]) -> list[str]:
-    """Those of these tasks that are the caller's; of others nobody learns whether they exist (MCP-239)."""
+async def filter_own_tasks(exchange: Exchange, task_ids: Iterable[str]) -> list[str]:
+    """Returns those tasks that are the caller's; others look like unknown ones (MCP-239)."""
     found = []
     for task_id in dict.fromkeys(task_ids):
-        ref = _named(exchange, task_id)
+        ref = _find_task(exchange, task_id)
         if ref is not None and await exchange.surface.result(ref.invocation_id) is not None:
             found.append(task_id)
     return found
 
 
-async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: Heard) -> None:
-    """Tell how each task stands now, and again whenever that changes, until all of them are over."""
+async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: TaskListener) -> None:
+    """Reports the state of each task now and after every change, until all of them have ended."""
     store = exchange.server.app.store
-    following = {ref.invocation_id: ref for name in task_ids if (ref := _named(exchange, name)) is not None}
+    following = {ref.invocation_id: ref for name in task_ids if (ref := _find_task(exchange, name)) is not None}
     told: dict[str, dict[str, Any]] = {}
     newest = await store.rows_before(None, 1)
     seen = newest[0].seq if newest else 0
     concerned = list(following)
     while following:
         for call in concerned:
-            task = await shown(exchange, following[call])
+            task = await describe_task(exchange, following[call])
             if task is not None and task != told.get(call):
                 told[call] = task
                 heard(task["taskId"], task)
@@ -113,5 +113,5 @@ async def follow_tasks(exchange: Exchange, task_ids: Iterable[str], heard: Heard
                 concerned = list(following)  # its process may have died without a word
 
 
-def _named(exchange: Exchange, task_id: str) -> TaskRef | None:
-    return task_named(secret_of(exchange.server), exchange.caller, task_id, exchange.server.app.services.wall())
+def _find_task(exchange: Exchange, task_id: str) -> TaskRef | None:
+    return open_task_ref(secret_of(exchange.server), exchange.caller, task_id, exchange.server.app.services.wall())

@@ -1,8 +1,9 @@
-"""The Tasks extension: a call that takes long, or waits for somebody, becomes a task to come back for (section 24).
+"""The Tasks extension: a call that takes long, or waits for a person, becomes a task that its client polls (section
+24).
 
-A task is a call in the ledger. Its id names the call and proves that this workspace gave it to this caller, so there is
-no table of tasks: any process of the workspace knows every task, also after a crash, and nobody can make one up. The
-result of a task is told as `tools/call` would have told it.
+A task is a call in the ledger. Its id names the call and proves that this workspace issued it to this caller, so there
+is no table of tasks: any process of the workspace knows every task, also after a crash, and nobody can forge one. A
+task's result is the one that `tools/call` would have returned.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _MOST_MS = (1 << 8 * _TTL_BYTES) - 1
 
 
 class TaskRef(NamedTuple):
-    """What an id says."""
+    """The call and lifetime that a task id holds."""
 
     task_id: str
     invocation_id: str
@@ -42,23 +43,23 @@ class TaskRef(NamedTuple):
 
     @property
     def created_at(self) -> int:
-        """When its call was made: microseconds since 1970. Every invocation id begins with it."""
+        """The time its call was made: microseconds since 1970. Every invocation id begins with it."""
         return int(self.invocation_id[len(_PREFIX) : len(_PREFIX) + 14], 16)
 
     def has_expired(self, now: int) -> bool:
-        """True once it is forgotten (MCP-256). `now`: microseconds since 1970."""
+        """True once it is too old to be asked about (MCP-256). `now`: microseconds since 1970."""
         return now - self.created_at > self.ttl_ms * 1000
 
 
-def task_for(secret: bytes, caller: Caller, invocation_id: str, ttl_ms: int) -> TaskRef:
-    """The task that a call is to its caller."""
+def make_task_ref(secret: bytes, caller: Caller, invocation_id: str, ttl_ms: int) -> TaskRef:
+    """Returns the task id of a call for its caller."""
     said = bytes.fromhex(invocation_id[len(_PREFIX) :]) + min(ttl_ms, _MOST_MS).to_bytes(_TTL_BYTES, "big")
     text = urlsafe_b64encode(said + _seal(secret, caller, said)).decode()
     return TaskRef(text, invocation_id, min(ttl_ms, _MOST_MS))
 
 
-def task_named(secret: bytes, caller: Caller, text: str, now: int) -> TaskRef | None:
-    """The task of an id; None for one that was not given to this caller here, was changed, or is too old (MCP-259)."""
+def open_task_ref(secret: bytes, caller: Caller, text: str, now: int) -> TaskRef | None:
+    """Returns the task of an id; None for one that was issued to another caller, was changed, or has expired (MCP-259)."""
     try:
         whole = urlsafe_b64decode(text.encode("ascii"))
     except (Unreadable, ValueError):
@@ -83,7 +84,7 @@ def _seal(secret: bytes, caller: Caller, said: bytes) -> bytes:
 _LOOK_SECONDS = 0.05
 POLL_RUNNING_MS = 500
 NEEDED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-"""What a client has to declare (MCP-243)."""
+"""The capability a client has to declare (MCP-243)."""
 
 Outcome = TypeVar("Outcome", bound=Result | Pending | None)
 
@@ -93,10 +94,10 @@ def knows_tasks(exchange: Exchange) -> bool:
     return exchange.is_modern and TASKS in exchange.client
 
 
-def use_of(exchange: Exchange, use: TaskUse) -> TaskUse:
-    """Returns whether a call may, or has to, become a task: its tool says `use`, to a client that knows them. Raises RpcError
-    for one that could declare tasks, did not, and so cannot take the one that the tool demands (MCP-243); in a session there are
-    none, and its calls are waited for (MCP-261)."""
+def decide_task_use(exchange: Exchange, use: TaskUse) -> TaskUse:
+    """Returns whether a call may, or must, become a task: its tool says `use`, to a client that knows tasks. Raises
+    RpcError for a client that could have declared tasks, did not, and calls a tool that requires them (MCP-243).
+    Sessions have no tasks; their calls are awaited (MCP-261)."""
     if use == "never" or not exchange.is_modern:
         return "never"
     if TASKS in exchange.client:
@@ -106,20 +107,23 @@ def use_of(exchange: Exchange, use: TaskUse) -> TaskUse:
     return "never"
 
 
-async def waited(
+async def wait_or_make_task(
     exchange: Exchange, call: str, work: Coroutine[Any, Any, Outcome], use: TaskUse
 ) -> Outcome | dict[str, Any]:
-    """Wait for a call of a client that knows tasks: gives what it came to in time, or the handle of the task it became.
+    """Waits for a call of a client that knows tasks; returns its outcome in time, or the handle of the task it became.
 
-    `work` carries the call on, and stops it when it is cancelled. A call that asks its client is no task yet, unless its tool
-    demands one (MCP-230). What it says meanwhile is told with its outcome, and not at all of a task (MCP-258).
+    `work` carries the call on, and stops it when it is cancelled. A call that asks its client is no task yet, unless
+    its tool requires one (MCP-230). Its notifications are sent with its outcome, and dropped for a task (MCP-258).
     """
-    back, exchange.back = exchange.back, (held := Held())
+    back, exchange.back = exchange.back, (held := BufferedBack())
     going = exchange.server.app.services.live.spawn(work)
     try:
         if use != "required":
             await asyncio.wait({going}, timeout=exchange.server.settings.task_after_seconds)
-        if not (await _is_kept(exchange.server, call, going) and _has_room(exchange.server, exchange.caller, going)):
+        if not (
+            await _wait_until_recorded(exchange.server, call, going)
+            and _has_room(exchange.server, exchange.caller, going)
+        ):
             await asyncio.wait({going})
     except asyncio.CancelledError:
         going.cancel()
@@ -135,11 +139,11 @@ async def waited(
             call = outcome.invocation_id  # another one, for a call that was made before under the same key
         await exchange.server.app.store.flush()
     held.is_deaf = True
-    return handle(exchange, call)
+    return make_task_handle(exchange, call)
 
 
-class Held:
-    """The way back to a client that may get a task instead: what is told is kept until that is known."""
+class BufferedBack:
+    """The way back to a client that may get a task instead: buffers notifications until that is decided."""
 
     is_pipe = False
 
@@ -148,17 +152,18 @@ class Held:
         self.is_deaf = False
 
     async def tell(self, text: bytes) -> None:
-        """Keep a notification."""
+        """Buffers a notification."""
         if not self.is_deaf:
             self.texts.append(text)
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """Nobody is asked in this revision."""
+        """Refuses: this revision has no requests to the client."""
         raise RpcError(INVALID_REQUEST, "this client cannot be asked here")
 
 
-async def _is_kept(server: McpService, call: str, going: asyncio.Task[Any]) -> bool:
-    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first."""
+async def _wait_until_recorded(server: McpService, call: str, going: asyncio.Task[Any]) -> bool:
+    """Returns True once the ledger has the call, so that every process finds it (MCP-245), or the call has ended; False
+    when the ledger failed."""
     live = server.app.services.live
     while not going.done():
         found = live.calls.get(call)
@@ -174,7 +179,8 @@ async def _is_kept(server: McpService, call: str, going: asyncio.Task[Any]) -> b
 
 
 def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> bool:
-    """True while few enough tasks of a principal run; the calls of one that has too many are waited for, in line (MCP-290)."""
+    """Takes a place among a principal's running tasks. False when there are too many: further calls are awaited, in
+    line (MCP-290)."""
     running: Counter[tuple[str, str]] = server.kept.setdefault("tasks that run", Counter())
     who = (caller.tenant, caller.identity.principal)
     if going.done():
@@ -192,9 +198,10 @@ def _has_room(server: McpService, caller: Caller, going: asyncio.Task[Any]) -> b
     return True
 
 
-def handle(exchange: Exchange, call: str) -> dict[str, Any]:
-    """What a client gets instead of a result (MCP-244). What became of it meanwhile shows when it is asked about."""
-    ref = task_for(secret_of(exchange.server), exchange.caller, call, exchange.server.settings.task_ttl_ms)
+def make_task_handle(exchange: Exchange, call: str) -> dict[str, Any]:
+    """Returns the handle that a client gets instead of a result (MCP-244). It says `working` even when the call has
+    ended since: the client polls."""
+    ref = make_task_ref(secret_of(exchange.server), exchange.caller, call, exchange.server.settings.task_ttl_ms)
     made = iso(ref.created_at)
     return {"resultType": "task", "taskId": ref.task_id, "status": "working", "createdAt": made, "lastUpdatedAt": made,
             "ttlMs": ref.ttl_ms, "pollIntervalMs": POLL_RUNNING_MS}  # fmt: skip

@@ -11,13 +11,13 @@ from ferrule.model.approval import CALL
 from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.methods.session_methods import sessionless
+from ferrule.servers.mcp.methods.session_methods import sessions_off_error
 from ferrule.servers.mcp.methods.table import METHODS
 from ferrule.servers.mcp.server import McpService
 from ferrule.servers.mcp.transports.modern import answer_modern
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
-from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
-from ferrule.servers.mcp.wire.headers import VERSION, McpHead, doubled, mismatch
+from ferrule.servers.mcp.wire.answer_forms import is_json, read_accept
+from ferrule.servers.mcp.wire.headers import VERSION, McpHead, find_repeated_header, mismatch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -140,8 +140,8 @@ def _head_of(request: HttpRequest) -> McpHead:
     headers = dict(request.headers)
     version = headers.get(VERSION)
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
-    twice = doubled(request.headers) if len(headers) != len(request.headers) else None
-    accepted = accepted_by(headers.get(b"accept"))
+    twice = find_repeated_header(request.headers) if len(headers) != len(request.headers) else None
+    accepted = read_accept(headers.get(b"accept"))
     head = McpHead(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
     if seen is not None:
         seen["mcp"] = head
@@ -169,7 +169,7 @@ def _unserved(version: bytes | None, body: bytes) -> HttpAnswer:
     except RpcError:
         message = Message()
     spoken = version.decode("latin-1") if version is not None else SESSIONED[-1]
-    return _refused(sessionless(message, spoken), body)
+    return _refused(sessions_off_error(message, spoken), body)
 
 
 def _refused(error: RpcError, body: bytes = b"") -> HttpAnswer:

@@ -1,6 +1,5 @@
-"""The way back of one request over HTTP in the revision without sessions: nothing, or a stream of events from the first thing
-told on (MCP-54). And who watches over a request that takes its time.
-"""
+"""The way back of one request over HTTP in the revision without sessions: a stream of events from the first
+notification on (MCP-54), else nothing; and the watch over requests that take long."""
 
 from __future__ import annotations
 
@@ -11,17 +10,17 @@ import msgspec
 
 from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, Send
 from ferrule.servers.mcp.server import McpService, RpcAnswer
-from ferrule.servers.mcp.wire.answer_forms import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, event
+from ferrule.servers.mcp.wire.answer_forms import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, encode_event
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RpcError
 
 _QUIET_SECONDS = 0.02
-"""So long, and at most twice as long, nobody looks whether the client is still there: most requests are answered by then."""
+"""Requests younger than this, at most twice this, are not watched for a lost client: most are answered by then."""
 
 
-def encode_answered(answered: RpcAnswer, accepted: Accepted) -> HttpAnswer:
-    """Encodes an answer before which nothing was told."""
+def encode_answer(answered: RpcAnswer, accepted: Accepted) -> HttpAnswer:
+    """Encodes an answer that no notification came before."""
     if not accepted.json and answered.status == 200:
-        return HttpAnswer(200, event(answered.text), HEADERS)
+        return HttpAnswer(200, encode_event(answered.text), HEADERS)
     if answered.retry_after is None:
         return HttpAnswer(answered.status, answered.text, (JSON,))
     wait = str(max(1, round(answered.retry_after))).encode()
@@ -37,22 +36,22 @@ class HttpBack(msgspec.Struct, eq=False):
     request: HttpRequest
     accepted: Accepted
     task: asyncio.Task[Any]
-    """Whoever answers."""
+    """The task that answers."""
     is_begun: bool = False
     """True once something was sent: the status is 200 from then on."""
     is_gone: bool = False
-    """True once the client went away; then the request's task is cancelled."""
+    """True once the client disconnected; then the request's task is cancelled."""
     lock: asyncio.Lock | None = None
     timers: tuple[asyncio.TimerHandle, ...] = ()
     watching: tuple[asyncio.Task[None], ...] = ()
     is_pipe: ClassVar[bool] = False
 
     async def tell(self, text: bytes) -> None:
-        """Send a notification about this request; the first one makes the answer a stream."""
-        await self._put(event(text))
+        """Sends a notification about this request; the first one makes the answer a stream."""
+        await self._put(encode_event(text))
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """There are no requests to the client in this revision (MCP-23)."""
+        """Refuses: this revision has no requests to the client (MCP-23)."""
         raise RpcError(INVALID_REQUEST, "this client is asked by its answers only")
 
     async def _put(self, text: bytes) -> None:
@@ -68,51 +67,51 @@ class HttpBack(msgspec.Struct, eq=False):
             await send({"type": "http.response.body", "body": text, "more_body": True})
 
     def end(self, answered: RpcAnswer) -> HttpAnswer:
-        """Encodes the answer, or what is left of it."""
-        return _Rest(200, event(answered.text)) if self.is_begun else encode_answered(answered, self.accepted)
+        """Encodes the answer, or the end of its stream."""
+        return _StreamEnd(200, encode_event(answered.text)) if self.is_begun else encode_answer(answered, self.accepted)
 
     # When it takes its time
 
     def watch(self) -> None:
-        """From here on: that the client is still there (MCP-71), and that it hears from us now and then (MCP-51)."""
+        """Watches for a lost client (MCP-71), and sends it signs of life (MCP-51)."""
         loop = asyncio.get_running_loop()
-        self.timers = (loop.call_later(KEEP_ALIVE_SECONDS, self._keep_alive),)
-        self.watching = (loop.create_task(self._wait_for_the_end()),)
+        self.timers = (loop.call_later(KEEP_ALIVE_SECONDS, self._begin_keep_alive),)
+        self.watching = (loop.create_task(self._cancel_when_gone()),)
 
     def stop(self) -> None:
-        """The request is answered."""
+        """Stops watching."""
         for timer in self.timers:
             timer.cancel()
         for task in self.watching:
             task.cancel()
         self.timers, self.watching = (), ()
 
-    async def _wait_for_the_end(self) -> None:
+    async def _cancel_when_gone(self) -> None:
         await self.request.gone()
         self.is_gone = True
         self.task.cancel()
 
-    def _keep_alive(self) -> None:
-        self.watching += (asyncio.get_running_loop().create_task(self._kept_alive()),)
+    def _begin_keep_alive(self) -> None:
+        self.watching += (asyncio.get_running_loop().create_task(self._send_keep_alives()),)
 
-    async def _kept_alive(self) -> None:
+    async def _send_keep_alives(self) -> None:
         while True:
             await self._put(KEEP_ALIVE)
             await asyncio.sleep(KEEP_ALIVE_SECONDS)
 
 
-class _Rest(HttpAnswer):
-    """The end of an answer that was begun."""
+class _StreamEnd(HttpAnswer):
+    """The end of a stream."""
 
     __slots__ = ()
 
     async def send(self, send: Send) -> None:
-        """Put it on the wire, and close it (MCP-52)."""
+        """Sends the last event and closes the stream (MCP-52)."""
         await send({"type": "http.response.body", "body": self.body})
 
 
-class Patience:
-    """Requests that wait. One timer for all: one that does not wait for long costs no timer and no task of its own."""
+class WaitingRequests:
+    """The requests that wait. They share one timer: a short wait costs no timer and no task of its own."""
 
     def __init__(self) -> None:
         self._young: set[HttpBack] = set()
@@ -120,14 +119,14 @@ class Patience:
         self._is_ticking = False
 
     def add(self, back: HttpBack) -> None:
-        """A request begins."""
+        """Adds a request."""
         self._young.add(back)
         if not self._is_ticking:
             self._is_ticking = True
             asyncio.get_running_loop().call_later(_QUIET_SECONDS, self._tick)
 
     def remove(self, back: HttpBack) -> None:
-        """A request is answered."""
+        """Removes a request that is answered."""
         if back in self._young:
             self._young.remove(back)
         else:
@@ -143,10 +142,10 @@ class Patience:
             asyncio.get_running_loop().call_later(_QUIET_SECONDS, self._tick)
 
 
-def patience_of(server: McpService) -> Patience:
-    """The requests of a server that were not answered yet."""
+def get_waiting_requests(server: McpService) -> WaitingRequests:
+    """Returns the waiting requests of a server."""
     patience = server.kept.get("patience")
     if patience is None:
-        patience = server.kept["patience"] = Patience()
-    found: Patience = patience
+        patience = server.kept["patience"] = WaitingRequests()
+    found: WaitingRequests = patience
     return found

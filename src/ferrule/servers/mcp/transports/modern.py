@@ -18,11 +18,11 @@ from ferrule.errors import FerruleError
 from ferrule.infra.tasks import resolve
 from ferrule.servers.asgi import JSON, ClientGone, HttpAnswer, HttpRequest
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.methods.progress import level_named
+from ferrule.servers.mcp.methods.progress import read_level
 from ferrule.servers.mcp.server import SILENT, Exchange, McpService, RpcAnswer
-from ferrule.servers.mcp.transports.http_back import HttpBack, encode_answered, patience_of
+from ferrule.servers.mcp.transports.http_back import HttpBack, encode_answer, get_waiting_requests
 from ferrule.servers.mcp.wire.answer_forms import Accepted
-from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, McpHead, agree_on, plain_text_of
+from ferrule.servers.mcp.wire.headers import NAME, NAMED_BY, VERSION, McpHead, check_headers, read_plain_header
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -81,7 +81,7 @@ class ModernRequest(msgspec.Struct, gc=False):
             self.client,
             meta,
             params if isinstance(params, RequestParams) else None,
-            None if meta.log_level is None else level_named(meta.log_level),
+            None if meta.log_level is None else read_level(meta.log_level),
             headers,
         )
 
@@ -127,7 +127,7 @@ def _check_headers(server: McpService, head: McpHead, asked: ModernRequest) -> N
         name = asked.name
         if name is params.task_id and NAME not in head.headers and not server.settings.task_names:
             name = None  # what is there still has to agree
-        agree_on(head.headers, version, message.method, name)
+        check_headers(head.headers, version, message.method, name)
         refuse_unserved(version)
         if params.uri is None and params.task_id is None and type(params.name) is str:  # nothing large is kept
             head.agreed = said
@@ -184,7 +184,7 @@ def _answer(
 ) -> HttpAnswer | Awaitable[HttpAnswer]:
     answered = server.answer(exchange, message)
     if isinstance(answered, RpcAnswer):
-        return encode_answered(answered, accepted)
+        return encode_answer(answered, accepted)
     return _wait_for(server, request, accepted, exchange, answered)
 
 
@@ -195,7 +195,7 @@ async def _wait_for(
     task = asyncio.current_task()
     assert task is not None
     back = exchange.back = HttpBack(request, accepted, task)
-    patience = patience_of(server)
+    patience = get_waiting_requests(server)
     patience.add(back)
     try:
         answered = await work
@@ -223,5 +223,5 @@ def _unasked(headers: Mapping[bytes, bytes], kind: str) -> HttpAnswer:
     """What is no request: notifications are taken and mean nothing here (MCP-66); responses have nothing to answer (MCP-23)."""
     if kind == "response":
         return refused(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
-    refuse_unserved(plain_text_of(VERSION, headers.get(VERSION, b"")))
+    refuse_unserved(read_plain_header(VERSION, headers.get(VERSION, b"")))
     return HttpAnswer(202)

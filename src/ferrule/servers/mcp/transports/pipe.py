@@ -1,7 +1,7 @@
-"""Lines of one client on two file descriptors: read in large pieces, taken in order, written once for all that is ready.
+"""Lines of one client on two file descriptors: read in large pieces, taken in order, written once per turn of the loop.
 
-A client that does not read never stops the process: output waits, and while much of it waits nothing more is read or
-answered. Nothing here knows what a line says.
+A client that does not read never blocks the process: output waits, and while much of it waits nothing more is read or
+answered. It does not know what a line says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _READ_BYTES = 64 * 1024
 _MOST_UNSENT = 4 * 1024**2
 """Bytes that may wait to be written before no more lines are taken."""
 _ENOUGH = 16
-"""So many lines are written without waiting for the others of the turn: the client works on them meanwhile."""
+"""Lines after which output is written before the turn ends: the client works on them meanwhile."""
 
 
 class Pipe:
@@ -31,7 +31,7 @@ class Pipe:
         self._loop = asyncio.get_running_loop()
         self._take: Callable[[bytes | None], None] = lambda line: None
         self._rest: list[bytes] = []
-        """The beginning of a line whose end has not come yet."""
+        """The beginning of an incomplete line."""
         self._rest_size = 0
         self._is_skipping = False
         """True until the end of a line that is too long."""
@@ -43,15 +43,15 @@ class Pipe:
         self._waiters: list[asyncio.Future[None]] = []
         self.is_plain_file = stat.S_ISREG(os.fstat(read_from).st_mode) or not _can_be_watched(read_from)
         self.ended = asyncio.Event()
-        """Set when nothing more comes, or nothing can be written any more."""
+        """Set when the other end is closed for reading or writing."""
 
     def begin(self, take: Callable[[bytes | None], None]) -> None:
-        """Take lines from now on, without their ends; None stands for one that is too long."""
+        """Passes lines to `take` from now on, without their ends; None stands for one that is too long."""
         self._take = take
         self._resume()
 
     def send(self, text: bytes) -> None:
-        """Write one line. What is written in the same turn is written together."""
+        """Writes one line, together with the others of the same turn."""
         self._ready.append(text)
         if len(self._ready) >= _ENOUGH:
             self.flush()
@@ -60,20 +60,20 @@ class Pipe:
             self._loop.call_soon(self.flush)
 
     def room(self) -> asyncio.Future[None] | None:
-        """Returns None while there is room for more; else what is done when there is, before which no more is answered."""
+        """Returns None while there is room for more output; else the future of that."""
         if len(self._unsent) <= _MOST_UNSENT or self.ended.is_set():
             return None
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._waiters.append(waiter)
         return waiter
 
-    async def drained(self) -> None:
-        """Waits until not much is left to be written."""
+    async def drain(self) -> None:
+        """Waits until there is room for more output."""
         while (waiter := self.room()) is not None:
             await waiter
 
     async def aclose(self, within: float) -> None:
-        """Read no more, and write what is left, if the other end takes it."""
+        """Stops reading, and writes what is left, if the other end takes it."""
         self._pause()
         self.flush()
         until = self._loop.time() + within
@@ -86,16 +86,16 @@ class Pipe:
 
     def _resume(self) -> None:
         if self.is_plain_file:
-            self._loop.call_soon(self._readable)
+            self._loop.call_soon(self._on_readable)
         else:
-            self._loop.add_reader(self._read_from, self._readable)
+            self._loop.add_reader(self._read_from, self._on_readable)
 
     def _pause(self) -> None:
         self._is_paused = True
         if not self.is_plain_file:
             self._loop.remove_reader(self._read_from)
 
-    def _readable(self) -> None:
+    def _on_readable(self) -> None:
         if self._is_paused:
             return
         try:
@@ -117,7 +117,7 @@ class Pipe:
         if len(self._unsent) > _MOST_UNSENT:
             self._pause()
         elif self.is_plain_file and not self._is_paused:
-            self._loop.call_soon(self._readable)
+            self._loop.call_soon(self._on_readable)
 
     def _split(self, data: bytes) -> None:
         lines = data.split(b"\n")
@@ -145,7 +145,7 @@ class Pipe:
     # Writing
 
     def flush(self) -> None:
-        """Write what is ready."""
+        """Writes the lines of this turn."""
         self._is_flush_due = False
         if not self._ready:
             return
@@ -155,13 +155,13 @@ class Pipe:
         if self._unsent:
             self._unsent += data
             return
-        written = self._written(data)
+        written = self._write(data)
         if written < len(data):
             self._unsent += memoryview(data)[written:]
-            self._loop.add_writer(self._write_to, self._writable)
+            self._loop.add_writer(self._write_to, self._on_writable)
 
-    def _written(self, data: bytes | bytearray) -> int:
-        """Write as much as is taken; gives how much that was. What nobody reads any more counts as written."""
+    def _write(self, data: bytes | bytearray) -> int:
+        """Writes as much as the pipe takes; returns how much. After the reader has left, everything counts as written."""
         try:
             return os.write(self._write_to, data)
         except (BlockingIOError, InterruptedError):
@@ -170,8 +170,8 @@ class Pipe:
             self.ended.set()
             return len(data)
 
-    def _writable(self) -> None:
-        del self._unsent[: self._written(self._unsent)]  # from the front: what is left is not copied
+    def _on_writable(self) -> None:
+        del self._unsent[: self._write(self._unsent)]  # from the front: what is left is not copied
         if not self._unsent:
             self._loop.remove_writer(self._write_to)
         if len(self._unsent) > _MOST_UNSENT // 2 and not self.ended.is_set():
@@ -186,18 +186,18 @@ class Pipe:
 
 
 def _can_be_watched(descriptor: int) -> bool:
-    """False for what is always ready, and cannot be waited for: files and the null device."""
+    """False for files and the null device: they are always ready, and the loop cannot watch them."""
     kind = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor)
 
 
-class Lines:
+class LineQueue:
     """Lines that are taken in order, each when nothing is in its way."""
 
     def __init__(
         self, take: Callable[[bytes | None], None], find_obstacle: Callable[[], asyncio.Future[Any] | None]
     ) -> None:
-        """`find_obstacle` gives what has to be done before the next line is taken; None for nothing."""
+        """`find_obstacle` returns the future the next line has to wait for, or None."""
         self._take = take
         self._find_obstacle = find_obstacle
         self._waiting: deque[bytes | None] = deque()
@@ -205,7 +205,7 @@ class Lines:
         self._is_over = False
 
     def put(self, line: bytes | None) -> None:
-        """Takes one line more, now or when its turn comes."""
+        """Takes one more line, now or in its turn."""
         self._waiting.append(line)
         if self._obstacle is None:
             self._go_on()
@@ -216,7 +216,7 @@ class Lines:
         return not self._waiting
 
     def close(self) -> None:
-        """Takes no more lines."""
+        """Drops the lines that wait, and takes no more."""
         self._is_over = True
         self._waiting.clear()
 

@@ -1,7 +1,7 @@
-"""Sessions over HTTP: which session a request belongs to, and how its answer travels (sections 6 and 7).
+"""Sessions over HTTP: finds the session of a request, and picks the form of its answer (sections 6 and 7).
 
-A request is answered as one JSON object when nothing has to be told before, and as a stream of events as soon as something
-has: progress, a log message, a question to the client, or that it takes a while. Work does not end with a connection (MCP-85).
+A request is answered as one JSON object, or as a stream of events as soon as something has to be sent before: progress,
+a log message, a question to the client, or a sign of life. Work does not end with a connection (MCP-85).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 from ferrule.infra.tasks import begin_elsewhere, resolve
 from ferrule.servers.asgi import JSON, HttpAnswer, HttpRequest, HttpStream
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.methods.changes import hub_of
-from ferrule.servers.mcp.methods.session_methods import agreed, initialized
+from ferrule.servers.mcp.methods.changes import get_hub
+from ferrule.servers.mcp.methods.session_methods import encode_initialize, read_initialize
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.server import Exchange, McpService, RpcAnswer
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_post import Post, encode_whole
 from ferrule.servers.mcp.transports.session_store import HttpSession, SessionStore
-from ferrule.servers.mcp.transports.streams import FROM_THE_BEGINNING, Carried, EventStream
+from ferrule.servers.mcp.transports.streams import FROM_THE_BEGINNING, EventStream, StreamBody
 from ferrule.servers.mcp.wire.answer_forms import HEADERS, Accepted
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
@@ -40,7 +40,7 @@ from ferrule.servers.mcp.wire.params import read_params
 
 SESSION = b"mcp-session-id"
 _COMES_BACK_SECONDS = 10.0
-"""How long a connection is held, at least, that takes up a stream again."""
+"""How long, at least, a connection that resumes a stream is held."""
 
 
 class SessionEndpoint:
@@ -69,28 +69,28 @@ class SessionEndpoint:
             kind = message.kind
             if kind == "request" and message.method == "initialize":
                 return self._initialize(caller, message)
-            session = self._session(request, caller, message.readable_id)
+            session = self._find_session(request, caller, message.readable_id)
             if isinstance(session, HttpAnswer):
                 return session
             if kind == "request":
                 return self._answer(request, session, caller, [message], accepted)
-            _take(session, message, kind)
+            _deliver(session, message, kind)
             return HttpAnswer(202)
         except RpcError as error:
-            return _refused(id_of(message, error), error)
+            return _encode_error(id_of(message, error), error)
 
     def _answer_batch(
         self, request: HttpRequest, caller: Caller, body: bytes, accepted: Accepted
     ) -> HttpAnswer | Awaitable[HttpAnswer | HttpStream]:
         """Answers several messages in one body (MCP-21). Raises RpcError."""
-        session = self._session(request, caller)
+        session = self._find_session(request, caller)
         if isinstance(session, HttpAnswer):
             return session
         messages = read_batch(body, session.revision, self.server.edge.settings.limits.depth)
         asked = [message for message in messages if message.kind == "request"]
         for message in messages:
             if message.kind != "request":
-                _take(session, message, message.kind)
+                _deliver(session, message, message.kind)
         return self._answer(request, session, caller, asked, accepted, is_batch=True) if asked else HttpAnswer(202)
 
     def _answer(
@@ -136,7 +136,7 @@ class SessionEndpoint:
         underway = session.underway
         if underway and any(underway.has(message.id) for message in messages):
             error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
-            return _refused(None if is_batch else messages[0].id, error)
+            return _encode_error(None if is_batch else messages[0].id, error)
         texts: list[bytes] = []
         post: Post | None = None
         with begin_elsewhere(unless_eager=True):
@@ -152,24 +152,24 @@ class SessionEndpoint:
         return encode_whole(texts, accepted, is_batch=is_batch) if post is None else self._wait_for(request, post)
 
     async def _wait_for(self, request: HttpRequest, post: Post) -> HttpAnswer | HttpStream:
-        """Waits until it is known what the answer will be."""
+        """Waits until the answer's form is decided."""
         answer = await post.wait()
         if isinstance(answer, HttpAnswer):
             return answer
         seconds = self.server.settings.poll_after_seconds if answer.is_primed else 0.0
-        return _streamed(request, answer, FROM_THE_BEGINNING, seconds)
+        return _make_stream(request, answer, FROM_THE_BEGINNING, seconds)
 
     async def _initialize(self, caller: Caller, message: Message) -> HttpAnswer:
-        """`initialize`: a session begins (MCP-4, MCP-72)."""
+        """Answers `initialize`: begins a session (MCP-4, MCP-72)."""
         try:
-            revision, client = agreed(message)
+            revision, client = read_initialize(message)
         except RpcError as error:
             return HttpAnswer(200, error_text(message.id, error), [JSON])
         session = self.store.open(caller, revision, client)
         try:
             surface = await resolve(session.surface(self.server.edge, caller))
             exchange = Exchange(self.server, caller, surface, revision, message.id, client=client, session=session)
-            result = encode(initialized(exchange))
+            result = encode(encode_initialize(exchange))
         except BaseException:
             self.store.end(session)
             raise
@@ -179,23 +179,25 @@ class SessionEndpoint:
 
     async def open_stream(self, request: HttpRequest, caller: Caller) -> HttpAnswer | HttpStream:
         """Answers a GET of an authenticated caller."""
-        session = self._session(request, caller)
+        session = self._find_session(request, caller)
         if isinstance(session, HttpAnswer):
             return session
         last = request.header(b"last-event-id")
         if last:
-            found = session.streams.found(last)
+            found = session.streams.find_event(last)
             if found is None:
-                return _refused(None, RpcError(INVALID_REQUEST, "there is no such event to go on from"))
+                return _encode_error(None, RpcError(INVALID_REQUEST, "there is no such event to go on from"))
             stream, after = found
             seconds = self.server.settings.poll_after_seconds if stream.is_primed else 0.0
-            return _streamed(request, stream, after, max(seconds, _COMES_BACK_SECONDS) if seconds else 0.0)
+            return _make_stream(request, stream, after, max(seconds, _COMES_BACK_SECONDS) if seconds else 0.0)
         if not self.server.settings.changes:
             return HttpAnswer(405, b"", [(b"allow", b"POST, DELETE")])  # nothing will ever be sent there (MCP-82)
         own = session.streams.own
         if own.reader is not None:
-            return _refused(None, RpcError(INVALID_REQUEST, "the session has a stream of its own open", status=409))
-        free = hub_of(self.server).take_place(caller)
+            return _encode_error(
+                None, RpcError(INVALID_REQUEST, "the session has a stream of its own open", status=409)
+            )
+        free = get_hub(self.server).take_stream_slot(caller)
         reader = own.read(own.sent)
         try:
             await self._follow_changes(session, caller)
@@ -203,10 +205,10 @@ class SessionEndpoint:
             reader.detach()
             free()
             raise
-        return HttpStream(200, Carried(reader, request, free), HEADERS)
+        return HttpStream(200, StreamBody(reader, request, free), HEADERS)
 
     async def _follow_changes(self, session: HttpSession, caller: Caller) -> None:
-        """Tell a session of changes, from the first time on that it listens; what it misses then waits for it (MCP-240)."""
+        """Notifies a session of changes, from the first time it listens; later changes wait for it (MCP-240)."""
         if not session.hears_changes:
             session.hears_changes = True
             surface = await resolve(session.surface(self.server.edge, caller))
@@ -218,39 +220,39 @@ class SessionEndpoint:
     # DELETE
 
     def end(self, request: HttpRequest, caller: Caller) -> HttpAnswer:
-        """Answers a DELETE of an authenticated caller: the session ends."""
-        session = self._session(request, caller)
+        """Answers a DELETE of an authenticated caller: ends the session."""
+        session = self._find_session(request, caller)
         if isinstance(session, HttpAnswer):
             return session
         self.store.delete(session)
         return HttpAnswer(200)
 
-    def _session(
+    def _find_session(
         self, request: HttpRequest, caller: Caller, request_id: RequestId | None = None
     ) -> HttpSession | HttpAnswer:
-        """The session a request names, or why there is none (MCP-74, MCP-75)."""
+        """Returns the session that a request names, or the error (MCP-74, MCP-75)."""
         named = request.header(SESSION)
         if not named:
             message = "the header Mcp-Session-Id is missing; initialize gives one"
-            return _refused(request_id, RpcError(INVALID_REQUEST, message))
+            return _encode_error(request_id, RpcError(INVALID_REQUEST, message))
         session = self.store.find(named, caller)
         if session is None:
             message = "there is no such session; initialize again"
-            return _refused(request_id, RpcError(INVALID_REQUEST, message, status=404))
+            return _encode_error(request_id, RpcError(INVALID_REQUEST, message, status=404))
         return session
 
 
-def _take(session: HttpSession, message: Message, kind: str) -> None:
+def _deliver(session: HttpSession, message: Message, kind: str) -> None:
     if kind == "notification":
-        session.heard(message)
+        session.take_notification(message)
     else:
-        session.underway.answered(message)
+        session.underway.take_answer(message)
 
 
-def _streamed(request: HttpRequest, stream: EventStream, after: int, seconds: float = 0.0) -> HttpStream:
-    return HttpStream(200, Carried(stream.read(after, seconds), request), HEADERS)
+def _make_stream(request: HttpRequest, stream: EventStream, after: int, seconds: float = 0.0) -> HttpStream:
+    return HttpStream(200, StreamBody(stream.read(after, seconds), request), HEADERS)
 
 
-def _refused(request_id: Any, error: RpcError) -> HttpAnswer:
-    """What cannot be answered as a message of the session: an HTTP status, with the error for whoever reads it."""
+def _encode_error(request_id: Any, error: RpcError) -> HttpAnswer:
+    """Encodes an error outside of any session: an HTTP status, with the error as its body."""
     return HttpAnswer(error.status, error_text(request_id, error), [JSON])

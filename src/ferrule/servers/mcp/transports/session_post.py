@@ -1,4 +1,4 @@
-"""One POST of a session being answered: JSON while nothing had to be told, a stream from the first thing on (MCP-42, MCP-83)."""
+"""One POST of a session being answered: JSON, unless a notification makes it a stream (MCP-42, MCP-83)."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ from ferrule.servers.mcp.wire.answer_forms import Accepted
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RequestId, RpcError
 
 _STREAMS_AFTER_SECONDS = 2.0
-"""After how long an answer becomes a stream even though nothing was told: it shows that the connection lives, and the client can
-come back for it."""
+"""After how long an answer becomes a stream without any notification: it shows that the connection lives, and the
+client can resume it."""
 _PRIMES = "2025-11-25"
-"""Clients before it stumble over an event that says nothing (MCP-88)."""
+"""Clients of earlier revisions fail on an empty event (MCP-88)."""
 
 
 def encode_whole(texts: list[bytes], accepted: Accepted, *, is_batch: bool = False) -> HttpAnswer:
-    """Encodes responses before which nothing had to be told: one JSON text, unless the client takes no JSON, or prefers a
-    stream. A request that was cancelled has no response (MCP-173), so nothing follows the status."""
+    """Encodes responses that no notification came before: one JSON text, unless the client refuses JSON or prefers a
+    stream. A cancelled request has no response (MCP-173), so the body is empty."""
     if not texts:
         return HttpAnswer(200, b"", answer_forms.HEADERS)
     body = b"[%b]" % b",".join(texts) if is_batch else texts[0]
     is_json = accepted.json and (is_batch or not accepted.prefers_events)
     return (
-        HttpAnswer(200, body, (JSON,)) if is_json else HttpAnswer(200, answer_forms.event(body), answer_forms.HEADERS)
+        HttpAnswer(200, body, (JSON,))
+        if is_json
+        else HttpAnswer(200, answer_forms.encode_event(body), answer_forms.HEADERS)
     )
 
 
 class Post:
-    """The answer to one POST that has to wait. It is the way back of the requests in it, too."""
+    """The answer to one POST that has to wait. It is the way back of its requests, too."""
 
     is_pipe = False
 
     def __init__(
         self, session: HttpSession, settings: ServeSettings, accepted: Accepted, texts: list[bytes], *, is_batch: bool
     ) -> None:
-        """`texts`: responses to those of its requests that did not have to wait."""
+        """`texts`: responses to those requests that did not have to wait."""
         self._session = session
         self._accepted = accepted
         self._is_batch = is_batch
@@ -52,9 +54,9 @@ class Post:
         self._streams_after = min(poll, _STREAMS_AFTER_SECONDS) if poll else _STREAMS_AFTER_SECONDS
         self._loop = asyncio.get_running_loop()
         self._open = 0
-        """Requests that are still being answered."""
+        """The number of requests in flight."""
         self._waiter: asyncio.Future[None] = self._loop.create_future()
-        """Done when it is known how the answer travels."""
+        """Done when the answer's form is decided."""
         self._texts = texts
         """Responses, while there is no stream."""
         self.stream: EventStream | None = None
@@ -76,7 +78,7 @@ class Post:
             self._decide()
 
     async def wait(self) -> HttpAnswer | EventStream:
-        """Waits until it is known how the answer travels: whole, or as a stream."""
+        """Waits until the answer's form is decided: whole, or a stream."""
         timer = self._loop.call_later(self._streams_after, self._begin) if self._accepted.events else None
         try:
             await self._waiter
@@ -88,7 +90,7 @@ class Post:
         )
 
     def _begin(self) -> EventStream:
-        """From here on it is a stream."""
+        """Makes the answer a stream."""
         if self.stream is None:
             session = self._session
             self.stream = session.streams.begin(is_primed=session.revision >= _PRIMES)
@@ -105,12 +107,12 @@ class Post:
     # The way back (exchange.Back)
 
     async def tell(self, text: bytes) -> None:
-        """Send a notification about one of the requests."""
+        """Sends a notification about one of the requests."""
         if self._accepted.events:
             self._begin().put(text)
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """Ask the client. Raises RpcError."""
+        """Asks the client. Raises RpcError."""
         if not self._accepted.events:
             raise RpcError(INVALID_REQUEST, "the client cannot be asked: its request takes no stream of events")
         return await self._session.ask(self._put, method, params, self._within)

@@ -1,4 +1,4 @@
-"""The sessions of one process: found by id and caller together, bounded for each principal, forgotten when idle."""
+"""The sessions of one process: found by id and caller together, bounded for each principal, dropped when idle."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from functools import partial
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.mcp.transports.session_ids import SessionIds
-from ferrule.servers.mcp.transports.sessions import Session
+from ferrule.servers.mcp.transports.sessions import McpSession
 from ferrule.servers.mcp.transports.streams import Streams
 
 _GONE_KEPT = 10_000
 _LOOK_EVERY = 30.0
 """How often, in seconds, idle sessions are looked for."""
 _HEAR_EVERY = 1.0
-"""How often, in seconds, sessions with something open are looked at for having been ended by another process."""
+"""How often, in seconds, busy sessions are checked for having been ended by another process."""
 _FRESH_SECONDS = 0.005
-"""How long it counts that no other process has ended a session: looking costs a request more than all else here."""
+"""How long a look at the ended sessions stays valid: it costs a request more than everything else here."""
 
 
-class HttpSession(Session):
+class HttpSession(McpSession):
     """A session over HTTP, with its streams."""
 
     def __init__(
@@ -32,20 +32,20 @@ class HttpSession(Session):
         self.streams = streams
         self.used_at = 0.0
         self.note_at = 0.0
-        """When its use is to be noted for other processes again."""
+        """When to note its use for other processes again."""
         self.noted = 0
         """The last note of this process."""
         self.stamp = b""
-        """Of the endings that it is known not to be among."""
+        """The stamp at which it was last known not to be ended."""
 
     @property
     def is_busy(self) -> bool:
-        """True while a request is being answered, or a connection is held."""
+        """True while a request is in flight, or a connection is held."""
         return bool(self.underway) or self.streams.is_read
 
 
 def _tell(streams: Streams, text: bytes) -> None:
-    """Send what belongs to no request; nothing twice that nobody has read yet."""
+    """Sends a message that belongs to no request, unless the same one is still unread."""
     own = streams.own
     if not any(each.text == text for each in own.events if each.number > own.sent):
         own.put(text)
@@ -67,14 +67,14 @@ class SessionStore:
         self._new_run = new_run
         self._ids = ids
         self._gone: dict[str, None] = {}
-        """Sessions that ended here and left no mark, the newest ones: this process does not take them up again. One whose client
-        asks for it gets its mark: what was said to be gone stays gone."""
+        """The newest sessions that ended here and left no mark: this process does not adopt them again. One whose
+        client asks for it gets its mark, so that no other process adopts it either."""
         self._clock = clock
         self._stamp = b""
         """Changes with every session that any process ends."""
         self._fresh_until = 0.0
         self._let_go_at = b""
-        """The stamp when sessions with something open were last looked at."""
+        """The stamp when busy sessions were last checked."""
         self._sweep_at = 0.0
         self._sessions: dict[str, HttpSession] = {}
         """Least recently used first."""
@@ -85,13 +85,13 @@ class SessionStore:
         return len(self._sessions)
 
     def open(self, caller: Caller, revision: str, client: frozenset[str]) -> HttpSession:
-        """A new session of a caller. Where there are too many, its longest idle one makes room; Refused (429) when none of them
-        is idle (MCP-91)."""
+        """Returns a new session of a caller. At the limit, its longest idle one makes room; Refused (429) when none of
+        them is idle (MCP-91)."""
         self._make_room(caller)
         run_id = self._new_run()
-        return self._kept(self._ids.made(caller, revision, client, run_id), caller, revision, client, run_id)
+        return self._add(self._ids.make(caller, revision, client, run_id), caller, revision, client, run_id)
 
-    def _kept(self, session_id: str, caller: Caller, revision: str, client: frozenset[str], run_id: str) -> HttpSession:
+    def _add(self, session_id: str, caller: Caller, revision: str, client: frozenset[str], run_id: str) -> HttpSession:
         now = self._clock()
         session = HttpSession(session_id, caller, revision, client, Streams(self._clock), run_id)
         session.closing.append(session.streams.aclose)
@@ -104,10 +104,10 @@ class SessionStore:
             self._look_later()
         return session
 
-    def _taken_up(self, session_id: str, caller: Caller) -> HttpSession | None:
-        """A session that another process began, or this workspace's server before it was started again."""
+    def _adopt(self, session_id: str, caller: Caller) -> HttpSession | None:
+        """Returns a session that another process began, or this server before its restart."""
         stamp = self._ids.stamp()
-        facts = self._ids.opened(session_id, caller)
+        facts = self._ids.open(session_id, caller)
         if facts is None:
             return None
         if session_id in self._gone:
@@ -115,40 +115,40 @@ class SessionStore:
                 del self._gone[session_id]
             return None
         self._make_room(caller)
-        session = self._kept(session_id, caller, facts.revision, frozenset(facts.client), facts.run_id)
+        session = self._add(session_id, caller, facts.revision, frozenset(facts.client), facts.run_id)
         session.stamp = stamp
-        session.note_at = session.used_at + self._ids.noted_for(facts)
+        session.note_at = session.used_at + self._ids.seconds_until_note(facts)
         session.is_initialized = True
         return session
 
     def find(self, session_id: str, caller: Caller) -> HttpSession | None:
-        """A caller's session. Somebody else's does not exist for it, nor does one that was ended, by whatever process, or was
-        idle too long (MCP-75, MCP-77)."""
+        """Returns a caller's session. Sessions of other callers, ended ones and expired ones look like unknown ones
+        (MCP-75, MCP-77)."""
         session = self._sessions.get(session_id)
         if session is None:
-            return self._taken_up(session_id, caller)
+            return self._adopt(session_id, caller)
         if session.caller.key != caller.key:
             return None
         now = self._clock()
         if now >= self._fresh_until:
-            self._hear(now)
-        if session.stamp != self._stamp and self._was_ended(session):
+            self._read_stamp(now)
+        if session.stamp != self._stamp and self._end_if_ended(session):
             return None
         if now - session.used_at > self._idle_seconds and self._is_idle(session, now, self._idle_seconds):
             self.end(session)
-            return self._taken_up(session_id, caller)
+            return self._adopt(session_id, caller)
         self._use(session, now)
         del self._sessions[session_id]
         self._sessions[session_id] = session
         return session
 
-    def _hear(self, now: float) -> None:
-        """Learn whether any process has ended a session."""
+    def _read_stamp(self, now: float) -> None:
+        """Reads the stamp, which tells whether any process has ended a session."""
         self._stamp = self._ids.stamp()
         self._fresh_until = now + _FRESH_SECONDS
 
-    def _was_ended(self, session: HttpSession) -> bool:
-        """True for a session that another process ended: it ends here, too."""
+    def _end_if_ended(self, session: HttpSession) -> bool:
+        """Ends a session that another process ended. Returns True if so."""
         session.stamp = self._stamp
         if not self._ids.is_ended(session.id):
             return False
@@ -156,7 +156,7 @@ class SessionStore:
         return True
 
     def _is_idle(self, session: HttpSession, now: float, seconds: float) -> bool:
-        """True for a session that was idle for longer in every process, as far as they noted it."""
+        """True for a session that was idle for longer in every process, as far as their notes tell."""
         if session.is_busy:
             return False
         session.used_at = max(session.used_at, now - self._ids.unused_seconds(session.id, session.noted))
@@ -169,7 +169,7 @@ class SessionStore:
             session.noted = self._ids.note_use(session.id)
 
     def end(self, session: HttpSession, *, is_known: bool = False) -> asyncio.Task[None]:
-        """Forget a session at once, and stop what goes on in it. `is_known`: every process knows that it ended."""
+        """Drops a session at once, and stops its requests. `is_known`: every process knows that it ended."""
         self._sessions.pop(session.id, None)
         if not is_known:
             self._gone[session.id] = None
@@ -181,11 +181,11 @@ class SessionStore:
         return task
 
     def delete(self, session: HttpSession) -> None:
-        """Its client ends it: it is gone for every process (MCP-80)."""
+        """Ends a session for its client, in every process (MCP-80)."""
         self.end(session, is_known=self._ids.end(session.id))
 
     def sweep(self) -> None:
-        """End what was idle for so long that no process takes it up again."""
+        """Ends sessions that were idle for so long that no process adopts them."""
         now, over = self._clock(), self._ids.over_seconds
         for session in list(self._sessions.values()):
             if session.is_busy:
@@ -194,22 +194,22 @@ class SessionStore:
                 self.end(session, is_known=True)
             session.streams.tidy()
 
-    def end_what_was_ended(self) -> None:
-        """Let go of what is open in sessions that another process ended (MCP-80)."""
-        self._hear(self._clock())
+    def end_remotely_ended(self) -> None:
+        """Ends busy sessions that another process ended (MCP-80)."""
+        self._read_stamp(self._clock())
         if self._let_go_at != self._stamp:
             self._let_go_at = self._stamp
             for session in list(self._sessions.values()):
                 if session.is_busy and session.stamp != self._stamp:
-                    self._was_ended(session)
+                    self._end_if_ended(session)
 
     async def end_streams(self) -> None:
-        """The server is about to stop: nobody is kept waiting for news. What is being answered goes on."""
+        """Ends the sessions' own streams before the server stops. Requests in flight go on."""
         for session in self._sessions.values():
             session.streams.end(session.streams.own)
 
     async def aclose(self) -> None:
-        """End all of them."""
+        """Ends all sessions."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -233,7 +233,7 @@ class SessionStore:
 
     def _look(self) -> None:
         self._timer = None
-        self.end_what_was_ended()
+        self.end_remotely_ended()
         if self._clock() >= self._sweep_at:
             self._sweep_at = self._clock() + self._sweep_seconds
             self.sweep()

@@ -1,6 +1,6 @@
-"""A session of the revisions that have them: what its client agreed on, what it was asked, and what is being answered.
+"""A session of the revisions that have them: its terms, the questions to its client, and the requests in flight.
 
-Nothing here knows how messages travel: over HTTP and over a pipe a session is the same.
+It does not know how messages travel: over HTTP and over a pipe a session is the same.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from ferrule.servers.mcp.wire.params import NO_META, RequestMeta, RequestParams,
 Put = Callable[[bytes], None]
 """Sends one message to the client, on the stream of the request it belongs to."""
 Finish = Callable[[bytes], None]
-"""Takes the response to one request; empty when its client does not want it any more."""
+"""Takes the response to one request; empty when its client cancelled it."""
 
 
-class Underway:
-    """Requests of one client that are being answered, and requests to it that it has not answered yet."""
+class OpenRequests:
+    """The requests in flight of one client, and the requests to it that it has not answered yet."""
 
     def __init__(self) -> None:
         self._answering: dict[RequestId, asyncio.Task[Any]] = {}
@@ -58,8 +58,8 @@ class Underway:
     def start(
         self, request_id: RequestId, work: Coroutine[Any, Any, RpcAnswer], context: Context, finish: Finish
     ) -> asyncio.Task[RpcAnswer]:
-        """Carries on with a request that has to wait for something. `finish` gets the text of the response, empty for one that
-        its client does not want any more."""
+        """Continues a request that has to wait. `finish` gets the text of the response, empty for one that its client
+        cancelled."""
         task = go_on(work, context)
         self._answering[request_id] = task
         task.add_done_callback(partial(self._end, request_id, finish))
@@ -76,15 +76,15 @@ class Underway:
             finish(task.result().text)
 
     def cancel(self, request_id: Any) -> None:
-        """Stop answering; nothing is sent for it any more (MCP-173). What is not being answered is none of our business."""
+        """Stops a request; nothing is sent for it any more (MCP-173). Ignores requests that are not in flight."""
         task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
         if task is not None and task not in self._dropped:
             self._dropped.add(task)
             task.cancel()
 
     async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
-        """Ask the client, and wait for its result. When it takes too long, or nobody needs it any more, the client is told
-        (MCP-177, MCP-215). Raises RpcError."""
+        """Asks the client, and waits for its result. On a timeout, or when the answer is no longer needed, the client
+        is notified (MCP-177, MCP-215). Raises RpcError."""
         self._count += 1
         number = self._count
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
@@ -93,16 +93,16 @@ class Underway:
             async with asyncio.timeout(within):
                 return await answer
         except TimeoutError:
-            put(_taken_back(number, "it was not answered in time"))
+            put(_encode_cancellation(number, "it was not answered in time"))
             raise RpcError(INTERNAL_ERROR, f"the client did not answer {method} in time") from None
         except asyncio.CancelledError:
-            put(_taken_back(number, "it is not needed any more"))
+            put(_encode_cancellation(number, "it is not needed any more"))
             raise
         finally:
             del self._asked[number]
 
-    def answered(self, message: Message) -> None:
-        """The client answers. What it was not asked, or has answered already, is ignored (MCP-84)."""
+    def take_answer(self, message: Message) -> None:
+        """Takes an answer of the client. Ignores answers to unknown or already answered requests (MCP-84)."""
         answer = self._asked.get(message.id) if type(message.id) is int else None
         if answer is None or answer.done():
             return
@@ -111,24 +111,24 @@ class Underway:
                 refuse_doubles(bytes(message.result))
                 answer.set_result(msgspec.json.decode(message.result))
             else:
-                answer.set_exception(_error_of(message.error))
+                answer.set_exception(_read_error(message.error))
         except (RpcError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             answer.set_exception(RpcError(INTERNAL_ERROR, "the client's answer cannot be read"))
 
     def aclose(self) -> list[asyncio.Task[Any]]:
-        """Stop everything. Gives what is still about to end."""
+        """Stops everything. Returns the tasks that are about to end."""
         left = list(self._answering.values())
         for request_id in list(self._answering):
             self.cancel(request_id)
         return left
 
 
-def _taken_back(number: int, reason: str) -> bytes:
+def _encode_cancellation(number: int, reason: str) -> bytes:
     return notification_text("notifications/cancelled", {"requestId": number, "reason": reason})
 
 
-def _error_of(raw: Any) -> RpcError:
-    """The error a client answered with. Its words go to the log and the tool, so they are kept short."""
+def _read_error(raw: Any) -> RpcError:
+    """Returns the error a client answered with. Its text goes to the log and the tool, so it is kept short."""
     said = msgspec.json.decode(raw) if isinstance(raw, msgspec.Raw) else None
     code = said.get("code") if isinstance(said, dict) else None
     text = said.get("message") if isinstance(said, dict) else None
@@ -142,7 +142,7 @@ async def _refresh(handle: SurfaceHandle) -> SurfaceHandle:
     return handle
 
 
-class Session:
+class McpSession:
     """One session."""
 
     def __init__(
@@ -159,27 +159,27 @@ class Session:
         self.caller = caller
         self.revision = revision
         self.client = client
-        """What its client declared that it can be asked for."""
+        """The features its client declared."""
         self.send = send
         """Sends a message that belongs to no request: news of changes."""
         self.run_id = run_id
-        self.underway = Underway()
+        self.underway = OpenRequests()
         self.log_level: str | None = None
-        """The least level of log messages the client wants; none at all before it said so (MCP-182)."""
+        """The least level of log messages the client wants; None before it set one (MCP-182)."""
         self.subscriptions: set[str] = set()
-        """Resources whose changes it wants to hear of (MCP-199)."""
+        """Resources it follows (MCP-199)."""
         self.is_initialized = False
-        """True after `notifications/initialized`: from then on it may be told of changes (MCP-78)."""
+        """True after `notifications/initialized`: from then on it may be notified of changes (MCP-78)."""
         self.hears_changes = False
-        """True once it is told of changes."""
+        """True once it is notified of changes."""
         self.closing: list[Callable[[], Awaitable[None] | None]] = []
-        """What has to be let go of with it."""
+        """Called at its end, last one first."""
         self.current: SurfaceHandle | None = None
         """Its surface, as it was last used."""
 
     def surface(self, edge: Edge, caller: Caller, run_id: str = "") -> SurfaceHandle | Awaitable[SurfaceHandle]:
-        """Returns its surface as it is now; something to await when it has to be made again. A session is one run, unless a
-        request names another; what it loaded stays loaded. Raises Refused."""
+        """Returns its current surface, or something to await when it has to be made again. A session is one run, unless
+        a request names another; tools it loaded stay loaded. Raises Refused."""
         if run_id:
             return edge.surface(caller, run_id, "mcp")
         handle = self.current if caller is self.caller or caller == self.caller else None
@@ -238,22 +238,22 @@ class Session:
             session=self,
         )
 
-    def heard(self, message: Message) -> None:
-        """A notification. What is malformed or unknown is ignored (MCP-19, MCP-173)."""
+    def take_notification(self, message: Message) -> None:
+        """Takes a notification. Ignores malformed and unknown ones (MCP-19, MCP-173)."""
         if message.method == "notifications/cancelled":
-            self.underway.cancel(cancelled_id(message))
+            self.underway.cancel(read_cancelled_id(message))
         elif message.method == "notifications/initialized":
             self.is_initialized = True
 
     async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
-        """Ask the client for what it declared (MCP-207). Raises RpcError."""
-        missing = _needed(method, params) - self.client
+        """Asks the client for a feature that it declared (MCP-207). Raises RpcError."""
+        missing = _list_needed_features(method, params) - self.client
         if missing:
             raise RpcError(INVALID_REQUEST, f"the client does not offer {', '.join(sorted(missing))}")
         return await self.underway.ask(put, method, params, within)
 
     async def aclose(self) -> None:
-        """End it: what is being answered is stopped, and nothing is kept (MCP-80)."""
+        """Ends it: stops its requests, and keeps nothing (MCP-80)."""
         left = self.underway.aclose()
         # What is kept here leads back to the session by ways that the garbage collector does not see (Exchange).
         closing, self.closing = self.closing, []
@@ -265,8 +265,8 @@ class Session:
             await asyncio.wait(left, timeout=5)
 
 
-def _needed(method: str, params: Params | None) -> frozenset[str]:
-    """What a client must have declared to be asked this."""
+def _list_needed_features(method: str, params: Params | None) -> frozenset[str]:
+    """Returns the features a client must have declared to be asked this."""
     said = params or {}
     if method == "elicitation/create":
         return frozenset({"elicitation.url" if said.get("mode") == "url" else "elicitation"})
@@ -279,8 +279,8 @@ class _Cancelled(msgspec.Struct, gc=False):
     request_id: Any = msgspec.field(default=None, name="requestId")
 
 
-def cancelled_id(message: Message) -> Any:
-    """The request that `notifications/cancelled` is about; None when it does not say so."""
+def read_cancelled_id(message: Message) -> Any:
+    """Returns the request that `notifications/cancelled` names; None when it is unreadable."""
     try:
         raw = message.params
         refuse_doubled_params(message)

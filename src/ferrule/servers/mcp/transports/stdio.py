@@ -1,7 +1,7 @@
 """MCP over a pipe: one JSON message a line, every revision, decided for each message (section 3).
 
-Lines are taken in order. A request is answered when its line is taken; one that has to wait goes on in a task of its own, and the
-next line is looked at meanwhile (MCP-37). Only what follows an `initialize` waits until that is answered.
+Lines are taken in order. A request is answered at once; one that has to wait goes on in a task of its own, while the
+next line is read (MCP-37). Only lines after an `initialize` wait until that is answered.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import msgspec
 from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import eager_tasks, resolve
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
+from ferrule.servers.mcp.methods.session_methods import encode_initialize, read_initialize, sessions_off_error
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.server import Back, Exchange, McpService, RpcAnswer, failure
 from ferrule.servers.mcp.transports.modern import ModernRequest, check_request, names_version
-from ferrule.servers.mcp.transports.pipe import Lines, Pipe
-from ferrule.servers.mcp.transports.sessions import Finish, Session, Underway, cancelled_id
+from ferrule.servers.mcp.transports.pipe import LineQueue, Pipe
+from ferrule.servers.mcp.transports.sessions import Finish, McpSession, OpenRequests, read_cancelled_id
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     Message,
@@ -40,7 +40,7 @@ from ferrule.servers.mcp.wire.params import read_params
 
 
 class StdioConversation:
-    """One client at the other end of a pipe. It is the way back of the requests of its session, too."""
+    """One client at the other end of a pipe. It is the way back of its session's requests, too."""
 
     is_pipe = True
 
@@ -54,20 +54,20 @@ class StdioConversation:
         self._tasks = eager_tasks()
         self._depth = server.edge.settings.limits.depth
         self._within = server.edge.settings.limits.request_seconds
-        self.underway = Underway()
+        self.underway = OpenRequests()
         """Of both eras: they share the pipe."""
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self._handshake: asyncio.Task[RpcAnswer] | None = None
-        """Answers `initialize`."""
-        self._told_only = _ToldOnly(self)
-        self._lines = Lines(self._take, self._find_obstacle)
+        """The task that answers `initialize`."""
+        self._told_only = _NotifyOnly(self)
+        self._lines = LineQueue(self._take, self._find_obstacle)
 
     def begin(self) -> None:
-        """Answer from now on."""
+        """Starts to answer."""
         self._pipe.begin(self._lines.put)
 
     def _find_obstacle(self) -> asyncio.Future[Any] | None:
-        """Returns what the next line waits for: a handshake, or a client that does not read."""
+        """Returns what the next line has to wait for: a handshake, or a client that does not read."""
         return self._handshake or self._pipe.room()
 
     def _take(self, line: bytes | None) -> None:
@@ -105,25 +105,25 @@ class StdioConversation:
             self._start(message, batch.put)
 
     def _refuse_in_use(self, request_id: RequestId) -> None:
-        """Two requests that cannot be told apart are not answered (MCP-17). Raises RpcError."""
+        """Refuses a second request with the id of one in flight (MCP-17). Raises RpcError."""
         if self.underway.has(request_id):
             error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
             error.request_id = request_id
             raise error
 
     def _hear(self, message: Message) -> None:
-        """What is no request."""
+        """Takes a response or a notification."""
         if message.kind == "response":
-            self.underway.answered(message)
+            self.underway.take_answer(message)
         elif message.method == "notifications/cancelled":
-            self.underway.cancel(cancelled_id(message))
+            self.underway.cancel(read_cancelled_id(message))
         elif self._session is not None:
-            self._session.heard(message)
+            self._session.take_notification(message)
             if self._session.is_initialized and not self._session.hears_changes:
                 self._follow_changes(self._session)
 
-    def _follow_changes(self, session: Session) -> None:
-        """Tell the session of changes, from now on (MCP-78, MCP-240)."""
+    def _follow_changes(self, session: McpSession) -> None:
+        """Notifies the session of changes, from now on (MCP-78, MCP-240)."""
         surface = session.current
         if surface is not None and self._server.settings.changes:
             exchange = Exchange(
@@ -152,14 +152,14 @@ class StdioConversation:
             self._send(task.result().text)
 
     def _answer(self, message: Message) -> RpcAnswer | Coroutine[Any, Any, RpcAnswer]:
-        """Answers a request by the rules that it goes by (MCP-10), whatever goes wrong with it."""
+        """Answers a request by the rules of its era (MCP-10); a failure becomes an error response."""
         try:
             params = read_params(message)
             if message.method == "server/discover" or names_version(params):
                 return self._run(message, self._open_modern(check_request(message, params)), self._told_only)
             if message.method == "initialize":
                 if not self._server.settings.sessions:
-                    raise sessionless(message)
+                    raise sessions_off_error(message)
                 return self._initialize(message)
             if self._session is not None:
                 opened = self._session.open_exchange(self._server, self._caller, message, params)
@@ -195,14 +195,14 @@ class StdioConversation:
 
     async def _initialize(self, message: Message) -> RpcAnswer:
         try:
-            revision, client = agreed(message)
-            session = Session("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
+            revision, client = read_initialize(message)
+            session = McpSession("", self._caller, revision, client, self._pipe.send, run_id=self._new_run())
             session.underway = self.underway
             surface = await resolve(session.surface(self._server.edge, self._caller))
             exchange = Exchange(
                 self._server, self._caller, surface, revision, message.id, client=client, session=session
             )
-            result = encode(initialized(exchange))
+            result = encode(encode_initialize(exchange))
             if self._session is not None:
                 await self._session.aclose()
             self._session = session
@@ -216,23 +216,23 @@ class StdioConversation:
             self._pipe.send(text.replace(b"\n", b" ") if b"\n" in text else text)
 
     async def tell(self, text: bytes) -> None:
-        """Send a notification; wait while the client does not read."""
+        """Sends a notification; waits while the client does not read."""
         self._send(text)
-        await self._pipe.drained()
+        await self._pipe.drain()
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """Ask the client of the session. Raises RpcError."""
+        """Asks the client of the session. Raises RpcError."""
         assert self._session is not None
         return await self._session.ask(self._send, method, params, self._within)
 
-    async def finished(self, within: float) -> None:
-        """Wait until everything is answered, but not for long."""
+    async def wait_until_idle(self, within: float) -> None:
+        """Waits until everything is answered, at most `within` seconds."""
         until = self._loop.time() + within
         while (self.underway or self._handshake or not self._lines.is_idle) and self._loop.time() < until:
             await asyncio.sleep(0.005)
 
     async def aclose(self) -> None:
-        """Stop what is being answered."""
+        """Stops requests in flight."""
         self._lines.close()
         left = self.underway.aclose()
         if self._handshake is not None:
@@ -244,7 +244,7 @@ class StdioConversation:
             await asyncio.wait(left, timeout=1)
 
 
-class _ToldOnly:
+class _NotifyOnly:
     """The way back in the revision without sessions: its clients are never asked anything (MCP-23, MCP-34)."""
 
     is_pipe = True
@@ -253,7 +253,7 @@ class _ToldOnly:
         self.tell = conversation.tell
 
     async def ask(self, method: str, params: Params | None) -> Any:
-        """Nobody can be asked."""
+        """Refuses: this revision has no requests to the client."""
         raise RpcError(INVALID_REQUEST, "this client cannot be asked here")
 
 
@@ -266,7 +266,7 @@ class _Batch:
         self._texts: list[bytes] = []
 
     def put(self, text: bytes) -> None:
-        """Takes one of them; empty for a request that needs none any more."""
+        """Takes one response; empty for a cancelled request."""
         self._left -= 1
         if text:
             self._texts.append(text)

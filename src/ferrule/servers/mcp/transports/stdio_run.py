@@ -1,8 +1,8 @@
-"""`ferrule serve --stdio`: the process that a desktop client starts, and what becomes of its standard streams.
+"""`ferrule serve --stdio`: the process that a desktop client starts, and its standard streams.
 
-The client has the real standard output for itself. Before any code of the workspace is loaded, descriptor 1 is made the same as
-2, and 0 reads nothing: what tools, libraries and child processes print goes to the log, and none of them takes the client's
-words (MCP-29).
+The client has the real standard output for itself. Before any code of the workspace is loaded, descriptor 1 becomes a
+copy of 2, and 0 reads nothing: output of tools, libraries and child processes goes to the log, and none of them reads
+the client's messages (MCP-29).
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ from ferrule.servers.reloading import Reloading
 from ferrule.workspace.workspace import Workspace
 
 _GRACE_SECONDS = 0.5
-"""For what is being answered when the client closes the pipe."""
+"""For requests in flight when the client closes the pipe."""
 _PATIENCE_SECONDS = 0.5
-"""For tools that do not stop when they are told to."""
+"""For tools that do not stop when they are cancelled."""
 _LOOK_AFTER_SECONDS = 0.5
-"""Whoever starts a server waits for its first answer; changed definitions come after it, and the client is told of them."""
+"""A client waits for its first answer; changed definitions are loaded after it, and the client is notified."""
 _KEY_SECONDS = 0.5
-"""How often the key of a conversation is looked at."""
+"""How often the conversation's key is checked."""
 _log = logging.getLogger("ferrule.serve")
 
 
-class Claimed(NamedTuple):
-    """The client's ends, under descriptors that nobody else knows and no child inherits."""
+class ClientStreams(NamedTuple):
+    """The client's ends, under descriptors that nothing else knows and no child inherits."""
 
     read_from: int
     write_to: int
 
 
-def claim_streams() -> Claimed:
-    """Take standard input and output away from everybody else. Before any code of the workspace is loaded."""
+def claim_streams() -> ClientStreams:
+    """Takes standard input and output away from the rest of the process. Call it before any code of the workspace is
+    loaded."""
     if sys.stdout is not None:
         sys.stdout.flush()
-    read_from, write_to = os.dup(0), _writable()
+    read_from, write_to = os.dup(0), _open_stdout()
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:
@@ -66,12 +67,11 @@ def claim_streams() -> Claimed:
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
     os.close(nothing)
-    return Claimed(read_from, write_to)
+    return ClientStreams(read_from, write_to)
 
 
-def _writable() -> int:
-    """Standard output, so that writing never waits. A pipe is opened anew where that can be done: the mark that a descriptor
-    does not wait is shared with everybody who has the same one, like a standard error that is the same pipe."""
+def _open_stdout() -> int:
+    """Returns standard output in a mode where writing never blocks."""
     try:
         return os.open("/proc/self/fd/1", os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND)
     except OSError:
@@ -81,19 +81,19 @@ def _writable() -> int:
 
 
 async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable[[], None] = lambda: None) -> None:
-    """Serve a workspace to whoever started this process, until the pipe is closed or a signal comes (MCP-33). `begun` is called
-    when everything is loaded."""
+    """Serves a workspace to the process that started this one, until the pipe is closed or a signal comes (MCP-33).
+    `begun` is called when everything is loaded."""
     claimed = claim_streams()
     root = Workspace.open(path).root
     pipe = Pipe(claimed.read_from, claimed.write_to, settings.limits.body_bytes)
     async with open_app(path) as app:
         app.patience_seconds = _PATIENCE_SECONDS
         access = Access(root)
-        caller = _caller(access, settings)
+        caller = _find_caller(access, settings)
         edge = Edge(app, settings, NoGate(), FairTurnstile(settings.limits))
         conversation = StdioConversation(McpService(edge, METHODS), caller, pipe, lambda: app.new_id("run"))
         reloading = Reloading(app)
-        with _told_to_stop(pipe.ended):
+        with _stop_on_signals(pipe.ended):
             begun()
             conversation.begin()
             if settings.reload:
@@ -103,13 +103,13 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
             watching.cancel()
             await reloading.aclose()
             await edge.aclose()
-            await conversation.finished(_GRACE_SECONDS)
+            await conversation.wait_until_idle(_GRACE_SECONDS)
             await conversation.aclose()
             await pipe.aclose(0.2)
 
 
 async def _end_with_key(access: Access, caller: Caller, ended: asyncio.Event) -> None:
-    """End the conversation when its key was revoked, has expired or is gone, as a server ends connections."""
+    """Ends the conversation when its key was revoked, has expired or is gone."""
     while True:
         await asyncio.sleep(_KEY_SECONDS)
         with suppress(AccessError):  # keys that cannot be read now say nothing about this one
@@ -120,8 +120,8 @@ async def _end_with_key(access: Access, caller: Caller, ended: asyncio.Event) ->
                 return
 
 
-def _caller(access: Access, settings: ServeSettings) -> Caller:
-    """Whoever the token in the environment stands for, or the agents' (MCP-36). Raises AccessError."""
+def _find_caller(access: Access, settings: ServeSettings) -> Caller:
+    """Returns the caller of the token in the environment, or the local agent (MCP-36). Raises AccessError."""
     try:
         caller = KeyRing(access, settings.grants).local_agent()
         require_scopes(caller, CALL)
@@ -131,32 +131,32 @@ def _caller(access: Access, settings: ServeSettings) -> Caller:
 
 
 class NoGate:
-    """There is no door: whoever started the process is in."""
+    """The gate of a pipe: it checks nothing, because the client started the process."""
 
     metadata: Any = None
 
     def admit(self, request: HttpRequest) -> tuple[Header, ...]:
-        """Nobody comes by HTTP."""
+        """Refuses: a pipe has no HTTP."""
         raise Refused(403, "there is no port")
 
     async def caller(self, request: HttpRequest) -> Caller:
-        """Nobody comes by HTTP."""
+        """Refuses: a pipe has no HTTP."""
         raise Refused(403, "there is no port")
 
     def challenge(self, request: HttpRequest, scopes: Sequence[str]) -> str:
-        """Nobody comes by HTTP."""
+        """Returns nothing: a pipe has no HTTP."""
         return ""
 
     def problem(self) -> str | None:
-        """Nobody comes by HTTP."""
+        """Returns None: a pipe has no HTTP."""
         return None
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
 
 
 @contextmanager
-def _told_to_stop(stopped: asyncio.Event) -> Iterator[None]:
+def _stop_on_signals(stopped: asyncio.Event) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     for number in signals:

@@ -1,7 +1,9 @@
-"""Streams of events in a session: what was sent is kept a while, so that a client that lost its connection gets the rest.
+"""Streams of events in a session: sent events are kept a while, so that a client that lost its connection gets the
+rest.
 
-A stream belongs to one request, or to the session itself. It outlives the connection that carries it (MCP-85): whoever comes
-back names the last event it has and gets what followed on that very stream, and nothing of any other (MCP-86, MCP-87).
+A stream belongs to one request, or to the session itself. It outlives the connection that carries it (MCP-85): a client
+that comes back names the last event it has and gets what followed on that very stream, and nothing of any other
+(MCP-86, MCP-87).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import NamedTuple
 
 from ferrule.servers.asgi import HttpRequest
-from ferrule.servers.mcp.wire.answer_forms import KEEP_ALIVE, KEEP_ALIVE_SECONDS, event
+from ferrule.servers.mcp.wire.answer_forms import KEEP_ALIVE, KEEP_ALIVE_SECONDS, encode_event
 
 RETRY_MS = 500
 """After how long a client comes back whose connection was closed on purpose."""
@@ -26,20 +28,20 @@ KEPT_SECONDS = 300.0
 """How long a stream is kept after its end."""
 
 OWN = 0
-"""The number of the session's own stream: what no request asked for (MCP-81)."""
+"""The number of the session's own stream: messages that belong to no request (MCP-81)."""
 _PRIMING = 0
 FROM_THE_BEGINNING = _PRIMING - 1
 """Before every event, the priming one included."""
 
 
-class Event(NamedTuple):
+class StreamEvent(NamedTuple):
     """One event of a stream."""
 
     number: int
     """Counts from 1 within its stream."""
     text: bytes
     is_needed: bool
-    """True for what a client cannot do without: requests and responses."""
+    """True for messages a client cannot do without: requests and responses."""
 
 
 class EventStream:
@@ -48,21 +50,21 @@ class EventStream:
     def __init__(self, number: int, *, is_primed: bool = False) -> None:
         self.number = number
         self.is_primed = is_primed
-        """True when it begins with an event that says nothing, so that a client can come back before it got any (MCP-88)."""
-        self.events: deque[Event] = deque()
+        """True when it begins with an empty event, so that a client can come back before it got any (MCP-88)."""
+        self.events: deque[StreamEvent] = deque()
         self.size = 0
         self.last = 0
         self.sent = 0
         """The last event that was given to a connection."""
         self.ended_at: float | None = None
-        self.reader: Reader | None = None
+        self.reader: StreamReader | None = None
 
     def put(self, text: bytes, *, is_needed: bool = False) -> None:
-        """Send one message."""
+        """Sends one message."""
         if self.ended_at is not None:
             return
         self.last += 1
-        self.events.append(Event(self.last, text, is_needed))
+        self.events.append(StreamEvent(self.last, text, is_needed))
         self.size += len(text)
         if len(self.events) > MOST_EVENTS or self.size > MOST_BYTES:
             self._thin_out()
@@ -70,25 +72,25 @@ class EventStream:
             self.reader.wake()
 
     def end(self, at: float) -> None:
-        """Nothing more comes."""
+        """Ends the stream."""
         if self.ended_at is None:
             self.ended_at = at
             if self.reader is not None:
                 self.reader.wake()
 
-    def read(self, after: int, seconds: float = 0.0) -> Reader:
-        """A connection takes the stream up, after an event; another that did so before is let go. `seconds`: how long it may
+    def read(self, after: int, seconds: float = 0.0) -> StreamReader:
+        """Attaches a connection to the stream, after an event, and releases an earlier one. `seconds`: how long it may
         stay; 0: until the stream ends."""
         if self.reader is not None:
             self.reader.leave()
-        self.reader = Reader(self, after, seconds)
+        self.reader = StreamReader(self, after, seconds)
         return self.reader
 
     def _thin_out(self) -> None:
-        """Half of the notifications go, the oldest first."""
+        """Drops half of the notifications, the oldest first."""
         spare = sum(not each.is_needed for each in self.events)
         going = max(1, spare // 2)
-        kept: deque[Event] = deque()
+        kept: deque[StreamEvent] = deque()
         for each in self.events:
             if going and not each.is_needed and each.number != self.last:
                 going -= 1
@@ -98,8 +100,8 @@ class EventStream:
         self.size = sum(len(each.text) for each in kept)
 
 
-class Reader:
-    """One connection's place in a stream."""
+class StreamReader:
+    """One connection's position in a stream."""
 
     def __init__(self, stream: EventStream, after: int, seconds: float) -> None:
         self._stream = stream
@@ -110,47 +112,47 @@ class Reader:
         self._is_over = False
 
     def wake(self) -> None:
-        """Something is to be read."""
+        """Wakes the reader: there is something to read."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def leave(self) -> None:
-        """Read no more; the stream goes on without."""
+        """Stops reading; the stream goes on without."""
         self._is_over = True
         self.wake()
 
     async def frames(self) -> AsyncGenerator[bytes, None]:
-        """Server-sent events, as they come; a comment when there was nothing for a while (MCP-51)."""
+        """Yields server-sent events as they come; a comment after a quiet while (MCP-51)."""
         stream = self._stream
         try:
             if stream.is_primed and self._at < _PRIMING:
-                yield event(b"", f"{stream.number}-{_PRIMING}", RETRY_MS if self._until is not None else None)
+                yield encode_event(b"", f"{stream.number}-{_PRIMING}", RETRY_MS if self._until is not None else None)
             while not self._is_over:
-                text = self._next()
+                text = self._encode_new()
                 if text:
                     yield text
                 elif stream.ended_at is not None or (self._until is not None and self._loop.time() >= self._until):
                     return
-                elif not await self._news():
+                elif not await self._wait_for_news():
                     yield KEEP_ALIVE
         finally:
             self.detach()
 
     def detach(self) -> None:
-        """The stream has no reader any more, unless another one took it up."""
+        """Detaches from the stream, unless another reader took over."""
         if self._stream.reader is self:
             self._stream.reader = None
 
-    def _next(self) -> bytes:
+    def _encode_new(self) -> bytes:
         stream, at = self._stream, self._at
         if at >= stream.last:
             return b""
         self._at = stream.sent = stream.last
         new = [each for each in stream.events if each.number > at]
-        return b"".join([event(each.text, f"{stream.number}-{each.number}") for each in new])
+        return b"".join([encode_event(each.text, f"{stream.number}-{each.number}") for each in new])
 
-    async def _news(self) -> bool:
-        """Wait for something to look at. False when it only is time to show that the connection lives."""
+    async def _wait_for_news(self) -> bool:
+        """Waits for an event. False when it is only time to show that the connection lives."""
         waiter = self._waiter = self._loop.create_future()
         within, is_due = KEEP_ALIVE_SECONDS, False
         if self._until is not None:
@@ -176,18 +178,18 @@ class Streams:
         self._all: dict[int, EventStream] = {OWN: self.own}
 
     def begin(self, *, is_primed: bool) -> EventStream:
-        """The stream of one more request."""
+        """Returns the stream of one more request."""
         self._count += 1
         stream = self._all[self._count] = EventStream(self._count, is_primed=is_primed)
         self.tidy()
         return stream
 
     def end(self, stream: EventStream) -> None:
-        """Nothing more comes on a stream."""
+        """Ends a stream."""
         stream.end(self._clock())
 
-    def found(self, event_id: str) -> tuple[EventStream, int] | None:
-        """The stream that an event was of, and its number there; None for what no event of this session can be."""
+    def find_event(self, event_id: str) -> tuple[EventStream, int] | None:
+        """Returns the stream of an event id, and the event's number there; None for an id of no event of this session."""
         number, _, place = event_id.partition("-")
         if not (number.isascii() and number.isdecimal() and place.isascii() and place.isdecimal()):
             return None
@@ -202,7 +204,7 @@ class Streams:
         return any(stream.reader is not None for stream in self._all.values())
 
     def tidy(self) -> None:
-        """Forget streams that ended long ago, and the oldest ones where there is too much."""
+        """Forgets streams that ended long ago, and the oldest ones where there are too many bytes."""
         now = self._clock()
         ended = [stream for stream in self._all.values() if stream.ended_at is not None and stream.reader is None]
         size = sum(stream.size for stream in self._all.values())
@@ -213,15 +215,16 @@ class Streams:
                 del self._all[stream.number]
 
     def aclose(self) -> None:
-        """End them all."""
+        """Ends all streams."""
         for stream in self._all.values():
             self.end(stream)
 
 
-class Carried:
-    """What a reader gives, for as long as its client is there. Closing it lets go of everything, also when nothing was read."""
+class StreamBody:
+    """A reader's events, for as long as its client is connected. Closing it frees everything, also when nothing was
+    read."""
 
-    def __init__(self, reader: Reader, request: HttpRequest, freed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reader: StreamReader, request: HttpRequest, freed: Callable[[], None] = lambda: None) -> None:
         """`freed` is called at its end."""
         self._reader = reader
         self._frames = reader.frames()
@@ -229,14 +232,14 @@ class Carried:
         self._watch = asyncio.ensure_future(request.gone())
         self._watch.add_done_callback(lambda _: reader.leave())
 
-    def __aiter__(self) -> Carried:
+    def __aiter__(self) -> StreamBody:
         return self
 
     async def __anext__(self) -> bytes:
         return await anext(self._frames)
 
     async def aclose(self) -> None:
-        """The connection is over."""
+        """Frees the stream: the connection is over."""
         self._watch.cancel()
         await self._frames.aclose()
         self._reader.detach()

@@ -1,7 +1,7 @@
-"""Nobody waits for ever (MCP-180): a call that takes longer than a request may goes on without whoever made it. One whose tool
-only reads, and runs where its call does, cannot go on alone; it is stopped.
+"""The time limit of a request (MCP-180): a call that takes longer goes on without its request. One whose tool only
+reads, and runs inside the call, cannot go on alone; it is stopped.
 
-One timer watches over all of them: a call that is waited for pays for a place in a table, and for no timer of its own.
+One timer watches all of them: a call costs a row in a table, and no timer of its own.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _TOO_LONG = "it takes longer than a request may"
 _LONGEST_TICK = 1.0
 
 
-class TimeLimits:
-    """Calls that somebody waits for, and until when."""
+class RequestTimeLimits:
+    """The calls that requests wait for, and until when."""
 
     def __init__(self, live: InFlight, seconds: float) -> None:
         self._live = live
@@ -27,18 +27,18 @@ class TimeLimits:
         self._tick_seconds = min(_LONGEST_TICK, seconds / 4)
         self._loop = asyncio.get_running_loop()
         self._waited: dict[str, float] = {}
-        """Until when, by invocation id. The earliest first: they all may take the same time."""
+        """Deadlines by invocation id, the earliest first: all calls have the same limit."""
         self._is_ticking = False
 
     def add(self, invocation_id: str) -> None:
-        """Somebody waits for a call."""
+        """Starts the limit of a call."""
         self._waited[invocation_id] = self._loop.time() + self._seconds
         if not self._is_ticking:
             self._is_ticking = True
             self._loop.call_later(self._tick_seconds, self._tick)
 
     def remove(self, invocation_id: str) -> None:
-        """Nobody waits for it any more."""
+        """Ends the limit of a call."""
         self._waited.pop(invocation_id, None)
 
     def _tick(self) -> None:
@@ -49,23 +49,23 @@ class TimeLimits:
             del self._waited[invocation_id]
             live = self._live.calls.get(invocation_id)
             if live is not None:
-                _leave(live)
+                _stop_waiting(live)
         self._is_ticking = bool(self._waited)
         if self._is_ticking:
             self._loop.call_later(self._tick_seconds, self._tick)
 
 
-def _leave(live: LiveCall) -> None:
+def _stop_waiting(live: LiveCall) -> None:
     if live.stage == "running" and live.runner is None:
         live.ask_to_stop(Cancel("timeout", _TOO_LONG))
     else:
         live.background("", _TOO_LONG)
 
 
-def limits_of(server: McpService) -> TimeLimits:
-    """Those of a server."""
-    found: TimeLimits | None = server.kept.get("time limits")
+def get_time_limits(server: McpService) -> RequestTimeLimits:
+    """Returns the time limits of a server."""
+    found: RequestTimeLimits | None = server.kept.get("time limits")
     if found is None:
         seconds = server.edge.settings.limits.request_seconds
-        found = server.kept["time limits"] = TimeLimits(server.app.services.live, seconds)
+        found = server.kept["time limits"] = RequestTimeLimits(server.app.services.live, seconds)
     return found

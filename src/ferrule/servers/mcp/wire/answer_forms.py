@@ -1,4 +1,4 @@
-"""The two forms of an answer over HTTP, JSON and server-sent events, and which of them a client takes.
+"""The two forms of an answer over HTTP, JSON and server-sent events, and which of them a client accepts.
 
 It reads `Accept` and `Content-Type` (MCP-40, MCP-41). One message is one event with one `data` line (MCP-49).
 """
@@ -11,23 +11,23 @@ from typing import NamedTuple
 from ferrule.servers.asgi import EVENTS, NO_CACHE, Header
 
 HEADERS: tuple[Header, ...] = (EVENTS, NO_CACHE, (b"x-accel-buffering", b"no"))
-"""Of an answer that is a stream; proxies are told not to hold it back (MCP-50)."""
+"""The headers of a stream; `x-accel-buffering` keeps proxies from holding it back (MCP-50)."""
 KEEP_ALIVE = b": keep-alive\n\n"
-"""A comment: says that the stream is still there (MCP-51)."""
+"""A comment that shows the stream is alive (MCP-51)."""
 KEEP_ALIVE_SECONDS = 15.0
 
 
 class Accepted(NamedTuple):
-    """The forms of an answer that a client takes."""
+    """The forms of an answer that a client accepts."""
 
     json: bool
     events: bool
     prefers_events: bool = False
-    """True when both are taken, and a stream is named before JSON or weighs more."""
+    """True when both are accepted, and a stream is named before JSON or weighs more."""
 
 
-def event(text: bytes, event_id: str | None = None, retry_ms: int | None = None) -> bytes:
-    """One message as an event. The revision without sessions has no ids and no `retry` (MCP-69)."""
+def encode_event(text: bytes, event_id: str | None = None, retry_ms: int | None = None) -> bytes:
+    """Encodes one message as an event. The revision without sessions has no ids and no `retry` (MCP-69)."""
     if b"\n" in text or b"\r" in text:  # between two JSON tokens; inside of strings there is none
         text = text.replace(b"\r", b" ").replace(b"\n", b" ")
     named = b"" if event_id is None else b"id: %b\n" % event_id.encode()
@@ -40,8 +40,8 @@ BOTH = Accepted(json=True, events=True)
 
 
 @lru_cache(maxsize=256)
-def accepted_by(accept: bytes | None) -> Accepted:
-    """The forms of an answer that a header takes; both where there is none."""
+def read_accept(accept: bytes | None) -> Accepted:
+    """Returns the forms of an answer that a header accepts; both where there is none."""
     if accept is None:
         return BOTH
     weights: dict[str, float] = {}
@@ -67,7 +67,7 @@ def _weight(parameters: list[str]) -> float:
 
 
 def _is_taken(kind: str, weights: dict[str, float]) -> bool:
-    """The nearest range decides: `text/*;q=0` excludes what `*/*` would take."""
+    """True for an accepted kind. The nearest range decides: `text/*;q=0` excludes what `*/*` would accept."""
     for each in (kind, kind.partition("/")[0] + "/*", "*/*"):
         if each in weights:
             return weights[each] > 0
@@ -84,5 +84,6 @@ def _is_first(kind: str, other: str, weights: dict[str, float]) -> bool:
 
 @lru_cache(maxsize=256)
 def is_json(content_type: bytes | None) -> bool:
-    """True for a body that says that it is JSON. Nothing else is read: a browser sends text without asking (MCP-41)."""
+    """True for a body whose header says JSON. Anything else is refused: a browser sends text without a preflight
+    (MCP-41)."""
     return content_type is not None and content_type.decode("latin-1").partition(";")[0].strip().lower() == _JSON

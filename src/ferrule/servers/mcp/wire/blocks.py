@@ -1,7 +1,7 @@
 """Content blocks as the four revisions have them (MCP-142).
 
-Blocks of upstream servers pass as they came, as far as a revision knows them. What is ours alone becomes what clients
-know: a stored output is a link to a resource, whatever has no form of its own is told as text.
+Blocks of upstream servers pass unchanged, as far as a revision knows them. Our own kinds become kinds that clients
+know: a stored output is a link to a resource, and any other kind becomes text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ferrule.servers.mcp.wire.messages import encode
 OLDEST = "2025-03-26"
 STORED = "persisted_output_ref"
 _OURS = frozenset({"empty", "truncated", "origin"})
-"""Members that say something to us only."""
+"""Members with a meaning inside Ferrule only."""
 _MEDIA_TYPES = ("mimeType", "mime_type", "media_type")
 _RESOURCE = ("uri", "mimeType", "text", "blob", "_meta")
 
@@ -23,34 +23,34 @@ Block = dict[str, Any]
 
 
 def is_plain(blocks: Sequence[Block]) -> bool:
-    """True for what every revision takes as it is: one text and nothing else."""
+    """True for one text and nothing else, which every revision has."""
     return len(blocks) == 1 and len(blocks[0]) == 2 and blocks[0]["type"] == "text"
 
 
-def projected(blocks: Iterable[Block], revision: str) -> list[Block]:
-    """Blocks in the words of a revision."""
-    return [_without_news(block, revision) for each in blocks for block in _known(each, revision)]
+def project_blocks(blocks: Iterable[Block], revision: str) -> list[Block]:
+    """Returns blocks in the words of a revision."""
+    return [_drop_newer_members(block, revision) for each in blocks for block in _project_block(each, revision)]
 
 
-def _known(block: Block, revision: str) -> list[Block]:
+def _project_block(block: Block, revision: str) -> list[Block]:
     own = {name: member for name, member in block.items() if name not in _OURS}
     match own.get("type"):
         case "text" if isinstance(own.get("text"), str):
             return [own]
-        case "image" | "audio" if (media := _media(own)) is not None:
+        case "image" | "audio" if (media := _project_media(own)) is not None:
             return [media]
-        case "resource" if (embedded := _embedded(own)) is not None:
+        case "resource" if (embedded := _project_resource(own)) is not None:
             return [embedded]
         case "resource_link" if isinstance(own.get("uri"), str):
             linked = own if isinstance(own.get("name"), str) else {**own, "name": own["uri"]}
-            return [linked if revision != OLDEST else _text(f"{linked['name']}: {linked['uri']}")]
+            return [linked if revision != OLDEST else _text_block(f"{linked['name']}: {linked['uri']}")]
         case kind if kind == STORED:
-            return [_stored(own, revision)]
+            return [_project_stored(own, revision)]
         case _:
-            return [_text(_told(own))]
+            return [_text_block(_encode_unknown(own))]
 
 
-def _media(block: Block) -> Block | None:
+def _project_media(block: Block) -> Block | None:
     data, media_type = _base64(block.get("data")), _first(block, _MEDIA_TYPES)
     if data is None or media_type is None:
         return None
@@ -58,7 +58,7 @@ def _media(block: Block) -> Block | None:
     return {"type": block["type"], "data": data, "mimeType": media_type, **rest}
 
 
-def _embedded(block: Block) -> Block | None:
+def _project_resource(block: Block) -> Block | None:
     inside = block.get("resource")
     if not isinstance(inside, dict) or not isinstance(inside.get("uri"), str):
         return None
@@ -74,14 +74,14 @@ def _embedded(block: Block) -> Block | None:
     return {**block, "resource": shown}
 
 
-def _stored(block: Block, revision: str) -> Block:
-    """An output that is kept elsewhere: its address can be read as a resource, unless it is for people alone (AT-234)."""
+def _project_stored(block: Block, revision: str) -> Block:
+    """Returns a link to a stored output, readable as a resource unless it is for people alone (AT-234)."""
     uri, media_type, size = str(block.get("uri")), str(block.get("media_type")), block.get("size")
     words = f"{media_type}, {size} bytes"
     if block.get("access") == "protected":
-        return _text(f"[private output, {words}; a person can save it]")
+        return _text_block(f"[private output, {words}; a person can save it]")
     if revision == OLDEST:
-        return _text(f"[the whole output: {uri} ({words}), readable as a resource]")
+        return _text_block(f"[the whole output: {uri} ({words}), readable as a resource]")
     link = {
         "type": "resource_link",
         "uri": uri,
@@ -93,8 +93,8 @@ def _stored(block: Block, revision: str) -> Block:
     return {**link, "description": "The whole output of the call."}
 
 
-def _without_news(block: Block, revision: str) -> Block:
-    """A block without members that came with a later revision."""
+def _drop_newer_members(block: Block, revision: str) -> Block:
+    """Returns a block without members of later revisions."""
     if revision != OLDEST:
         return block
     kept = {name: member for name, member in block.items() if name != "_meta"}
@@ -106,12 +106,12 @@ def _without_news(block: Block, revision: str) -> Block:
     return kept
 
 
-def _text(text: str) -> Block:
+def _text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _told(block: Block) -> str:
-    """What no revision has a block for, as JSON; the bytes in it are counted, not told."""
+def _encode_unknown(block: Block) -> str:
+    """Encodes a block that no revision has as JSON; bytes in it are counted, not shown."""
     return encode(_without_bytes(block)).decode(errors="replace")
 
 

@@ -1,8 +1,8 @@
 """Cursors: where the next page of a list begins (section 13).
 
-Opaque and sealed with the workspace's key, so that every process of it takes what any other gave, before and after a restart.
-A cursor belongs to one method and to one kind of caller. It remembers what it came after: when the list has changed
-meanwhile, the next page begins there, with gaps rather than errors (MCP-168).
+Opaque and sealed with the workspace's key, so that every process of it accepts the cursors of any other, before and
+after a restart. A cursor belongs to one method and to one kind of caller. It remembers the item it came after: when the
+list has changed meanwhile, the next page begins there, with gaps rather than errors (MCP-168).
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ _PURPOSE = "mcp cursor"
 _LONGEST = 1024
 
 
-class Position(msgspec.Struct, array_like=True, gc=False):
-    """Where a page begins."""
+class CursorPosition(msgspec.Struct, array_like=True, gc=False):
+    """The place where a page begins."""
 
     method: str
     scope: bytes
     view: bytes
-    """The list as it was."""
+    """The start of the list's fingerprint."""
     start: int
-    """The number of the first item, if the list is still that one."""
+    """The number of the first item, while the list is unchanged."""
     after: bytes
-    """The item before it: see `mark`."""
+    """The hash of the item before it."""
 
 
-def mark(name: str) -> bytes:
-    """Tells one item of a list from the others."""
+def hash_name(name: str) -> bytes:
+    """Returns a short hash that tells one item of a list from the others."""
     return sha256(name.encode(errors="backslashreplace")).digest()[:12]
 
 
-def scope_of(request: SurfaceRequest) -> bytes:
-    """What a cursor is bound to besides its method: the kind of caller, by what its credential says."""
+def hash_scope(request: SurfaceRequest) -> bytes:
+    """Returns the kind of caller a cursor belongs to, by the facts of its credential."""
     said = (request.tenant, request.agent, request.role, request.surface_id)
     return sha256(msgspec.msgpack.encode(said)).digest()[:8]
 
 
 class Cursors:
-    """Makes and reads cursors."""
+    """Encodes and decodes cursors."""
 
     def __init__(self, sealing: Sealing) -> None:
         self._sealing = sealing
 
-    def text(self, position: Position) -> str:
-        """A cursor."""
+    def encode(self, position: CursorPosition) -> str:
+        """Encodes a cursor."""
         sealed = self._sealing.seal(_PURPOSE, msgspec.msgpack.encode(position))
         return base64.urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
-    def position(self, text: str, method: str, scope: bytes) -> Position:
-        """What a cursor says. Raises RpcError for one that was not made here, or for another method or caller (MCP-167)."""
+    def decode(self, text: str, method: str, scope: bytes) -> CursorPosition:
+        """Decodes a cursor. Raises RpcError for one of another workspace, method or caller (MCP-167)."""
         if 0 < len(text) <= _LONGEST and text.isascii():
             try:
                 sealed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
                 plain = self._sealing.open(_PURPOSE, sealed)
-                position = msgspec.msgpack.decode(plain, type=Position)
+                position = msgspec.msgpack.decode(plain, type=CursorPosition)
                 if position.method == method and position.scope == scope:
                     return position
             except (binascii.Error, ValueError, msgspec.DecodeError):

@@ -1,6 +1,7 @@
-"""The headers of the revision without sessions: they repeat what the body says, for whoever routes without reading it.
+"""The headers of the revision without sessions: they repeat the body, so that proxies can route without reading it.
 
-They have to agree with the body, or the request is refused (-32020): what a proxy let through by its headers is what is done.
+They have to agree with the body, or the request is refused (-32020): otherwise a proxy would check one request and the
+server would run another.
 """
 
 from __future__ import annotations
@@ -38,42 +39,42 @@ _SAFE_INTEGER = 2**53 - 1
 
 
 class McpHead(msgspec.Struct, gc=False):
-    """What the headers of a request say about its message. Requests with the very same headers may share one."""
+    """The facts of a request's headers. Requests with the very same headers may share one."""
 
     headers: dict[bytes, bytes]
     version: bytes | None
     is_modern: bool
     accepted: Accepted
     twice: bytes | None
-    """A header that may be sent once only, and was sent again."""
+    """A header that may be sent only once, and was sent again."""
     is_json: bool
-    """True for a body that says that it is JSON."""
+    """True for a body whose header says JSON."""
     agreed: Any = None
-    """What the last body said that agreed with them, of all that they repeat."""
+    """The facts of the last body that agreed with these headers."""
 
 
 def mismatch(message: str) -> RpcError:
-    """A header that is missing, malformed, or says something else than the body (MCP-120)."""
+    """Returns the error for a header that is missing, malformed, or disagrees with the body (MCP-120)."""
     return RpcError(HEADER_MISMATCH, message)
 
 
-def doubled(given: Sequence[Header]) -> bytes | None:
-    """The name of a header that routes and is sent twice, if there is one: first and last reader would disagree (MCP-61)."""
+def find_repeated_header(given: Sequence[Header]) -> bytes | None:
+    """Returns a routing header that is sent twice, if any: first and last reader would disagree (MCP-61)."""
     names = [name for name, _ in given]
     return next((n for n in names if (n in _ROUTES or n.startswith(PARAM)) and names.count(n) > 1), None)
 
 
-def plain_text_of(name: bytes, value: bytes) -> str:
-    """What a header says, as it stands there: methods and versions are never marked as base64. Raises RpcError."""
+def read_plain_header(name: bytes, value: bytes) -> str:
+    """Returns a header's text unchanged: methods and versions are never marked as base64. Raises RpcError."""
     value = value.strip(b" \t")
     if not _VISIBLE.fullmatch(value):
         raise mismatch(f"the header {name.decode('latin-1')} holds characters that no header has")
     return value.decode("ascii")
 
 
-def text_of(name: bytes, value: bytes) -> str:
-    """What a header says, decoded where it is marked as base64 (MCP-59, MCP-60, MCP-62). Raises RpcError."""
-    plain = plain_text_of(name, value)
+def read_header(name: bytes, value: bytes) -> str:
+    """Returns a header's text, decoded where it is marked as base64 (MCP-59, MCP-60, MCP-62). Raises RpcError."""
+    plain = read_plain_header(name, value)
     value = plain.encode()
     if not (value.startswith(_PREFIX) and value.endswith(_SUFFIX) and len(value) >= len(_PREFIX) + len(_SUFFIX)):
         return plain
@@ -88,28 +89,30 @@ def text_of(name: bytes, value: bytes) -> str:
     return text
 
 
-def agree_on(headers: Mapping[bytes, bytes], version: str, method: str, name: Any) -> None:
-    """Raises RpcError unless version, method and name are what the headers say (MCP-56 to MCP-58). `name`: that of the body;
-    None when the method has none, or the body does not say it."""
+def check_headers(headers: Mapping[bytes, bytes], version: str, method: str, name: Any) -> None:
+    """Raises RpcError unless the headers repeat version, method and name (MCP-56 to MCP-58). `name`: the body's; None
+    when the method has none, or the body lacks it."""
     said = headers.get(VERSION)
     if said is None:
         raise mismatch("the header MCP-Protocol-Version is missing")
-    if said != version.encode() and plain_text_of(VERSION, said) != version:
+    if said != version.encode() and read_plain_header(VERSION, said) != version:
         raise mismatch("the header MCP-Protocol-Version and params._meta name different versions")
     said = headers.get(METHOD)
     if said is None:
         raise mismatch("the header Mcp-Method is missing")
-    if said != method.encode() and plain_text_of(METHOD, said) != method:
+    if said != method.encode() and read_plain_header(METHOD, said) != method:
         raise mismatch("the header Mcp-Method and the method are different")
     if type(name) is str:
         said = headers.get(NAME)
         if said is None:
             raise mismatch("the header Mcp-Name is missing")
-        if said != name.encode() and text_of(NAME, said) != name:
+        if said != name.encode() and read_header(NAME, said) != name:
             raise mismatch(f"the header Mcp-Name and params.{NAMED_BY[method]} are different")
 
 
-def agree_on_parameters(headers: Mapping[bytes, bytes], expected: Sequence[MirroredParameter], arguments: Any) -> None:
+def check_parameter_headers(
+    headers: Mapping[bytes, bytes], expected: Sequence[MirroredParameter], arguments: Any
+) -> None:
     """Raises RpcError unless every annotated parameter is repeated as its header, and nothing else is (MCP-63, MCP-64)."""
     for each in expected:
         value = arguments
@@ -122,7 +125,7 @@ def agree_on_parameters(headers: Mapping[bytes, bytes], expected: Sequence[Mirro
                 raise mismatch(f"the header {name} is sent, and the arguments have no {where}")
         elif said is None:
             raise mismatch(f"the header {name} is missing: the arguments have {where}")
-        elif not _is_same(text_of(each.header, said), value, each.type):
+        elif not _is_same(read_header(each.header, said), value, each.type):
             raise mismatch(f"the header {name} and {where} of the arguments are different")
 
 

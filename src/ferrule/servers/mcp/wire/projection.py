@@ -1,9 +1,9 @@
 """One tool in the words of one revision (sections 11 and 29 of the digest), its output schema included.
 
-Hints come from facts that a definition declares; inferred facts are not told. A tool of an upstream server is shown in
-its own words and marked so: a stranger's claim of safety is not ours (MCP-288). Revisions with sessions know objects
-only (MCP-144), so any other value travels there as `{"result": …}`; `results` asks `wraps_output`, so that
-`structuredContent` and `outputSchema` agree.
+Hints come from facts that a definition declares, never from inferred ones. A tool of an upstream server is shown in its
+own words and marked as untrusted: we do not vouch for another server's claim of safety (MCP-288). Revisions with
+sessions have objects only (MCP-144), so any other value travels there as `{"result": …}`; `results` asks
+`wraps_output`, so that `structuredContent` and `outputSchema` agree.
 """
 
 from __future__ import annotations
@@ -24,36 +24,37 @@ from ferrule.schema.walk import copy_schema
 from ferrule.servers.mcp.wire.messages import MODERN, OWN
 
 MEMBER = "result"
-"""What a value is called that is no object, in the revisions that know nothing else."""
+"""The member for a value that is no object, in revisions that have objects only."""
 _SHARED = ("$defs", "definitions")
 _AT_ROOT = tuple((key,) for key in _SHARED)
 _LEFT = frozenset({"$schema", "$id"})
-"""Keywords that speak of a whole document; with an `$id` of its own, what is wrapped would read its references from there."""
+"""Keywords that concern a whole document; under an `$id` of its own, a wrapped schema would resolve its references from
+there."""
 _MOST_STEPS = 16
 
 
 def output_schema(tool: Tool, revision: str) -> Any:
-    """The schema of a tool's structured output as a revision may have it; None when there is none to tell."""
+    """Returns the schema of a tool's structured output in the words of a revision; None when there is none."""
     if tool.output_schema is None or revision == "2025-03-26":
         return None
-    written = _read(tool.output_schema)
+    written = _read_schema(tool.output_schema)
     if written is None:
         return None
     if revision == MODERN:
         return written
     if _is_object(written):
         return written if written.get("type") == "object" else {"type": "object", **written}
-    return _wrapped(root_references(written))
+    return _wrap_schema(root_references(written))
 
 
 def wraps_output(tool: Tool) -> bool:
-    """True when clients of a session get this tool's value as a member of an object: its schema allows other values."""
-    written = _read(tool.output_schema) if tool.output_schema is not None else None
+    """True when sessions get this tool's value as a member of an object: its schema allows other values."""
+    written = _read_schema(tool.output_schema) if tool.output_schema is not None else None
     return written is not None and not _is_object(written)
 
 
-def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
-    """A schema in the words of 2020-12 (MCP-136); None for what is no object, or nested without end."""
+def _read_schema(schema: msgspec.Raw) -> dict[str, Any] | None:
+    """Returns a schema in the words of 2020-12 (MCP-136); None for one that is no object, or nested without end."""
     try:
         renewed = latest_draft(bytes(schema))
         written = msgspec.json.decode(schema) if renewed is None else renewed
@@ -63,7 +64,7 @@ def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
 
 
 def _is_object(schema: dict[str, Any]) -> bool:
-    """True when every value that a schema allows is an object, as far as that is plain to see."""
+    """True when every value that a schema allows is plainly an object."""
     references = SchemaReferences(root_references(schema))
     return _allows_objects_only(references.root, references)
 
@@ -76,18 +77,19 @@ def _allows_objects_only(schema: Any, references: SchemaReferences, steps: int =
         return bool(kind == "object" or kind == ["object"])
     if "$ref" in schema and _allows_objects_only(references.schema(schema["$ref"]), references, steps + 1):
         return True
-    if any(_allows_objects_only(part, references, steps + 1) for part in _list(schema.get("allOf"))):
+    if any(_allows_objects_only(part, references, steps + 1) for part in _as_list(schema.get("allOf"))):
         return True
-    forms = _list(schema.get("anyOf")) or _list(schema.get("oneOf"))
+    forms = _as_list(schema.get("anyOf")) or _as_list(schema.get("oneOf"))
     return bool(forms) and all(_allows_objects_only(form, references, steps + 1) for form in forms)
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object with the value in it. What is shared stays at the root, and references find their way."""
+def _wrap_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema of an object with the value in it. Shared definitions stay at the root, and references still
+    resolve."""
     references = SchemaReferences(schema)
 
     def move(part: dict[str, Any], _: Path) -> None:
@@ -109,8 +111,8 @@ DEFER_LOADING = f"{OWN}deferLoading"
 _NOT_RELAYED = frozenset({"name", "execution", "inputSchema", "outputSchema", "_meta", "icons", "title", "annotations"})
 
 
-class _Said(msgspec.Struct, gc=False):
-    """What a payload may say of a tool that the canonical model has no field for."""
+class _PayloadExtras(msgspec.Struct, gc=False):
+    """Members of a tool's payload that the canonical model has no field for."""
 
     idempotent: Any = None
     icons: Any = None
@@ -118,12 +120,12 @@ class _Said(msgspec.Struct, gc=False):
     server_id: Any = None
 
 
-_said = msgspec.json.Decoder(_Said).decode
+_decode_extras = msgspec.json.Decoder(_PayloadExtras).decode
 
 
-def projected(tool: Tool, name: str, revision: str, description: str = "", **hints: Any) -> dict[str, Any]:
-    """A tool as `tools/list` shows it. `description`: in place of the tool's own. `hints`: members of `_meta`."""
-    said = _payload(tool)
+def project_tool(tool: Tool, name: str, revision: str, description: str = "", **hints: Any) -> dict[str, Any]:
+    """Returns a tool as `tools/list` shows it. `description`: in place of the tool's own. `hints`: members of `_meta`."""
+    said = _read_extras(tool)
     native = said.definition if tool.dialect == UPSTREAM and isinstance(said.definition, dict) else None
     shown: dict[str, Any] = {"name": name}
     title = tool.title if revision != OLDEST else None
@@ -134,40 +136,42 @@ def projected(tool: Tool, name: str, revision: str, description: str = "", **hin
     if native is not None:
         _relay(shown, native, revision)
     if revision == OLDEST:
-        annotations = _annotations(tool, said, native)
+        annotations = _collect_annotations(tool, said, native)
         if tool.title:
             annotations.setdefault("title", tool.title)
     else:
         schema = output_schema(tool, revision)
         if schema is not None:
             shown["outputSchema"] = schema
-        annotations = _annotations(tool, said, native)
+        annotations = _collect_annotations(tool, said, native)
     if annotations:
         shown["annotations"] = annotations
     if revision not in (OLDEST, SECOND):
         icons = icons_of(said.icons if native is None else native.get("icons"))
         if icons:
             shown["icons"] = icons
-    meta = {} if revision == OLDEST else _meta(tool, said, native, hints)
+    meta = {} if revision == OLDEST else _collect_meta(tool, said, native, hints)
     if meta:
         shown["_meta"] = meta
     return shown
 
 
 def _relay(shown: dict[str, Any], native: dict[str, Any], revision: str) -> None:
-    """Members of an upstream's definition that have no place of their own here; the oldest revision has none besides."""
+    """Copies members of an upstream's definition that have no field of their own here; the oldest revision allows none."""
     if revision != OLDEST:
         shown.update((key, value) for key, value in native.items() if key not in _NOT_RELAYED and key not in shown)
 
 
-def _annotations(tool: Tool, said: _Said, native: dict[str, Any] | None) -> dict[str, Any]:
+def _collect_annotations(tool: Tool, said: _PayloadExtras, native: dict[str, Any] | None) -> dict[str, Any]:
     if native is not None:
         written = native.get("annotations")
         return dict(written) if isinstance(written, dict) else {}
     return hints_of(tool, said.idempotent is True)
 
 
-def _meta(tool: Tool, said: _Said, native: dict[str, Any] | None, hints: dict[str, Any]) -> dict[str, Any]:
+def _collect_meta(
+    tool: Tool, said: _PayloadExtras, native: dict[str, Any] | None, hints: dict[str, Any]
+) -> dict[str, Any]:
     meta: dict[str, Any] = {}
     if native is not None:
         written = native.get("_meta")
@@ -178,8 +182,8 @@ def _meta(tool: Tool, said: _Said, native: dict[str, Any] | None, hints: dict[st
     return meta | hints
 
 
-def _payload(tool: Tool) -> _Said:
+def _read_extras(tool: Tool) -> _PayloadExtras:
     try:
-        return _said(tool.payload)
+        return _decode_extras(tool.payload)
     except msgspec.DecodeError:
-        return _Said()
+        return _PayloadExtras()

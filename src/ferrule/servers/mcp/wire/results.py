@@ -16,7 +16,7 @@ from ferrule.model.failure import Recoverability, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.servers.mcp.server import Exchange, McpService
-from ferrule.servers.mcp.wire.blocks import OLDEST, STORED, Block, is_plain, projected
+from ferrule.servers.mcp.wire.blocks import OLDEST, STORED, Block, is_plain, project_blocks
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
@@ -101,7 +101,7 @@ def call_result(server: McpService, revision: str, result: Result, shape: Shape)
         is_own = (is_wrapped or not plain) and result.model_facing_content is None
         if is_own and _says_otherwise(blocks, bare, is_wrapped=is_wrapped):
             blocks, plain = ({"type": "text", "text": whole.decode()},), True
-    content = encode(blocks if plain else projected(blocks, revision))
+    content = encode(blocks if plain else project_blocks(blocks, revision))
     return written(server, revision, content, structured, result.invocation_id, meta)
 
 
@@ -211,14 +211,14 @@ def _structured(shape: Shape, result: Result) -> Any:
 def _unstructured(server: McpService, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
     """A tool did its work, and its output cannot be told as its schema wants: clients would refuse it as a success."""
     why = _STORED if result.native_output_ref is not None else _MISFIT
-    told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *projected(blocks, revision)]
+    told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *project_blocks(blocks, revision)]
     return written(server, revision, encode(told), b',"isError":true', result.invocation_id)
 
 
 def _failed(server: McpService, revision: str, result: Result, error: ToolError) -> bytes:
     """What failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
     blocks = result.content if result.model_facing_content is None else result.model_facing_content
-    shown = projected(blocks, revision)
+    shown = project_blocks(blocks, revision)
     words = advice(error)
     if shown and shown[0].get("text") == error.message:
         shown[0] = {**shown[0], "text": f"{error.message}\n\n{words}"}

@@ -122,7 +122,7 @@ def test_what_is_open_in_a_session_ends_with_it_though_nobody_asks(tmp_path: Pat
         held.streams.own.read(0)
         assert first.has(session, 0)
         first.store.delete(first.store._sessions[session])
-        second.store.end_what_was_ended()
+        second.store.end_remotely_ended()
         assert not len(second.store)
         for process in (first, second):
             await process.store.aclose()

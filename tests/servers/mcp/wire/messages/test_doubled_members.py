@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.servers.mcp.transports.sessions import cancelled_id
+from ferrule.servers.mcp.transports.sessions import read_cancelled_id
 from ferrule.servers.mcp.wire.messages import RpcError, read_message, refuse_doubled_params
 from tests.driven import driven
 from tests.servers.mcp.modern_client import KEY, Modern, headers, meta
@@ -115,8 +115,8 @@ async def test_an_answer_of_a_client_that_says_something_twice_is_none(tmp_path:
 def test_a_cancellation_of_two_requests_is_of_none() -> None:
     """MCP-173: what is malformed is ignored."""
     told = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1%s}}'
-    assert cancelled_id(read_message((told % "").encode())) == 1
-    assert cancelled_id(read_message((told % ',"requestId":2').encode())) is None
+    assert read_cancelled_id(read_message((told % "").encode())) == 1
+    assert read_cancelled_id(read_message((told % ',"requestId":2').encode())) is None
 
 
 @pytest.mark.parametrize(
