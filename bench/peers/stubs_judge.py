@@ -44,10 +44,10 @@ def round_trip(kind: str, module: Any) -> Callable[[Any], Any]:
     if kind == "msgspec":
         return lambda value: json.loads(msgspec.json.encode(msgspec.json.decode(json.dumps(value), type=module.Root)))
     if kind == "ferrule":
-        from ferrule.runtime.functions.records import reader_of, to_plain  # noqa: PLC0415  # only ours has it
+        from ferrule.runtime.functions.records import make_type_reader, to_plain  # noqa: PLC0415  # only ours has it
 
         stem = module.__name__.rpartition(".")[2]
-        read = reader_of(getattr(module, "".join(part.capitalize() for part in stem.split("_")) + "Input"))
+        read = make_type_reader(getattr(module, "".join(part.capitalize() for part in stem.split("_")) + "Input"))
         return lambda value: json.loads(json.dumps(to_plain(read(value))))
     return lambda value: json.loads(
         json.dumps(module.root_to_dict(module.root_from_dict(json.loads(json.dumps(value)))))

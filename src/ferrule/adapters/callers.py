@@ -34,7 +34,7 @@ from ferrule.infra.network.guard import Guard
 from ferrule.infra.network.urls import BadUrl, is_loopback, parse_url
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
-from ferrule.runtime.functions.records import reader_of, to_plain
+from ferrule.runtime.functions.records import make_type_reader, to_plain
 from ferrule.runtime.pipeline.call import CallOptions as PipelineOptions
 
 State = dict[str, Any]
@@ -368,7 +368,7 @@ def value_of(state: State, gives: Any) -> Any:
         raise _error(result, identity, state)
     value = _value(result, gives)
     try:
-        return reader_of(gives)(value)
+        return make_type_reader(gives)(value)
     except msgspec.ValidationError as error:
         told = f"the result does not fit what the tool says it gives: {error}"
         raise TransportError(told, details={"result": value}) from error
@@ -398,7 +398,7 @@ def _value(result: State, gives: Any) -> Any:
 
 def _fits(value: Any, gives: Any) -> bool:
     try:
-        reader_of(gives)(value)
+        make_type_reader(gives)(value)
     except msgspec.ValidationError:
         return False
     return True

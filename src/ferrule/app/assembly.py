@@ -53,8 +53,8 @@ from ferrule.runtime.executors.caching import ResultCache
 from ferrule.runtime.executors.function import FunctionExecutor, credential_sources_of
 from ferrule.runtime.executors.shell import ShellExecutor
 from ferrule.runtime.executors.transports import TransportExecutor
-from ferrule.runtime.functions import bound_functions, load_modules
-from ferrule.runtime.functions.function_tools import joined, rejoined
+from ferrule.runtime.functions import bind_functions, load_modules
+from ferrule.runtime.functions.function_tools import join_functions, rejoin_functions
 from ferrule.runtime.hooks.builtin import hooks_of
 from ferrule.runtime.hooks.guardrail_agents import agents_in
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
@@ -263,11 +263,11 @@ def assemble(
     redactor = KnownSecrets(_with_signing_secrets(settings), env)
     given = (
         *load_modules(root, settings.functions.modules, settings.functions.paths),
-        *bound_functions(root, settings.functions.bind, settings.functions.paths),
+        *bind_functions(root, settings.functions.bind, settings.functions.paths),
         *overrides.tools,
         *_list_imported_tools(root, settings),
     )
-    catalog, functions = joined(
+    catalog, functions = join_functions(
         under,
         given,
         None if overrides.has_module_namespaces else workspace.namespace,
@@ -450,7 +450,7 @@ def _rebuild_catalog(root: Path, functions: FunctionExecutor) -> CatalogView:
     """The catalog from the definitions, the settings and the lock as they are now, with the functions of this process."""
     workspace = Workspace.open(root)
     under = load_or_build_catalog(workspace, "always")
-    return rejoined(under, _list_imported_tools(root, workspace.settings), functions)
+    return rejoin_functions(under, _list_imported_tools(root, workspace.settings), functions)
 
 
 def _watch_secrets(workspace: Workspace) -> Callable[[], Any]:

@@ -27,7 +27,7 @@ from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BindingError, WorkspaceError
-from ferrule.runtime.functions.inject import snake
+from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.workspace.workspace import Workspace
 
 _EPILOG = """\b
@@ -346,7 +346,7 @@ def _id_of(file: str) -> str:
 def _bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """The functions that run definitions, by their names in the list or their ids; and the definitions that nothing runs."""
     own = [one.name for one in named_functions(workspace.root, module)] if module else []
-    there = {snake(name): name for name in own}
+    there = {to_snake_case(name): name for name in own}
     meant = {one: name if name in own else there.get(one.replace("-", "_")) for one, name in names.items()}
     return {one: f"{module}:{name}" for one, name in meant.items() if name}, [one for one in names if not meant[one]]
 

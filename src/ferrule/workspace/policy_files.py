@@ -14,7 +14,7 @@ from ferrule.runtime.policy.check import check_policy, demand_engine, policy_fil
 from ferrule.settings import Settings
 
 # The parts of a check that few workspaces need.
-_function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:names_in")
+_function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:read_tool_names")
 _imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
 
 

@@ -12,7 +12,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Waiting
 from ferrule.errors import BindingError
 from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import ToolFailed, functions_in, tool
-from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
 from tests.runtime.functions import shop_services
 from tests.runtime.functions.clerk import manifest
@@ -89,7 +89,7 @@ async def test_going_on_after_an_answer_gets_them_too() -> None:
         return [customer_repo.find(state.decode()), answer, log.name]
 
     async with memory_app(definitions=manifest("customerRepo")) as app:
-        _, executor = joined(app.catalog, [look, shop_services])
+        _, executor = join_functions(app.catalog, [look, shop_services])
         run = executor.prepare(app.catalog.list_preferred()[0].tool)
         output = await run.resume(b"A-1", "this", Context("inv_1", "ann", None, "default"))
         assert isinstance(output, Output)

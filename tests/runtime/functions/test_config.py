@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 
 from ferrule.runtime.functions import Inject, tool
-from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.testing import memory_app
 from tests.runtime.functions.clerk import CONFIG, call, given, manifest, refused
 from tests.spec.scene import TRUSTED, played
@@ -69,7 +69,7 @@ def test_defaults_and_secrets_of_placeholders() -> None:
     async def run() -> None:
         async with memory_app(definitions=manifest("config.payments")) as app:
             under = app.catalog
-        view, executor = joined(
+        view, executor = join_functions(
             under, [tool("clerk.look")(look)], environment={"PAYMENT_KEY": "pk-1234567"}, on_secret=secrets.__setitem__
         )
         async with memory_app(catalog=view, executors=(executor,), policy=TRUSTED) as app:

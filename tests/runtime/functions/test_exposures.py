@@ -11,8 +11,8 @@ import ferrule
 from ferrule.errors import BindingError
 from ferrule.model.tool import CompletionExposure, PromptExposure, ResourceExposure, Tool
 from ferrule.runtime.functions import functions_in
-from ferrule.runtime.functions.exposures import contents_of, messages_of
-from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.functions.exposures import to_contents, to_messages
+from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 
 
@@ -104,20 +104,20 @@ def test_mistakes_are_told(make: Callable[[], Any], says: str) -> None:
     ],
 )  # fmt: skip
 def test_contents(value: Any, expected: list[Any]) -> None:
-    assert contents_of(value) == {"contents": expected}
+    assert to_contents(value) == {"contents": expected}
 
 
 def test_messages() -> None:
     text = {"type": "text", "text": "a"}
-    assert messages_of("a") == {"messages": [{"role": "user", "content": text}]}
-    assert messages_of([text, {"role": "assistant", "content": ["a", "a"]}])["messages"] == [
+    assert to_messages("a") == {"messages": [{"role": "user", "content": text}]}
+    assert to_messages([text, {"role": "assistant", "content": ["a", "a"]}])["messages"] == [
         {"role": "user", "content": text},
         {"role": "assistant", "content": text},
         {"role": "assistant", "content": text},
     ]
     for wrong in (3, None, [{"role": "system", "content": "x"}], [{"role": "user"}], {"a": 1}):
         with pytest.raises(ValueError):
-            messages_of(wrong)
+            to_messages(wrong)
 
 
 def test_two_resources_at_one_address_are_refused() -> None:
@@ -129,4 +129,4 @@ def test_two_resources_at_one_address_are_refused() -> None:
         return ""
 
     with pytest.raises(BindingError, match="have one address"):
-        joined(EmptyCatalog(), [first, second], "shop")
+        join_functions(EmptyCatalog(), [first, second], "shop")

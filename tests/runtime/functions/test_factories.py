@@ -12,7 +12,7 @@ import pytest
 from ferrule.app.assembly import open_app
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.functions import service
-from ferrule.runtime.functions.factories import Sources, read_factory
+from ferrule.runtime.functions.factories import FactorySources, read_factory
 from tests.runtime.functions.clerk import call, manifest
 
 pytestmark = pytest.mark.usefixtures("clean")
@@ -54,22 +54,22 @@ def marked_repo(url: str, log: logging.Logger, size: int = 4) -> str:
 
 
 def test_a_marked_factory_wins_over_one_that_has_the_name() -> None:
-    sources = Sources([marked_repo, sys.modules[__name__]])
+    sources = FactorySources([marked_repo, sys.modules[__name__]])
     assert sources.find("repo", "repo_of_manifests").function is marked_repo
     assert sources.find("other", "repo_of_manifests").function is repo_of_manifests
 
 
 def test_a_name_of_a_manifest_is_found_as_python_would_write_it() -> None:
-    assert Sources([sys.modules[__name__]]).find("other", "RepoOfManifests").function is repo_of_manifests
+    assert FactorySources([sys.modules[__name__]]).find("other", "RepoOfManifests").function is repo_of_manifests
 
 
 def test_the_module_of_a_given_function_is_looked_in_too() -> None:
-    assert Sources([repo_of_manifests]).marked == {"repo": marked_repo}
+    assert FactorySources([repo_of_manifests]).marked_factories == {"repo": marked_repo}
 
 
 def test_a_service_that_nothing_makes_is_a_matter_of_set_up() -> None:
     with pytest.raises(ExecutionFailed, match=r'made by \'NewRepo\'.*@ferrule.service\("store"\)') as failed:
-        Sources([marked_repo]).find("store", "NewRepo")
+        FactorySources([marked_repo]).find("store", "NewRepo")
     assert failed.value.error_class == "setup_required"
 
 

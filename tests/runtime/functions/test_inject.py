@@ -10,8 +10,8 @@ import pytest
 
 from ferrule.errors import BindingError
 from ferrule.runtime.functions import Inject, service, tool
-from ferrule.runtime.functions.function_tools import joined
-from ferrule.runtime.functions.inject import parameter_names, python_name
+from ferrule.runtime.functions.function_tools import join_functions
+from ferrule.runtime.functions.inject import map_parameters, to_python_name
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 from ferrule.testing import memory_app
 from tests.runtime.functions.clerk import call, given, opened
@@ -151,7 +151,7 @@ def test_mistakes_show_when_the_app_is_opened() -> None:
         return "two"
 
     with pytest.raises(BindingError, match="both make the service 'twice'"):
-        joined(EmptyCatalog(), [one, two])
+        join_functions(EmptyCatalog(), [one, two])
     with pytest.raises(BindingError, match="cannot name a service"):
         service("order-repo")(one)
 
@@ -161,7 +161,7 @@ def test_mistakes_show_when_the_app_is_opened() -> None:
         return it
 
     with pytest.raises(BindingError, match=r"'a\.\.b' is nothing that can be injected"):
-        joined(EmptyCatalog(), [wants])
+        join_functions(EmptyCatalog(), [wants])
 
     @tool(read_only=True)
     async def checked(order: str, log: logging.Logger) -> str:
@@ -173,12 +173,12 @@ def test_mistakes_show_when_the_app_is_opened() -> None:
         return None
 
     with pytest.raises(BindingError, match="something injected"):
-        joined(EmptyCatalog(), [checked])
+        join_functions(EmptyCatalog(), [checked])
 
 
 def test_parameters_by_their_entries() -> None:
     """ADL-33: each has its own."""
-    names = parameter_names(
+    names = map_parameters(
         ["logger", "config", "customerRepo", "config.customerRepo", "HTTPClient", "config.mail", "class"]
     )
     assert names["logger"] == "logger" and names["config"] == "config"
@@ -189,7 +189,7 @@ def test_parameters_by_their_entries() -> None:
 
 
 def test_fields_become_legal_names() -> None:
-    assert [python_name(field) for field in ("user-id", "from", "2fa", "ok", "")] == [
+    assert [to_python_name(field) for field in ("user-id", "from", "2fa", "ok", "")] == [
         "user_id",
         "from_",
         "_2fa",

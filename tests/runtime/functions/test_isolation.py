@@ -9,11 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hypothesis
+import msgspec
 import pytest
+from hypothesis import strategies as st
 
 from ferrule.errors import BindingError
 from ferrule.model.result import Result
 from ferrule.runtime.functions import Binding, tool
+from ferrule.runtime.functions.isolation import (
+    HEAD_BYTES,
+    CallFrame,
+    FailureFrame,
+    FunctionPlace,
+    OutputParts,
+    ReplyFrame,
+    encode_frame,
+    read_size,
+)
 from tests import ROOT
 from tests.driven import driven
 from tests.runtime.functions import apart
@@ -50,7 +63,7 @@ async def test_a_function_over_its_time_is_killed(tmp_path: Path) -> None:
 @driven
 async def test_settings_can_put_any_function_apart() -> None:
     made = Binding(apart.plain)
-    async with apart_app(made.within("apart"), isolate=("apart.plain",)) as app:
+    async with apart_app(made.with_namespace("apart"), isolate=("apart.plain",)) as app:
         name = next(iter(app.surface().surface.entries))
         result = await app.surface().call(name, {"number": 4})
         assert isinstance(result, Result) and isinstance(result.structured_content, dict)
@@ -111,3 +124,47 @@ async def test_a_child_ends_with_the_process_it_works_for_however_that_ends(tmp_
             await asyncio.sleep(0.01)
     finally:
         os.kill(grandchild, signal.SIGKILL)  # what a function starts and leaves is its own affair then
+
+
+_TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+def decode_frame(data: bytes, kind: Any) -> Any:
+    """One piece, as the other side reads it."""
+    head, body = data[:HEAD_BYTES], data[HEAD_BYTES:]
+    assert read_size(head) == len(body)
+    return msgspec.json.decode(body, type=kind)
+
+
+@hypothesis.given(st.lists(_TEXTS, max_size=4))
+def test_pieces_that_come_in_one_stream_are_told_apart_by_their_lengths(texts: list[str]) -> None:
+    stream, found = b"".join(encode_frame({"given": text}) for text in texts), []
+    while stream:
+        end = HEAD_BYTES + read_size(stream[:HEAD_BYTES])
+        found.append(decode_frame(stream[:end], ReplyFrame).given)
+        stream = stream[end:]
+    assert found == texts
+
+
+def test_a_call_arrives_with_the_place_of_its_function() -> None:
+    asked = CallFrame(
+        FunctionPlace("shop", "refund", "/code/shop.py"), "shop.refund", {"amount": 5}, {"principal": "ann"}
+    )
+    assert decode_frame(encode_frame(asked), CallFrame) == asked
+
+
+@pytest.mark.parametrize("value", [None, False, 0, "", [], {"a": [1]}])
+def test_whatever_was_given_is_an_answer_even_if_it_is_nothing(value: Any) -> None:
+    assert decode_frame(encode_frame({"given": value}), ReplyFrame).given == value
+    assert decode_frame(encode_frame({"progress": {"percent": 5}}), ReplyFrame).given is msgspec.UNSET
+
+
+def test_an_output_is_sent_without_what_it_does_not_say() -> None:
+    parts = OutputParts(is_empty=True, ui_summary="done")
+    assert msgspec.json.decode(encode_frame(parts)[HEAD_BYTES:]) == {"is_empty": True, "ui_summary": "done"}
+    assert decode_frame(encode_frame({"output": parts}), ReplyFrame).output == parts
+
+
+def test_a_failure_keeps_everything_that_was_said_about_it() -> None:
+    failed = FailureFrame("rate_limited", "not today", "busy", 2.5, "python:Busy", True)
+    assert decode_frame(encode_frame({"failed": failed}), ReplyFrame).failed == failed

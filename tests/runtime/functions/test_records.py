@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import ferrule
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.records import reader_of, to_plain
+from ferrule.runtime.functions.records import make_type_reader, to_plain
 from tests.driven import driven
 
 
@@ -50,7 +50,7 @@ EVERY = pytest.mark.parametrize("kind", [Struct, Data, Model])
 @EVERY
 @pytest.mark.parametrize("value", [{"a-b": 1}, {"a-b": 1, "left": "x"}, {"a-b": 1, "three": None}, {"a-b": 2.0}])
 def test_a_record_is_read_and_written(kind: Any, value: dict[str, Any]) -> None:
-    read = reader_of(kind)(value)
+    read = make_type_reader(kind)(value)
     assert type(read) is kind and type(read.a_b) is int
     assert to_plain(read) == value
 
@@ -63,11 +63,11 @@ def test_none_stands_for_left_out_where_null_is_no_value(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [Data, Model])
 def test_other_members_are_kept(kind: Any) -> None:
-    assert to_plain(reader_of(kind)({"a-b": 1, "more": 2, "a_b": 3})) == {"a-b": 1, "more": 2, "a_b": 3}
+    assert to_plain(make_type_reader(kind)({"a-b": 1, "more": 2, "a_b": 3})) == {"a-b": 1, "more": 2, "a_b": 3}
 
 
 def test_what_msgspec_cannot_name_is_among_the_others() -> None:
-    assert to_plain(reader_of(Odd)({'a"b': 1})) == {'a"b': 1}
+    assert to_plain(make_type_reader(Odd)({'a"b': 1})) == {'a"b': 1}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_msgspec_cannot_name_is_among_the_others() -> None:
 )
 def test_what_is_no_value_of_a_type_is_told(kind: Any, value: Any, message: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=message):
-        reader_of(kind)(value)
+        make_type_reader(kind)(value)
 
 
 class Cat(msgspec.Struct, kw_only=True):
@@ -97,7 +97,7 @@ class Dog(msgspec.Struct, kw_only=True):
 
 
 def test_a_value_of_a_union_is_what_loses_least_of_it() -> None:
-    read = reader_of(Cat | Dog | str | None)
+    read = make_type_reader(Cat | Dog | str | None)
     assert [type(read(value)) for value in ({"name": "a"}, {"name": "a", "tail": 1}, "x", None)] == [
         Cat,
         Dog,

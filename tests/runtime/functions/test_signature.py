@@ -12,7 +12,7 @@ import pytest
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.errors import BindingError
 from ferrule.runtime.functions import Binding, tool
-from ferrule.runtime.functions.signature import ABSENT, LOADED_FROM, label, read_signature
+from ferrule.runtime.functions.signature import ABSENT, LOADED_FROM, format_label, read_signature
 from tests.runtime.functions.made import made, schema_of
 
 
@@ -91,7 +91,7 @@ def test_a_partial_function_and_a_callable_object_have_signatures_too() -> None:
     assert [each.name for each in read_signature(Later()).parameters] == ["text"]
     assert read_signature(Later()).is_async
     partial = functools.partial(taken, kept_=4)
-    assert label(partial) == label(taken) == f"{__name__}:taken"
+    assert format_label(partial) == format_label(taken) == f"{__name__}:taken"
     assert [each.default for each in read_signature(partial).parameters][1] == 4
 
 
@@ -99,4 +99,4 @@ def test_modules_loaded_from_files_are_named_without_what_tells_workspaces_apart
     def refund() -> None: ...
 
     refund.__module__, refund.__qualname__ = f"{LOADED_FROM}0a1b.orders", "refund"
-    assert label(refund) == "orders:refund"
+    assert format_label(refund) == "orders:refund"

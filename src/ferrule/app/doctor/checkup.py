@@ -43,8 +43,8 @@ from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.functions import bound_functions, load_modules
-from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.functions import bind_functions, load_modules
+from ferrule.runtime.functions.function_tools import join_functions
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.workspace.parts import parts
 from ferrule.workspace.workspace import Workspace, show_path
@@ -205,7 +205,7 @@ def _drop_broken_functions(
 
     def is_sound(name: str, find: Callable[[], Iterable[Any]]) -> bool:
         try:
-            joined(catalog, find(), workspace.namespace, environment=env)
+            join_functions(catalog, find(), workspace.namespace, environment=env)
         except FerruleError as error:
             problems.append(
                 report_broken(f"functions {name}", f"{error}; until then no call is made here", "functions")
@@ -217,7 +217,7 @@ def _drop_broken_functions(
     bind = {
         name: to
         for name, to in said.bind.items()
-        if is_sound(name, partial(bound_functions, root, {name: to}, said.paths))
+        if is_sound(name, partial(bind_functions, root, {name: to}, said.paths))
     }
     functions = msgspec.structs.replace(said, modules=modules, bind=bind)
     settings = msgspec.structs.replace(workspace.settings, functions=functions)

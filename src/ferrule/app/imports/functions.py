@@ -26,7 +26,7 @@ from ferrule.model.loss import EXTENSION
 from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.runtime.functions.inject import snake
+from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.schema.inlining import NotInlinable, unfold
 
 FORMATS_OF = {
@@ -100,7 +100,7 @@ def _ids(tools: list[Tool]) -> dict[str, str]:
 
 
 def _plain_name(name: str) -> str:
-    plain = _IDS.stem(snake(name).lower())
+    plain = _IDS.stem(to_snake_case(name).lower())
     return plain if len(plain) >= _SHORTEST_ID else f"tool_{plain}"
 
 
@@ -112,7 +112,7 @@ def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict
         if found.cut
         else []
     )
-    title = snake(tool.name).replace("_", " ").strip().capitalize() or tool_id
+    title = to_snake_case(tool.name).replace("_", " ").strip().capitalize() or tool_id
     value: dict[str, Any] = {
         "spec_version": "1.2",
         "tool_id": tool_id,

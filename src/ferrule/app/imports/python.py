@@ -24,12 +24,12 @@ from ferrule.errors import BindingError, WorkspaceError
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.constraints import unused_aliases
+from ferrule.runtime.functions.constraints import find_unused_aliases
 from ferrule.runtime.functions.decorators import MARK
 from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.functions.docstring import read_docstring
 from ferrule.runtime.functions.factories import is_service
-from ferrule.runtime.functions.inject import snake
+from ferrule.runtime.functions.inject import to_snake_case
 from ferrule.runtime.functions.signature import ABSENT, is_field
 from ferrule.schema.inlining import NotInlinable, unfold
 
@@ -127,7 +127,7 @@ def imported_functions(
         place = place_of(function, root)
         try:
             binding = _binding(function, module in set(known))
-            tool = binding.within(namespace).tool
+            tool = binding.with_namespace(namespace).tool
             assert tool is not None, "a function that runs somebody else's definition was refused"
             tool_id = _tool_id(tool.name, module, bind)
             described = msgspec.structs.replace(tool, description=_description(binding, tool))
@@ -213,7 +213,7 @@ def _field_notes(binding: Binding) -> Iterator[str]:
     is_validated = hasattr(binding.function, "raw_function")  # by pydantic.validate_call
     passed = inspect.signature(binding.function).parameters
     for parameter in binding.signature.parameters:
-        for place, alias in unused_aliases(parameter.field, parameter.annotation):
+        for place, alias in find_unused_aliases(parameter.field, parameter.annotation):
             if is_validated and place == parameter.field:
                 raise BindingError(f"pydantic takes {place!r} by its alias {alias!r} alone; take the alias away")
             yield f"{place!r} has the alias {alias!r}, which is not used; calls write {place.rpartition('.')[2]!r}"
@@ -223,7 +223,7 @@ def _field_notes(binding: Binding) -> Iterator[str]:
 
 
 def _tool_id(name: str, module: str, taken: Iterable[str]) -> str:
-    plain = _UNFIT.sub("-", snake(name)).strip("-")
+    plain = _UNFIT.sub("-", to_snake_case(name)).strip("-")
     if len(plain) < 3:
         plain = f"{_UNFIT.sub('-', module.removesuffix('.py').rpartition('/')[2].rpartition('.')[2].lower())}-{plain}"
     plain = plain[:_LONGEST_ID].strip("-")
@@ -315,5 +315,5 @@ def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: 
 
 
 def _spoken(name: str) -> str:
-    words = snake(name).replace("_", " ").strip()
+    words = to_snake_case(name).replace("_", " ").strip()
     return words[:1].upper() + words[1:]

@@ -23,9 +23,9 @@ from ferrule.model.credentials import Credentials, Requirements, SecretRef, read
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.children import DEFAULT_PROCESSES, Children
-from ferrule.runtime.functions.companions import Check, resume_wants
+from ferrule.runtime.functions.companions import ToolCheck, map_resume_injections
 from ferrule.runtime.functions.fitting import fit
-from ferrule.runtime.functions.isolation import place_of
+from ferrule.runtime.functions.isolation import locate_function
 from ferrule.runtime.functions.runs import AsyncRun, FunctionRun, InlineRun, ProcessRun, ThreadRun
 from ferrule.runtime.functions.services import Injections
 from ferrule.runtime.functions.threads import DEFAULT_SIZE, Threads
@@ -191,12 +191,12 @@ class FunctionExecutor:
         wanted = set(isolate)
         for each in bindings:
             names = _names(each) if wanted else set()
-            binding = each.isolated() if wanted & names else each
+            binding = each.isolate() if wanted & names else each
             wanted -= names
             if binding.check is not None:
-                Check(binding, binding.check)
+                ToolCheck(binding, binding.check)
             if binding.isolation == "process":
-                place_of(binding)
+                locate_function(binding)
             if binding.tool is not None:
                 self._add(self._defining, binding.tool.tool_id, binding)
             elif binding.binds is not None:
@@ -244,9 +244,9 @@ class FunctionExecutor:
             if binding.isolation == "process":
                 isolated = ProcessRun(binding, tool, fitted, self._threads, self._children)
                 return with_credentials(isolated, tool, self.credential_sources)
-            injection = self._injections.of(tool, fitted.injected, self._threads)
-            wanted = resume_wants(binding.resume, fitted.injected) if binding.resume is not None else {}
-            going_on = self._injections.of(tool, wanted, self._threads)
+            injection = self._injections.prepare(tool, fitted.injected, self._threads)
+            wanted = map_resume_injections(binding.resume, fitted.injected) if binding.resume is not None else {}
+            going_on = self._injections.prepare(tool, wanted, self._threads)
             kind = AsyncRun if binding.signature.is_async else InlineRun if binding.inline else ThreadRun
             run = kind(binding, tool, fitted, self._threads, injection, going_on)
             return with_credentials(run, tool, self.credential_sources)

@@ -10,7 +10,7 @@ from ferrule.runtime.functions.decorators import ToolFunction as ToolFunction
 from ferrule.runtime.functions.decorators import prompt as prompt
 from ferrule.runtime.functions.decorators import resource as resource
 from ferrule.runtime.functions.decorators import tool as tool
-from ferrule.runtime.functions.discovery import bound_functions as bound_functions
+from ferrule.runtime.functions.discovery import bind_functions as bind_functions
 from ferrule.runtime.functions.discovery import functions_in as functions_in
 from ferrule.runtime.functions.discovery import load_modules as load_modules
 from ferrule.runtime.functions.failures import ToolFailed as ToolFailed

@@ -13,12 +13,13 @@ import msgspec
 from ferrule.errors import BindingError
 from ferrule.model.decision import RISKS
 from ferrule.model.tool import TASK_USES, Flag, TaskUse, Tool, infer_facts, raw
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.docstring import read_docstring
-from ferrule.runtime.functions.schemas import input_schema, output_schema
-from ferrule.runtime.functions.signature import Signature, label, read_signature
+from ferrule.runtime.functions.schemas import make_input_schema, make_output_schema
+from ferrule.runtime.functions.signature import FunctionSignature, format_label, read_signature
 
 
-class Stated(msgspec.Struct, frozen=True, kw_only=True):
+class ToolOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What `@tool(…)` says. None means that nobody said it, and the fail-closed value counts."""
 
     name: str | None = None
@@ -45,7 +46,7 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Isolation = Literal["none", "process"]
-UNSTATED = Stated()
+NO_OPTIONS = ToolOptions()
 _FACTS = {
     "is_read_only": "read_only",
     "is_destructive": "destructive",
@@ -65,7 +66,7 @@ class Binding:
         function: Callable[..., Any],
         *,
         binds: str | None = None,
-        stated: Stated = UNSTATED,
+        stated: ToolOptions = NO_OPTIONS,
         inline: bool = False,
         check: Callable[..., Any] | None = None,
         resume: Callable[..., Any] | None = None,
@@ -74,18 +75,20 @@ class Binding:
     ) -> None:
         if not callable(function):
             raise BindingError(f"{function!r} is no function, so it cannot be a tool")
-        if binds is not None and stated != UNSTATED:
-            said = ", ".join(key for key in Stated.__struct_fields__ if getattr(stated, key) != getattr(UNSTATED, key))
+        if binds is not None and stated != NO_OPTIONS:
+            said = ", ".join(
+                key for key in ToolOptions.__struct_fields__ if getattr(stated, key) != getattr(NO_OPTIONS, key)
+            )
             raise BindingError(
-                f"{label(function)} is bound to {binds!r}, whose definition says what it is; leave out {said} here"
+                f"{format_label(function)} is bound to {binds!r}, whose definition says what it is; leave out {said} here"
             )
         if stated.risk is not None and stated.risk not in RISKS:
             raise BindingError(
-                f"{stated.risk!r} is no risk level; choose one of {', '.join(RISKS)} for {label(function)}"
+                f"{stated.risk!r} is no risk level; choose one of {', '.join(RISKS)} for {format_label(function)}"
             )
         if stated.task is not None and stated.task not in TASK_USES:
             raise BindingError(
-                f"{stated.task!r} is no use of tasks; choose one of {', '.join(TASK_USES)} for {label(function)}"
+                f"{stated.task!r} is no use of tasks; choose one of {', '.join(TASK_USES)} for {format_label(function)}"
             )
         self.function = function
         self.binds = binds
@@ -102,17 +105,19 @@ class Binding:
         self.env = env
         """The environment variables such a process may see."""
         if isolation not in get_args(Isolation):
-            raise BindingError(f"{isolation!r} is no isolation; write 'process' or nothing for {label(function)}")
+            raise BindingError(
+                f"{isolation!r} is no isolation; write 'process' or nothing for {format_label(function)}"
+            )
         self._namespace: str | None = None
 
-    def isolated(self) -> Binding:
+    def isolate(self) -> Binding:
         """The same binding, in a process of its own."""
         other = copy.copy(self)
         other.__dict__.pop("tool", None)
         other.isolation = "process"
         return other
 
-    def within(self, namespace: str | None) -> Binding:
+    def with_namespace(self, namespace: str | None) -> Binding:
         """The same binding with this namespace, unless it states one itself."""
         other = copy.copy(self)
         other.__dict__.pop("tool", None)
@@ -126,19 +131,19 @@ class Binding:
     @property
     def label(self) -> str:
         """Where the function is: `module:name`."""
-        return label(self.function)
+        return format_label(self.function)
 
     @cached_property
-    def signature(self) -> Signature:
+    def signature(self) -> FunctionSignature:
         """What the function takes and gives. Raises BindingError."""
         return read_signature(self.function)
 
     @cached_property
     def tool(self) -> Tool | None:
         """The tool the function makes; None when it runs one that a definition describes. Raises BindingError."""
-        return None if self.binds is not None else self._made()
+        return None if self.binds is not None else self._build_tool()
 
-    def _made(self) -> Tool:
+    def _build_tool(self) -> Tool:
         stated, docs = self.stated, read_docstring(getattr(self.function, "__doc__", None))
         name = stated.name or getattr(self.function, "__name__", "")
         if self.signature.whole is not None:
@@ -153,10 +158,10 @@ class Binding:
         facts, defaulted = infer_facts(
             {fact: said for fact, key in _FACTS.items() if (said := getattr(stated, key)) is not None}
         )
-        namespace = stated.namespace or self._namespace or self._module()
-        schema = input_schema(self.function, self.signature, docs, frozenset(stated.sensitive))
+        namespace = stated.namespace or self._namespace or self._module_name()
+        schema = make_input_schema(self.function, self.signature, docs, frozenset(stated.sensitive))
         self._refuse_unknown_sensitive(schema)
-        output = self._output_schema()
+        output = self._make_output_schema()
         return Tool(
             tool_id=f"{namespace}.{name}",
             namespace=namespace,
@@ -177,20 +182,20 @@ class Binding:
             payload=raw(self._payload()),
         )
 
-    def _output_schema(self) -> dict[str, Any] | None:
-        return output_schema(self.function, self.signature)
+    def _make_output_schema(self) -> JsonObject | None:
+        return make_output_schema(self.function, self.signature)
 
-    def _module(self) -> str:
+    def _module_name(self) -> str:
         module = self.label.partition(":")[0].rpartition(".")[2]
         return module.strip("_") or "python"
 
-    def _payload(self) -> dict[str, Any]:
+    def _payload(self) -> JsonObject:
         """What the canonical tool has no field for, in the words of the standard's records."""
         stated = self.stated
-        contract: dict[str, Any] = {"sensitive_fields": list(stated.sensitive)} if stated.sensitive else {}
+        contract: JsonObject = {"sensitive_fields": list(stated.sensitive)} if stated.sensitive else {}
         if not stated.lenient:
             contract["lenient"] = False
-        parts: dict[str, Any] = {
+        parts: JsonObject = {
             "function": self.label,
             "idempotent": stated.idempotent,
             "input_contract": contract,
@@ -207,7 +212,7 @@ class Binding:
         }
         return {key: part for key, part in parts.items() if part not in (None, {}, [])}
 
-    def _refuse_unknown_sensitive(self, schema: dict[str, Any]) -> None:
+    def _refuse_unknown_sensitive(self, schema: JsonObject) -> None:
         known = schema["properties"]
         for word in self.stated.sensitive:
             first = word.strip("/").replace("/", ".").partition(".")[0].partition("[")[0]

@@ -23,10 +23,9 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.payloads import PayloadWriter
-from ferrule.runtime.functions.conversion import reader, takes_whole_number, to_json, writer
+from ferrule.runtime.functions.conversion import make_reader, make_writer, takes_whole_number, to_json
 from ferrule.runtime.functions.failures import ToolFailed, fail
-from ferrule.runtime.functions.frames import Asked, OutputParts, frame, size_of
-from ferrule.runtime.functions.isolation import Place
+from ferrule.runtime.functions.isolation import CallFrame, FunctionPlace, OutputParts, encode_frame, read_size
 from ferrule.runtime.functions.signature import read_signature
 
 _LONGEST_LOG = 8_000
@@ -40,7 +39,7 @@ class _Pipe:
         self._lock = threading.Lock()
 
     def send(self, said: dict[str, Any]) -> None:
-        data = frame(said)
+        data = encode_frame(said)
         with self._lock:
             while data:
                 data = data[os.write(self._fd, data) :]
@@ -105,21 +104,21 @@ def main() -> None:
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(os.dup(0), asked), daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    functions: dict[Place, Callable[..., Any]] = {}
+    functions: dict[FunctionPlace, Callable[..., Any]] = {}
     while True:
-        _respond(msgspec.json.decode(asked.get(), type=Asked), pipe, functions)
+        _respond(msgspec.json.decode(asked.get(), type=CallFrame), pipe, functions)
 
 
 def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
     with os.fdopen(fd, "rb") as stream:
         while (head := stream.read(4)) and len(head) == 4:
-            asked.put(stream.read(size_of(head)))
+            asked.put(stream.read(read_size(head)))
     os._exit(0)  # nobody is there any more, so that nobody waits for what runs
 
 
-def _respond(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> None:
+def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Callable[..., Any]]) -> None:
     try:
-        pipe.send(_answer(asked, pipe, functions))
+        pipe.send(_run_call(asked, pipe, functions))
     except UnicodeEncodeError:
         message = f"tool {asked.tool!r} gave a text that is not Unicode; its author has to convert it"
         pipe.send({"failed": {"error_class": "execution_failed", "message": message, "code": "result_mapping_failed"}})
@@ -130,13 +129,15 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> dict[str, Any]:
+def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Callable[..., Any]]) -> dict[str, Any]:
     try:
         try:
             function = functions.get(asked.place)
             if function is None:
-                function = functions[asked.place] = _found(asked.place)
-            return _given(_called(function, asked, pipe), asked.tool, writer(read_signature(function)))
+                function = functions[asked.place] = _load_function(asked.place)
+            return _encode_outcome(
+                _call_function(function, asked, pipe), asked.tool, make_writer(read_signature(function))
+            )
         except (Exception, SystemExit) as error:
             fail(error, asked.tool)
     except ExecutionFailed as failed:
@@ -145,12 +146,12 @@ def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]
         return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in told.items()}}
 
 
-def _called(function: Callable[..., Any], asked: Asked, pipe: _Pipe) -> Any:
+def _call_function(function: Callable[..., Any], asked: CallFrame, pipe: _Pipe) -> Any:
     signature, arguments = read_signature(function), asked.arguments
     for parameter in signature.parameters:
         if parameter.name not in arguments:
             continue
-        read = reader(parameter)
+        read = make_reader(parameter)
         if read is not None:
             arguments[parameter.name] = read(arguments[parameter.name])
         elif takes_whole_number(parameter) and type(arguments[parameter.name]) is float:
@@ -158,14 +159,14 @@ def _called(function: Callable[..., Any], asked: Asked, pipe: _Pipe) -> Any:
     if signature.context is not None:
         arguments[signature.context] = Context(**asked.context, wire=_PipeWire(pipe))
     value = function(**arguments)
-    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+    return asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value
 
 
-async def _awaited(value: Any) -> Any:
+async def _await_value(value: Any) -> Any:
     return await value
 
 
-def _given(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[str, Any]:
+def _encode_outcome(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[str, Any]:
     if isinstance(value, Waiting):
         raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot wait for an answer")
     if isinstance(value, Output):
@@ -184,7 +185,7 @@ def _given(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[str, Any]
         raise ToolFailed(message, code="result_mapping_failed") from error
 
 
-def _found(place: Place) -> Callable[..., Any]:
+def _load_function(place: FunctionPlace) -> Callable[..., Any]:
     if place.file and place.module not in sys.modules:
         spec = spec_from_file_location(place.module, place.file)
         if spec is None or spec.loader is None:

@@ -24,14 +24,22 @@ from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
 from ferrule.infra.processes.tree import Tree
 from ferrule.infra.tasks import Patience, close_process
 from ferrule.model.failure import ErrorClass
-from ferrule.runtime.functions.frames import HEAD_BYTES, MOST_BYTES, Asked, OutputParts, Said, frame, size_of
+from ferrule.runtime.functions.isolation import (
+    HEAD_BYTES,
+    MOST_BYTES,
+    CallFrame,
+    OutputParts,
+    ReplyFrame,
+    encode_frame,
+    read_size,
+)
 
 DEFAULT_PROCESSES = 4
 _USUAL = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT")
 _MARK = "FERRULE_FUNCTION"
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from ferrule.runtime.functions.child import main; main()"
 _CLOSING_SECONDS = 2.0
-_decode = msgspec.json.Decoder(Said).decode
+_decode = msgspec.json.Decoder(ReplyFrame).decode
 
 
 class Children:
@@ -44,12 +52,12 @@ class Children:
         self._idle: dict[tuple[str, ...], list[_Child]] = {}
         self._all: set[_Child] = set()
 
-    async def run(self, asked: Asked, declared: tuple[str, ...], context: Context) -> Any:
+    async def run(self, asked: CallFrame, declared: tuple[str, ...], context: Context) -> Any:
         """Run one call. `declared`: the variables its function may see. Raises ExecutionFailed."""
         if self._places is None:
             self._places = asyncio.Semaphore(self._size)
         async with self._places:
-            child = await self._child(declared)
+            child = await self._take_child(declared)
             try:
                 given = await child.run(asked, context)
             except BaseException:  # canceled, or it said something it must not
@@ -70,7 +78,7 @@ class Children:
     def _put_back(self, declared: tuple[str, ...], child: _Child) -> None:
         self._idle.setdefault(declared, []).append(child)
 
-    async def _child(self, declared: tuple[str, ...]) -> _Child:
+    async def _take_child(self, declared: tuple[str, ...]) -> _Child:
         idle = self._idle.get(declared, [])
         while idle:
             child = idle.pop()
@@ -78,7 +86,7 @@ class Children:
                 return child
             await self._end(child)
         await self._make_room()
-        child = await _Child.start(self._environment(declared))
+        child = await _Child.start(self._select_environment(declared))
         self._all.add(child)
         return child
 
@@ -95,7 +103,7 @@ class Children:
         await child.end()
         self._all.discard(child)
 
-    def _environment(self, declared: tuple[str, ...]) -> dict[str, str]:
+    def _select_environment(self, declared: tuple[str, ...]) -> dict[str, str]:
         names = dict.fromkeys((*_USUAL, *declared))
         return {name: self._env[name] for name in names if name in self._env}
 
@@ -118,7 +126,7 @@ class _Child:
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-c", _START, paths,
-                stdin=PIPE, stdout=PIPE, stderr=None if _has_errors() else DEVNULL, env={**env, name: value},
+                stdin=PIPE, stdout=PIPE, stderr=None if _has_stderr() else DEVNULL, env={**env, name: value},
                 start_new_session=True, limit=2**20,
             )  # fmt: skip
         except OSError as error:
@@ -130,25 +138,25 @@ class _Child:
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def run(self, asked: Asked, context: Context) -> Any:
+    async def run(self, asked: CallFrame, context: Context) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         self.is_idle = False
         try:
-            stdin.write(frame(asked))
+            stdin.write(encode_frame(asked))
             await stdin.drain()
             while True:
-                size = size_of(await stdout.readexactly(HEAD_BYTES))
+                size = read_size(await stdout.readexactly(HEAD_BYTES))
                 if size > MOST_BYTES:
                     message = f"tool {asked.tool!r} gave more than {MOST_BYTES:,} bytes"
                     raise ExecutionFailed("result_too_large", message)
                 said = _decode(await stdout.readexactly(size))
                 if said.failed is not None or said.output is not None or said.given is not msgspec.UNSET:
                     self.is_idle = True
-                    return _ending(said)
-                _pass_on(said, context)
+                    return _read_outcome(said)
+                _forward_frame(said, context)
         except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError):
-            raise await self._died(asked.tool) from None
+            raise await self._explain_death(asked.tool) from None
         except msgspec.MsgspecError:
             message = f"the process of tool {asked.tool!r} said something that is no answer"
             raise ExecutionFailed("execution_failed", message, code="process_died") from None
@@ -164,7 +172,7 @@ class _Child:
         close_process(self._process)
         patience.check()
 
-    async def _died(self, tool: str) -> ExecutionFailed:
+    async def _explain_death(self, tool: str) -> ExecutionFailed:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_SECONDS):
                 await asyncio.shield(self._exited)
@@ -179,7 +187,7 @@ class _Child:
         return ExecutionFailed("execution_failed", message, code="process_died", native_error_ref=ref)
 
 
-def _ending(said: Said) -> Any:
+def _read_outcome(said: ReplyFrame) -> Any:
     if said.failed is not None:
         failed = said.failed
         raise ExecutionFailed(
@@ -197,7 +205,7 @@ def _ending(said: Said) -> Any:
     return Output(**{**parts, "value": EMPTY if said.output.is_empty else said.output.value})
 
 
-def _pass_on(said: Said, context: Context) -> None:
+def _forward_frame(said: ReplyFrame, context: Context) -> None:
     wire = context.wire
     if said.log is not None:
         name, level, message = said.log
@@ -216,7 +224,7 @@ def _pass_on(said: Said, context: Context) -> None:
         wire.background(*said.background)
 
 
-def _has_errors() -> bool:
+def _has_stderr() -> bool:
     """True when standard error is open: what functions print goes there."""
     try:
         os.fstat(2)

@@ -12,7 +12,7 @@ from ferrule.runtime.functions.services import Injection
 from ferrule.runtime.functions.signature import ABSENT, read_signature
 
 
-class Check:
+class ToolCheck:
     """A tool's check: takes those of the tool's parameters that it names."""
 
     def __init__(self, binding: Binding, function: Callable[..., Any], injected: Iterable[str] = ()) -> None:
@@ -57,7 +57,7 @@ class Resume:
         return Companion(self._function, self._is_async, (state, answer), named)
 
 
-def resume_wants(function: Callable[..., Any], injected: Mapping[str, str]) -> dict[str, str]:
+def map_resume_injections(function: Callable[..., Any], injected: Mapping[str, str]) -> dict[str, str]:
     """What a resume function is given besides state and answer: what it is annotated for, and what its tool's function
     gets under the same name."""
     signature = read_signature(function)

@@ -30,7 +30,7 @@ class Config:
         self._missing: dict[str, str] = {}
         """The first variable that is not set, by section."""
         self.sections: dict[str, Any] = {
-            name: self._filled(group, name) for name, group in groups.items() if name != _OWNED
+            name: self._fill(group, name) for name, group in groups.items() if name != _OWNED
         }
 
     def get(self, path: str) -> Any:
@@ -53,14 +53,14 @@ class Config:
             value = value[name]
         return value
 
-    def _filled(self, value: Any, section: str) -> Any:
+    def _fill(self, value: Any, section: str) -> Any:
         if isinstance(value, dict):
-            return MappingProxyType({name: self._filled(member, section) for name, member in value.items()})
+            return MappingProxyType({name: self._fill(member, section) for name, member in value.items()})
         if isinstance(value, list):
-            return tuple(self._filled(member, section) for member in value)
-        return self._filled_text(value, section) if isinstance(value, str) else value
+            return tuple(self._fill(member, section) for member in value)
+        return self._fill_text(value, section) if isinstance(value, str) else value
 
-    def _filled_text(self, text: str, section: str) -> str:
+    def _fill_text(self, text: str, section: str) -> str:
         def fill(found: re.Match[str]) -> str:
             name, default = found[1], found[2]
             value = self._environment.get(name, "")

@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 from ferrule.errors import BindingError
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.docstring import read_docstring
-from ferrule.runtime.functions.signature import bare
+from ferrule.runtime.functions.signature import strip_annotated
 
 _FOREIGN = ("annotated_types", "pydantic")
 _UNIONS = (Union, types.UnionType)
@@ -36,45 +37,47 @@ _WORDS = ("description", "title", "examples")
 _DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 
-def told(annotation: Any, place: str) -> Any:
+def translate_notes(annotation: Any, place: str) -> Any:
     """An annotation with what other libraries' notes say in a form that msgspec passes on. Raises BindingError for a note that no
     schema can say. A datetime says its form, too: msgspec is silent about it unless there has to be a time zone."""
     if get_origin(annotation) is Annotated:
         inner, *notes = get_args(annotation)
         kept = [note for note in notes if not _is_foreign(note) and note is not None]
         foreign = [note for note in notes if _is_foreign(note)]
-        said = _said(foreign, annotation, place)
+        said = _translate_foreign(foreign, annotation, place)
         if said:
             kept.append(msgspec.Meta(extra_json_schema=said))
-        base = told(inner, place)
+        base = translate_notes(inner, place)
         return Annotated[(base, *kept)] if kept else base
     if annotation is datetime:
         return Annotated[datetime, _DATED]
-    return _rebuilt(annotation, lambda member: told(member, place))
+    return _replace_members(annotation, lambda member: translate_notes(member, place))
 
 
-def tightened(shared: dict[str, Any], annotations: Iterable[Any], place: str, schema_of: Callable[[Any], Any]) -> None:
+def add_field_constraints(
+    shared: JsonObject, annotations: Iterable[Any], place: str, schema_of: Callable[[Any], Any]
+) -> None:
     """Say the constraints of the classes' own fields in the classes' schemas. `schema_of`: makes the schema of one annotation."""
-    for kind in _classes(annotations):
+    for kind in _find_classes(annotations):
         schema = shared.get(kind.__name__)
         if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
             continue
-        names = dict(_written_names(kind))
-        for field, annotation in _hints(kind).items():
+        names = dict(_pair_wire_names(kind))
+        for field, annotation in _read_hints(kind).items():
             written = schema["properties"].get(names.get(field, field))
-            made = told(annotation, f"the field {field!r} of {kind.__name__} ({place})")
+            made = translate_notes(annotation, f"the field {field!r} of {kind.__name__} ({place})")
             if written is not None and made is not annotation:
                 written.update(schema_of(made))
 
 
-def documented(shared: dict[str, Any], annotations: Iterable[Any]) -> None:
+def add_docstrings(shared: JsonObject, annotations: Iterable[Any]) -> None:
     """Say what the classes' docstrings say: their prose of the classes, and the texts of their attributes of the properties."""
-    names = {kind.__name__: dict(_written_names(kind)) for kind in _classes(annotations)}
+    names = {kind.__name__: dict(_pair_wire_names(kind)) for kind in _find_classes(annotations)}
     for name, schema in shared.items():
-        divide_docstring(schema, names.get(name, {}))
+        split_docstring(schema, names.get(name, {}))
 
 
-def divide_docstring(schema: dict[str, Any], names: dict[str, str]) -> None:
+def split_docstring(schema: JsonObject, names: dict[str, str]) -> None:
     """Give an object's properties what its description, a docstring, says of them. `names`: those in JSON, by attribute."""
     text, properties = schema.get("description"), schema.get("properties")
     if not isinstance(text, str):
@@ -93,11 +96,13 @@ def divide_docstring(schema: dict[str, Any], names: dict[str, str]) -> None:
             member.setdefault("description", said)
 
 
-def unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
+def find_unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
     """Aliases that pydantic's `Field` gives a parameter, or a field of a class it leads to, which nothing here goes by."""
     places = [(name, annotation)]
     places += [
-        (f"{kind.__name__}.{field}", hint) for kind in _classes([annotation]) for field, hint in _hints(kind).items()
+        (f"{kind.__name__}.{field}", hint)
+        for kind in _find_classes([annotation])
+        for field, hint in _read_hints(kind).items()
     ]
     for place, each in places:
         for note in get_args(each)[1:] if get_origin(each) is Annotated else ():
@@ -106,7 +111,7 @@ def unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
                 yield place, alias if isinstance(alias, str) else str(alias)
 
 
-def _rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:
+def _replace_members(annotation: Any, change: Callable[[Any], Any]) -> Any:
     """A union, list, mapping or tuple with its members changed."""
     origin, members = get_origin(annotation), get_args(annotation)
     if not members or origin is Literal or not (origin in _UNIONS or isinstance(origin, type)):
@@ -126,27 +131,27 @@ def _is_foreign(note: Any) -> bool:
     return type(note).__module__.partition(".")[0] in _FOREIGN
 
 
-def _said(notes: Iterable[Any], annotation: Any, place: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _translate_foreign(notes: Iterable[Any], annotation: Any, place: str) -> JsonObject:
+    found: JsonObject = {}
     for note in notes:
-        parts = _parts(note)
+        parts = _list_constraints(note)
         if parts is None:
-            _refuse(place, note)
+            _refuse_note(place, note)
         for key, value in parts or ():
-            found.update(_keyword(key, value, annotation, place, note))
+            found.update(_translate_constraint(key, value, annotation, place, note))
     return found
 
 
-def _parts(note: Any) -> list[tuple[str, Any]] | None:
+def _list_constraints(note: Any) -> list[tuple[str, Any]] | None:
     """What a note says, by the names both libraries use; None when it is not known."""
     if type(note).__name__ in _IDLE:
         return []
     if hasattr(note, "metadata") and hasattr(note, "description"):  # pydantic's Field
-        inner = [_parts(one) for one in note.metadata]
+        inner = [_list_constraints(one) for one in note.metadata]
         words = [(key, getattr(note, key)) for key in _WORDS if getattr(note, key, None)]
         return None if None in inner else [*(pair for pairs in inner if pairs for pair in pairs), *words]
     if isinstance(note, Iterable) and not isinstance(note, type):  # several in one
-        inner = [_parts(one) for one in note]
+        inner = [_list_constraints(one) for one in note]
         return None if None in inner else [pair for pairs in inner if pairs for pair in pairs]
     said = vars(note) if hasattr(note, "__dict__") else {}
     if dataclasses.is_dataclass(note):
@@ -154,8 +159,8 @@ def _parts(note: Any) -> list[tuple[str, Any]] | None:
     return [(key, value) for key, value in said.items() if value is not None and value is not False] or None
 
 
-def _keyword(key: str, value: Any, annotation: Any, place: str, note: Any) -> dict[str, Any]:
-    kinds = set(_kinds(annotation))
+def _translate_constraint(key: str, value: Any, annotation: Any, place: str, note: Any) -> JsonObject:
+    kinds = set(_list_kinds(annotation))
     if key in _BOUNDS and kinds & {int, float} and isinstance(value, int | float) and not isinstance(value, bool):
         return {_BOUNDS[key]: value}
     if key in _LENGTHS and isinstance(value, int) and kinds & {str, list}:
@@ -167,43 +172,43 @@ def _keyword(key: str, value: Any, annotation: Any, place: str, note: Any) -> di
         return {key: value}
     if key == "strict":
         return {}
-    _refuse(place, note)
+    _refuse_note(place, note)
     return {}
 
 
-def _refuse(place: str, note: Any) -> None:
+def _refuse_note(place: str, note: Any) -> None:
     advice = "check it in the function instead, or say it with msgspec.Meta(…)"
     raise BindingError(f"{place} has the constraint {note!r}, which no schema says, so it would be lost; {advice}")
 
 
-def _kinds(annotation: Any) -> Iterator[type]:
+def _list_kinds(annotation: Any) -> Iterator[type]:
     """The plain types that a constraint may be about: numbers, texts and lists."""
-    kind = bare(annotation)
+    kind = strip_annotated(annotation)
     while hasattr(kind, "__supertype__"):  # typing.NewType
-        kind = bare(kind.__supertype__)
+        kind = strip_annotated(kind.__supertype__)
     if get_origin(kind) in _UNIONS:
         for member in get_args(kind):
-            yield from _kinds(member)
+            yield from _list_kinds(member)
     elif kind in (int, float, str):
         yield kind
     elif (get_origin(kind) or kind) in (list, tuple, set, frozenset):
         yield list
 
 
-def _classes(annotations: Iterable[Any]) -> Iterator[type]:
+def _find_classes(annotations: Iterable[Any]) -> Iterator[type]:
     """The classes with fields that annotations lead to, each once."""
     found: set[type] = set()
     waiting = list(annotations)
     while waiting:
-        annotation = bare(waiting.pop())
+        annotation = strip_annotated(waiting.pop())
         waiting += [member for member in get_args(annotation) if get_origin(annotation) is not Literal]
-        if isinstance(annotation, type) and annotation not in found and _fields(annotation):
+        if isinstance(annotation, type) and annotation not in found and _list_fields(annotation):
             found.add(annotation)
             yield annotation
-            waiting += _hints(annotation).values()
+            waiting += _read_hints(annotation).values()
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+def _list_fields(kind: Any) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -211,15 +216,15 @@ def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(kind.__annotations__) if is_typeddict(kind) else tuple(getattr(kind, "_fields", ()))
 
 
-def _written_names(kind: Any) -> Iterator[tuple[str, str]]:
+def _pair_wire_names(kind: Any) -> Iterator[tuple[str, str]]:
     """The fields of a class, each with its name in JSON."""
-    fields = _fields(kind)
+    fields = _list_fields(kind)
     return zip(fields, getattr(kind, "__struct_encode_fields__", fields), strict=False)
 
 
-def _hints(kind: type) -> dict[str, Any]:
+def _read_hints(kind: type) -> dict[str, object]:
     try:
         hints = get_type_hints(kind, include_extras=True)
     except Exception:  # msgspec tells what is wrong with it
         return {}
-    return {field: hints[field] for field in _fields(kind) if field in hints}
+    return {field: hints[field] for field in _list_fields(kind) if field in hints}

@@ -9,8 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from ferrule.runtime.functions.records import reader_of, to_plain
-from ferrule.runtime.functions.signature import ABSENT, Parameter, Signature, bare, takes_all
+from ferrule.runtime.functions.records import make_type_reader, to_plain
+from ferrule.runtime.functions.signature import ABSENT, FunctionParameter, FunctionSignature, strip_annotated, takes_all
 
 _SCALARS = (str, bool, float, type(None), None)
 _UNIONS = (Union, types.UnionType)
@@ -19,34 +19,34 @@ Read = Callable[[Any], Any]
 """Makes a parameter's value of its JSON. Raises msgspec.ValidationError."""
 
 
-def takes_whole_number(parameter: Parameter) -> bool:
+def takes_whole_number(parameter: FunctionParameter) -> bool:
     """True for `int` and `int | None`: JSON's 3.0 is a whole number too, and has to arrive as 3."""
-    annotation = bare(parameter.annotation)
+    annotation = strip_annotated(parameter.annotation)
     members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
     return int in members and all(member in (int, str, bool, type(None)) for member in members)
 
 
-def reader(parameter: Parameter) -> Read | None:
+def make_reader(parameter: FunctionParameter) -> Read | None:
     """How to read a parameter's value; None when its JSON is already what it wants."""
-    annotation = bare(parameter.annotation)
+    annotation = strip_annotated(parameter.annotation)
     if takes_all(parameter.annotation):
-        return reader_of(annotation)
+        return make_type_reader(annotation)
     if annotation is ABSENT or takes_whole_number(parameter) or is_plain(annotation, known=False):
         return None
 
     def read(value: Any) -> Any:
         try:
-            return msgspec.convert(value, annotation, dec_hook=_decoded)
+            return msgspec.convert(value, annotation, dec_hook=_decode_custom)
         except msgspec.ValidationError:
             # JSON Schema takes 3.0 for an integer, msgspec does not.
-            return msgspec.convert(_whole(value), annotation, dec_hook=_decoded)
+            return msgspec.convert(_restore_integers(value), annotation, dec_hook=_decode_custom)
 
     return read
 
 
 def is_plain(annotation: Any, *, known: bool) -> bool:
     """True when values of a type are JSON already. `known`: only if that is certain for everything inside."""
-    annotation = bare(annotation)
+    annotation = strip_annotated(annotation)
     if annotation in _SCALARS:
         return True
     if annotation is int:
@@ -63,28 +63,28 @@ def is_plain(annotation: Any, *, known: bool) -> bool:
     return False
 
 
-def writer(signature: Signature) -> Callable[[Any], Any]:
+def make_writer(signature: FunctionSignature) -> Callable[[Any], Any]:
     """How to write what a function returned: one that takes its arguments as one value gives one of the same kind."""
     return (lambda value: to_json(to_plain(value))) if signature.whole is not None else to_json
 
 
 def to_json(value: Any) -> Any:
     """What a function returned as plain JSON values. Raises TypeError for what has no JSON form."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encoded)
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encode_custom)
 
 
-def _whole(value: Any) -> Any:
+def _restore_integers(value: Any) -> Any:
     """A value with whole numbers written as such."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):
-        return [_whole(member) for member in value]
+        return [_restore_integers(member) for member in value]
     if isinstance(value, dict):
-        return {name: _whole(member) for name, member in value.items()}
+        return {name: _restore_integers(member) for name, member in value.items()}
     return value
 
 
-def _decoded(kind: Any, value: Any) -> Any:
+def _decode_custom(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, PurePath):
         return kind(value)
     if hasattr(kind, "model_validate"):  # pydantic
@@ -92,7 +92,7 @@ def _decoded(kind: Any, value: Any) -> Any:
     raise NotImplementedError(f"nobody knows how to make a {kind} of JSON")
 
 
-def _encoded(value: Any) -> Any:
+def _encode_custom(value: Any) -> Any:
     if isinstance(value, PurePath):
         return str(value)
     if hasattr(value, "model_dump"):  # pydantic

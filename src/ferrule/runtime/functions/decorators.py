@@ -11,9 +11,9 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ferrule.errors import BindingError
 from ferrule.model.tool import Exposure, Flag, PromptExposure, ResourceExposure, TaskUse
-from ferrule.runtime.functions.binding import Binding, Isolation, Stated
-from ferrule.runtime.functions.exposures import Complete, ExposedBinding, template_of
-from ferrule.runtime.functions.signature import label
+from ferrule.runtime.functions.binding import Binding, Isolation, ToolOptions
+from ferrule.runtime.functions.exposures import Complete, ExposedBinding, parse_template
+from ferrule.runtime.functions.signature import format_label
 
 MARK = "__ferrule_tool__"
 """The attribute that holds a marked function's `Binding`."""
@@ -102,10 +102,10 @@ def tool(
     """
     if isinstance(target, str):
         binds = target
-    said = Stated(
-        tags=_words("tags", tags),
-        sensitive=_words("sensitive", sensitive),
-        locks=_words("locks", locks),
+    said = ToolOptions(
+        tags=_check_words("tags", tags),
+        sensitive=_check_words("sensitive", sensitive),
+        locks=_check_words("locks", locks),
         **stated,
     )
 
@@ -118,14 +118,14 @@ def tool(
             check=check,
             resume=resume,
             isolation=isolation,
-            env=_words("env", env),
+            env=_check_words("env", env),
         )
-        return marked(function, binding)
+        return attach_mark(function, binding)
 
     return mark(target) if callable(target) else mark
 
 
-def marked(function: Callable[..., Any], binding: Binding) -> ToolFunction[..., Any]:
+def attach_mark(function: Callable[..., Any], binding: Binding) -> ToolFunction[..., Any]:
     """The function with its mark."""
 
     def set_check(other: F) -> F:
@@ -142,12 +142,12 @@ def marked(function: Callable[..., Any], binding: Binding) -> ToolFunction[..., 
         function.resume = set_resume  # type: ignore[attr-defined]
     except AttributeError:
         raise BindingError(
-            f"{label(function)} cannot carry a mark; for a method of an instance use Binding(instance.method, …)"
+            f"{format_label(function)} cannot carry a mark; for a method of an instance use Binding(instance.method, …)"
         ) from None
     return cast(ToolFunction[..., Any], function)
 
 
-def _words(option: str, words: Sequence[str]) -> tuple[str, ...]:
+def _check_words(option: str, words: Sequence[str]) -> tuple[str, ...]:
     if isinstance(words, str):
         raise BindingError(f"{option} is a list of words; write {option}=({words!r},)")
     return tuple(words)
@@ -193,17 +193,17 @@ def resource(
         annotations["lastModified"] = last_modified
 
     def mark(function: Callable[..., Any]) -> Any:
-        template = template_of(uri, label(function))
+        template = parse_template(uri, format_label(function))
         exposure = ResourceExposure(
             uri=uri,
             mime_type=mime_type,
             is_template=bool(template.names),
             size=size,
             annotations=annotations,
-            icons=_icons(icons),
+            icons=_check_icons(icons),
         )
         said = {"name": name, "namespace": namespace, "title": title, "description": description}
-        return _marked(function, exposure, complete or {}, said, options)
+        return _mark_exposed(function, exposure, complete or {}, said, options)
 
     return mark
 
@@ -253,7 +253,7 @@ def prompt(
 
     def mark(function: Callable[..., Any]) -> Any:
         said = {"name": given, "namespace": namespace, "title": title, "description": description}
-        return _marked(function, PromptExposure(icons=_icons(icons)), complete or {}, said, options)
+        return _mark_exposed(function, PromptExposure(icons=_check_icons(icons)), complete or {}, said, options)
 
     return mark(target) if callable(target) else mark
 
@@ -261,7 +261,7 @@ def prompt(
 _RUNNING = ("inline", "check", "resume")
 
 
-def _marked(
+def _mark_exposed(
     function: Callable[..., Any],
     exposure: Exposure,
     complete: Mapping[str, Complete],
@@ -281,13 +281,13 @@ def _marked(
             "version",
             "risk",
         ):
-            raise BindingError(f"{label(function)}: {key!r} is nothing that a resource or a prompt can say")
-    stated = Stated(**{key: value for key, value in said.items() if value is not None}, **facts, **words, **rest)
+            raise BindingError(f"{format_label(function)}: {key!r} is nothing that a resource or a prompt can say")
+    stated = ToolOptions(**{key: value for key, value in said.items() if value is not None}, **facts, **words, **rest)
     running = {key: options[key] for key in _RUNNING if key in options}
-    return marked(function, ExposedBinding(function, exposure, complete, stated=stated, **running))
+    return attach_mark(function, ExposedBinding(function, exposure, complete, stated=stated, **running))
 
 
-def _icons(icons: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+def _check_icons(icons: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     for icon in icons:
         source = icon.get("src")
         if not isinstance(source, str) or not source.lower().startswith(("https://", "data:image/")):

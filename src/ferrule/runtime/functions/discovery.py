@@ -30,34 +30,34 @@ def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
     `namespace` is for tools that state none; without it, it is the name of the function's module.
     """
     found: dict[int, Binding] = {}
-    for binding in _bindings(source):
+    for binding in _collect_bindings(source):
         found.setdefault(id(binding), binding)
-    return [one for binding in found.values() for one in binding.within(namespace).with_companions()]
+    return [one for binding in found.values() for one in binding.with_namespace(namespace).with_companions()]
 
 
-def _bindings(source: Any) -> Iterable[Binding]:
+def _collect_bindings(source: Any) -> Iterable[Binding]:
     if isinstance(source, Binding):
         return [source]
     if isinstance(source, ModuleType):
-        return [binding for value in vars(source).values() if isinstance(binding := _mark(value), Binding)]
-    binding = _mark(source)
+        return [binding for value in vars(source).values() if isinstance(binding := _read_mark(value), Binding)]
+    binding = _read_mark(source)
     if isinstance(binding, Binding):
         return [binding]
     if is_service(source):
         return []
     if isinstance(source, Iterable) and not isinstance(source, str | bytes):
-        return [binding for member in source for binding in _bindings(member)]
+        return [binding for member in source for binding in _collect_bindings(member)]
     raise BindingError(f"{source!r} is no tool; mark the function with @ferrule.tool, or give its module")
 
 
-def _mark(value: Any) -> Any:
+def _read_mark(value: Any) -> Any:
     try:
         return vars(value).get(MARK)
     except TypeError:  # nothing that could carry one
         return None
 
 
-def bound_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = ()) -> list[Binding]:
+def bind_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = ()) -> list[Binding]:
     """The functions that the settings bind to definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace
     before the colon. Raises BindingError."""
     found = []
@@ -73,13 +73,13 @@ def bound_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = 
             function = getattr(function, part, None)
         if function is None:
             raise BindingError(f"[functions] bind of {tool!r}: there is no {name!r} in {where!r}; correct it")
-        found.append(_bound(tool, function))
+        found.append(_bind_function(tool, function))
     return found
 
 
-def _bound(tool: str, function: Any) -> Binding:
+def _bind_function(tool: str, function: Any) -> Binding:
     """A function, bound; what its own mark says about running it counts on."""
-    mark = _mark(function)
+    mark = _read_mark(function)
     if not isinstance(mark, Binding):
         return Binding(function, binds=tool)
     return Binding(
@@ -131,18 +131,18 @@ def _load_file(root: Path, name: str) -> ModuleType:
     return module
 
 
-def names_in(root: Path, modules: Iterable[str]) -> frozenset[str] | None:
+def read_tool_names(root: Path, modules: Iterable[str]) -> frozenset[str] | None:
     """What the tools of these modules may be called; None when that cannot be read from files of the workspace."""
     found: set[str] = set()
     for module in modules:
         try:
-            found.update(_names(ast.parse((root / module).read_bytes())))
+            found.update(_find_names(ast.parse((root / module).read_bytes())))
         except (OSError, SyntaxError, ValueError, RecursionError):
             return None
     return frozenset(found)
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
+def _find_names(tree: ast.AST) -> Iterator[str]:
     """A marked function's own name, and every text in its marks: which of them counts is told by running it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:

@@ -49,10 +49,12 @@ def read_docstring(text: str | None) -> Docs:
     """The prose of a docstring, and its parameters; of a class's docstring, the attributes too."""
     sound = text.encode(errors="replace").decode() if isinstance(text, str) else ""  # half a character is no text
     lines = cleandoc(sound).splitlines()
-    return Docs(_summary(lines), _prose(lines), dict([*_rest(lines), *_google(lines), *_numpy(lines)]))
+    return Docs(
+        _read_summary(lines), _read_prose(lines), dict([*_read_rest(lines), *_read_google(lines), *_read_numpy(lines)])
+    )
 
 
-def _summary(lines: list[str]) -> str:
+def _read_summary(lines: list[str]) -> str:
     paragraph: list[str] = []
     for line in lines:
         if not line.strip() or _FIELD.match(line) or _GOOGLE.fullmatch(line.strip()):
@@ -61,15 +63,15 @@ def _summary(lines: list[str]) -> str:
     return " ".join(paragraph)
 
 
-def _prose(lines: list[str]) -> str:
-    kept = [line.rstrip() for line in lines[: next(_sections(lines), len(lines))]]
+def _read_prose(lines: list[str]) -> str:
+    kept = [line.rstrip() for line in lines[: next(_find_sections(lines), len(lines))]]
     if any(line.lstrip().startswith(_FENCE) for line in kept):
         return "\n".join(kept).strip()
     paragraphs = [list(group) for is_text, group in groupby(kept, bool) if is_text]
-    return "\n\n".join(_flowing(paragraph) for paragraph in paragraphs).strip()
+    return "\n\n".join(_join_paragraph(paragraph) for paragraph in paragraphs).strip()
 
 
-def _sections(lines: list[str]) -> Iterator[int]:
+def _find_sections(lines: list[str]) -> Iterator[int]:
     """The numbers of the lines that begin a section."""
     for number, line in enumerate(lines):
         words, below = line.strip(), lines[number + 1].strip() if number + 1 < len(lines) else ""
@@ -78,66 +80,66 @@ def _sections(lines: list[str]) -> Iterator[int]:
             yield number
 
 
-def _flowing(paragraph: list[str]) -> str:
+def _join_paragraph(paragraph: list[str]) -> str:
     """A paragraph as one line, unless its lines mean something."""
     return ("\n" if any(_OWN_LINE.match(line) for line in paragraph) else " ").join(paragraph)
 
 
-def _rest(lines: list[str]) -> Iterator[tuple[str, str]]:
+def _read_rest(lines: list[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines):
         found = _FIELD.match(line.strip())
         if found:
-            below = _continued(
+            below = _take_continuation(
                 lines[number + 1 :], lambda text: text.startswith(" ") and not text.strip().startswith(":")
             )
             yield found[1], " ".join([found[2].strip(), *below]).strip()
 
 
-def _google(lines: list[str]) -> Iterator[tuple[str, str]]:
+def _read_google(lines: list[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines):
         if _GOOGLE.fullmatch(line.strip()):
-            yield from _entries(_block(lines[number + 1 :], _indent(line) + 1))
+            yield from _read_google_entries(_take_block(lines[number + 1 :], _measure_indent(line) + 1))
 
 
-def _entries(block: list[str]) -> Iterator[tuple[str, str]]:
+def _read_google_entries(block: list[str]) -> Iterator[tuple[str, str]]:
     """`name (type): text`, continued on lines that are indented further."""
-    margin = min((_indent(line) for line in block if line.strip()), default=0)
+    margin = min((_measure_indent(line) for line in block if line.strip()), default=0)
     for number, line in enumerate(block):
-        found = _GOOGLE_ENTRY.match(line.strip()) if _indent(line) == margin else None
+        found = _GOOGLE_ENTRY.match(line.strip()) if _measure_indent(line) == margin else None
         if found:
-            below = _continued(block[number + 1 :], lambda text: _indent(text) > margin)
+            below = _take_continuation(block[number + 1 :], lambda text: _measure_indent(text) > margin)
             yield found[1], " ".join([found[2].strip(), *below]).strip()
 
 
-def _numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
+def _read_numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines[:-1]):
         if _NUMPY.fullmatch(line.strip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
-            yield from _listed(lines[number + 2 :], _indent(line))
+            yield from _read_numpy_entries(lines[number + 2 :], _measure_indent(line))
 
 
-def _listed(lines: list[str], margin: int) -> Iterator[tuple[str, str]]:
+def _read_numpy_entries(lines: list[str], margin: int) -> Iterator[tuple[str, str]]:
     """`name : type`, with the text on indented lines below."""
     for number, line in enumerate(lines):
         if _UNDERLINE.fullmatch(line.strip()):
             return
-        found = _NUMPY_ENTRY.fullmatch(line.strip()) if line.strip() and _indent(line) == margin else None
+        found = _NUMPY_ENTRY.fullmatch(line.strip()) if line.strip() and _measure_indent(line) == margin else None
         if found:
-            text = " ".join(_continued(lines[number + 1 :], lambda text: _indent(text) > margin))
+            text = " ".join(_take_continuation(lines[number + 1 :], lambda text: _measure_indent(text) > margin))
             if text:
                 yield from ((name.strip().lstrip("*"), text) for name in found[1].split(","))
 
 
-def _block(lines: list[str], margin: int) -> list[str]:
+def _take_block(lines: list[str], margin: int) -> list[str]:
     """The lines up to the first that is indented less."""
     block: list[str] = []
     for line in lines:
-        if line.strip() and _indent(line) < margin:
+        if line.strip() and _measure_indent(line) < margin:
             break
         block.append(line)
     return block
 
 
-def _continued(lines: list[str], belongs: object) -> list[str]:
+def _take_continuation(lines: list[str], belongs: object) -> list[str]:
     found: list[str] = []
     for line in lines:
         if not line.strip() or not callable(belongs) or not belongs(line):
@@ -146,5 +148,5 @@ def _continued(lines: list[str], belongs: object) -> list[str]:
     return found
 
 
-def _indent(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip())

@@ -16,24 +16,25 @@ import msgspec
 
 from ferrule.errors import BindingError
 from ferrule.model.tool import CompletionExposure, Exposure, PromptExposure, ResourceExposure, Tool
-from ferrule.runtime.functions.binding import Binding, Stated
+from ferrule.model.value import JsonObject
+from ferrule.runtime.functions.binding import Binding, ToolOptions
 from ferrule.runtime.functions.conversion import to_json
-from ferrule.runtime.functions.signature import ABSENT, label
-from ferrule.runtime.functions.uri_template import BadTemplate, UriTemplate, uri_template
+from ferrule.runtime.functions.signature import ABSENT, format_label
+from ferrule.runtime.functions.uri_template import InvalidTemplate, UriTemplate, parse_uri_template
 
 _CONTENT = frozenset({"uri", "mimeType", "text", "blob", "_meta"})
 _ROLES = ("user", "assistant")
 JSON_TYPE, TEXT_TYPE, BINARY_TYPE = "application/json", "text/plain", "application/octet-stream"
 
 
-def contents_of(value: Any, mime_type: str = "") -> dict[str, Any]:
+def to_contents(value: Any, mime_type: str = "") -> JsonObject:
     """What a resource gave: a text, bytes, an object with `text` or `blob`, a list of these, or any other JSON. None and an empty
     list mean that there is nothing at this address."""
     if value is None:
         return {"contents": []}
     if isinstance(value, list | tuple) and all(map(_is_content, value)):
-        return {"contents": [_content(member, mime_type) for member in value]}
-    return {"contents": [_content(value, mime_type)]}
+        return {"contents": [_to_content(member, mime_type) for member in value]}
+    return {"contents": [_to_content(value, mime_type)]}
 
 
 def _is_content(value: Any) -> bool:
@@ -42,7 +43,7 @@ def _is_content(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() <= _CONTENT and ("text" in value) != ("blob" in value)
 
 
-def _content(value: Any, mime_type: str) -> dict[str, Any]:
+def _to_content(value: Any, mime_type: str) -> JsonObject:
     if isinstance(value, str):
         return {"mimeType": mime_type or TEXT_TYPE, "text": value}
     if isinstance(value, bytes | bytearray):
@@ -56,16 +57,16 @@ def _content(value: Any, mime_type: str) -> dict[str, Any]:
     return given
 
 
-def messages_of(value: Any) -> dict[str, Any]:
+def to_messages(value: Any) -> JsonObject:
     """What a prompt gave: a text or a content block, which its user says; a message with `role` and `content`; a list of these;
     or an object with `messages` and a `description`. Raises ValueError."""
     if isinstance(value, dict) and "messages" in value:
         described = {"description": value["description"]} if isinstance(value.get("description"), str) else {}
-        return {**described, "messages": list(_messages(value["messages"]))}
-    return {"messages": list(_messages(value))}
+        return {**described, "messages": list(_iterate_messages(value["messages"]))}
+    return {"messages": list(_iterate_messages(value))}
 
 
-def _messages(value: Any) -> Iterable[dict[str, Any]]:
+def _iterate_messages(value: Any) -> Iterable[JsonObject]:
     for member in value if isinstance(value, list | tuple) else (value,):
         role, content = "user", member
         if isinstance(member, dict) and "role" in member:
@@ -73,20 +74,20 @@ def _messages(value: Any) -> Iterable[dict[str, Any]]:
         if role not in _ROLES:
             raise ValueError(f"{role!r} is no role; a message is of the user or the assistant")
         for block in content if isinstance(content, list | tuple) else (content,):
-            yield {"role": role, "content": _block(block)}
+            yield {"role": role, "content": _to_block(block)}
 
 
-def _block(block: Any) -> dict[str, Any]:
+def _to_block(block: Any) -> JsonObject:
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         raise ValueError("a message holds a text or a content block")
     if block["type"] == "resource" and isinstance(block.get("resource"), dict):
-        return {**block, "resource": _inner(block["resource"])}
+        return {**block, "resource": _add_resource_type(block["resource"])}
     return block
 
 
-def _inner(resource: dict[str, Any]) -> dict[str, Any]:
+def _add_resource_type(resource: JsonObject) -> JsonObject:
     """What is embedded has a type, as what is read has one."""
     kind = BINARY_TYPE if "blob" in resource else TEXT_TYPE
     return {**resource, "mimeType": resource.get("mimeType") or kind}
@@ -112,11 +113,11 @@ class ExposedBinding(Binding):
         self.exposure = exposure
         self._complete = dict(complete)
         if isinstance(exposure, ResourceExposure):
-            self.shape = partial(contents_of, mime_type=exposure.mime_type)
+            self.shape = partial(to_contents, mime_type=exposure.mime_type)
         elif isinstance(exposure, PromptExposure):
-            self.shape = messages_of
+            self.shape = to_messages
 
-    def isolated(self) -> Binding:
+    def isolate(self) -> Binding:
         """No: what it gives has no way through another process."""
         raise BindingError(f"{self.label} is a resource or a prompt, which cannot run in a process of its own")
 
@@ -125,9 +126,9 @@ class ExposedBinding(Binding):
         found = (_Completer(self, name, each) for name, each in self._complete.items() if callable(each))
         return (self, *found)
 
-    def _made(self) -> Tool:
+    def _build_tool(self) -> Tool:
         self._check_names()
-        return msgspec.structs.replace(super()._made(), exposed_as=self._with_completions())
+        return msgspec.structs.replace(super()._build_tool(), exposed_as=self._with_completions())
 
     def _with_completions(self) -> Exposure:
         values = {name: tuple(each) for name, each in self._complete.items() if not callable(each)}
@@ -144,7 +145,7 @@ class ExposedBinding(Binding):
                 )
         if not isinstance(self.exposure, ResourceExposure):
             return
-        template = template_of(self.exposure.uri, self.label)
+        template = parse_template(self.exposure.uri, self.label)
         needed = {name for name, each in parameters.items() if each.default is ABSENT}
         for name in template.names:
             if name not in parameters:
@@ -158,10 +159,10 @@ class ExposedBinding(Binding):
                 f"an address may leave {loose[0]!r} out, so that parameter of {self.label} needs a default"
             )
 
-    def _output_schema(self) -> dict[str, Any] | None:
+    def _make_output_schema(self) -> JsonObject | None:
         return None
 
-    def _payload(self) -> dict[str, Any]:
+    def _payload(self) -> JsonObject:
         policy = {"scope": "session", "expires_seconds": _KEPT_SECONDS}
         return {**super()._payload(), "output_contract": {"persistence_policy": policy}}
 
@@ -173,7 +174,7 @@ class _Completer(ExposedBinding):
         tool = of.tool
         assert tool is not None  # it makes its own
         name = f"{tool.name}.complete.{argument}"
-        said = Stated(
+        said = ToolOptions(
             name=name,
             namespace=tool.namespace,
             description=f"Values for {argument!r} of {tool.name!r}.",
@@ -183,22 +184,24 @@ class _Completer(ExposedBinding):
             timeout_seconds=10.0,
         )
         exposure = CompletionExposure(of=tool.tool_id, argument=argument)
-        super().__init__(_finding(function), exposure, {}, stated=said)
-        self.shape = _values
+        super().__init__(_wrap_completer(function), exposure, {}, stated=said)
+        self.shape = _to_strings
 
 
-def _values(found: Any) -> list[str]:
+def _to_strings(found: Any) -> list[str]:
     return [str(value) for value in found or ()]
 
 
-def _finding(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_completer(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with the one signature that all completers have."""
     try:
         takes = len(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        raise BindingError(f"{label(function)} has no signature to read; wrap it in a function") from None
+        raise BindingError(f"{format_label(function)} has no signature to read; wrap it in a function") from None
     if not 1 <= takes <= 2:
-        raise BindingError(f"{label(function)} completes an argument: it takes what was typed, and may take the others")
+        raise BindingError(
+            f"{format_label(function)} completes an argument: it takes what was typed, and may take the others"
+        )
 
     async def find_async(value: str, arguments: dict[str, Any]) -> Any:
         return await function(value, arguments) if takes == 2 else await function(value)
@@ -212,9 +215,9 @@ def _finding(function: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
-def template_of(uri: str, where: str) -> UriTemplate:
+def parse_template(uri: str, where: str) -> UriTemplate:
     """An address or a template of them. Raises BindingError."""
     try:
-        return uri_template(uri)
-    except BadTemplate as bad:
+        return parse_uri_template(uri)
+    except InvalidTemplate as bad:
         raise BindingError(f"the address {uri!r} of {where} cannot be used: {bad}") from None

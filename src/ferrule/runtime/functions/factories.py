@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import BindingError
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.inject import SERVICE_MARK, snake
-from ferrule.runtime.functions.signature import ABSENT, label, read_injectable
+from ferrule.runtime.functions.inject import SERVICE_MARK, to_snake_case
+from ferrule.runtime.functions.signature import ABSENT, format_label, read_injectable
 
 
 class Factory(NamedTuple):
@@ -26,30 +26,35 @@ class Factory(NamedTuple):
     """Those without a default."""
 
 
-class Sources:
+class FactorySources:
     """Where factories are looked for: what was given first, then the modules that the given functions stand in."""
 
     def __init__(self, given: Iterable[Any] = ()) -> None:
-        members = list(_flat(given))
+        members = list(_flatten(given))
         self._marked: dict[str, Any] = {}
         self._modules = [one for one in members if isinstance(one, ModuleType)]
         for one in members:
-            for factory in _marked_in(one):
-                self._add(factory)
+            for factory in _find_marked(one):
+                self._add_marked(factory)
         around = (sys.modules.get(getattr(one, "__module__", "") or "") for one in members if callable(one))
         self._around = list(dict.fromkeys(module for module in around if module is not None))
         """Modules of functions that were given one by one."""
 
     @property
-    def marked(self) -> dict[str, Callable[..., Any]]:
+    def marked_factories(self) -> dict[str, Callable[..., Any]]:
         """The marked factories, by the service they make."""
-        nearby = {str(_mark(factory)): factory for module in self._around for factory in _marked_in(module)}
+        nearby = {str(_read_mark(factory)): factory for module in self._around for factory in _find_marked(module)}
         return nearby | self._marked
 
     def find(self, service: str, name: str) -> Factory:
         """The factory of a service that a manifest says is made by `name`. Raises ExecutionFailed (`setup_required`)."""
-        marked = self.marked
-        found = marked.get(service) or marked.get(name) or self._named(name) or self._named(snake(name))
+        marked = self.marked_factories
+        found = (
+            marked.get(service)
+            or marked.get(name)
+            or self._find_by_name(name)
+            or self._find_by_name(to_snake_case(name))
+        )
         if found is None:
             raise ExecutionFailed(
                 "setup_required",
@@ -58,19 +63,19 @@ class Sources:
             )
         return read_factory(service, found)
 
-    def _named(self, name: str) -> Callable[..., Any] | None:
+    def _find_by_name(self, name: str) -> Callable[..., Any] | None:
         for module in (*self._modules, *self._around):
             found = vars(module).get(name)
             if callable(found):
                 return found  # type: ignore[no-any-return]  # callable() says so
         return None
 
-    def _add(self, factory: Any) -> None:
-        name = str(_mark(factory))
+    def _add_marked(self, factory: Any) -> None:
+        name = str(_read_mark(factory))
         other = self._marked.setdefault(name, factory)
         if other is not factory:
             raise BindingError(
-                f"{label(other)} and {label(factory)} both make the service {name!r}; rename one of them"
+                f"{format_label(other)} and {format_label(factory)} both make the service {name!r}; rename one of them"
             )
 
 
@@ -81,31 +86,31 @@ def read_factory(service: str, function: Callable[..., Any]) -> Factory:
     except BindingError as error:
         raise ExecutionFailed("setup_required", f"the service {service!r} cannot be made: {error}") from error
     needs = frozenset(name for name in wants if defaults[name] is ABSENT)
-    return Factory(function, label(function), wants, needs)
+    return Factory(function, format_label(function), wants, needs)
 
 
 def is_service(value: Any) -> bool:
     """True for a marked factory."""
-    return _mark(value) is not None
+    return _read_mark(value) is not None
 
 
-def _flat(given: Any) -> Iterator[Any]:
+def _flatten(given: Any) -> Iterator[Any]:
     """What was given, one by one: functions instead of their bindings."""
     for one in given:
         if isinstance(one, Iterable) and not isinstance(one, type | str | bytes):
-            yield from _flat(one)
+            yield from _flatten(one)
         else:
             yield one.function if isinstance(one, Binding) else one
 
 
-def _marked_in(source: Any) -> Iterator[Any]:
+def _find_marked(source: Any) -> Iterator[Any]:
     if isinstance(source, ModuleType):
         yield from (value for value in vars(source).values() if is_service(value))
     elif is_service(source):
         yield source
 
 
-def _mark(value: Any) -> Any:
+def _read_mark(value: Any) -> Any:
     if not (inspect.isroutine(value) or isinstance(value, type) or callable(value)):
         return None
     try:

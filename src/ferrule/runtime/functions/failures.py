@@ -79,20 +79,20 @@ def fail(error: BaseException, tool: str) -> NoReturn:
         ) from error
     kind = type(error).__qualname__
     error_class = next(found for raised, found in RAISED if isinstance(error, raised))
-    _log.error("tool %r failed: %s\n%s", tool, told(error), where(error))
+    _log.error("tool %r failed: %s\n%s", tool, describe_error(error), format_stack(error))
     _log.debug("tool %r failed", tool, exc_info=error)
     telling = _TELLING.get(error_class, "the details are in the log")
     message = f"tool {tool!r} failed ({kind}): {telling}"
     raise ExecutionFailed(error_class, message, native_error_ref=f"python:{kind}") from error
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The type and the text of an exception, for the log. A text that is too long for it is left out whole: half a secret would
     not be found there."""
     text = "".join(traceback.format_exception_only(error)).rstrip()
     return text if len(text) <= _LONGEST else f"{type(error).__qualname__} ({len(text):,} characters, left out)"
 
 
-def where(error: BaseException) -> str:
+def format_stack(error: BaseException) -> str:
     """Where an exception was raised, for the log."""
     return "".join(traceback.format_tb(error.__traceback__)).rstrip()

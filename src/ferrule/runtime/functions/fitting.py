@@ -14,10 +14,11 @@ from ferrule.errors import BindingError
 from ferrule.model.hints import nearest
 from ferrule.model.native_definition import LOGGER, entries_of
 from ferrule.model.tool import Tool
+from ferrule.model.value import JsonObject
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.inject import is_config, parameter_names, python_name
-from ferrule.runtime.functions.records import is_record, shape_of
-from ferrule.runtime.functions.signature import ABSENT, Parameter, bare
+from ferrule.runtime.functions.inject import is_config, map_parameters, to_python_name
+from ferrule.runtime.functions.records import is_record, read_shape
+from ferrule.runtime.functions.signature import ABSENT, FunctionParameter, strip_annotated
 from ferrule.schema.references import SchemaReferences
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
@@ -40,19 +41,19 @@ class Fit(NamedTuple):
 
 def fit(binding: Binding, tool: Tool) -> Fit:
     """How a function gets a tool's arguments. Raises BindingError, which names both, when it does not fit."""
-    if _takes_text(tool):
-        return Fit({}, _only_parameter(binding, tool), None, _injected(binding, tool, {}))
+    if _takes_text_input(tool):
+        return Fit({}, _find_only_parameter(binding, tool), None, _map_injected(binding, tool, {}))
     schema = msgspec.json.decode(tool.input_schema)
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    fields: JsonObject = properties if isinstance(properties, dict) else {}
     required = schema.get("required", ()) if isinstance(schema, dict) else ()
     if binding.signature.whole is not None:
-        return _fit_whole(binding, tool, schema, binding.signature.whole)
-    injected = _injected(binding, tool, fields)
+        return _fit_record(binding, tool, schema, binding.signature.whole)
+    injected = _map_injected(binding, tool, fields)
     by_name = {each.name: each for each in binding.signature.parameters if each.name not in injected}
     renamed: dict[str, str] = {}
     for field, member in fields.items():
-        parameter = _parameter_for(binding, tool, field, by_name)
+        parameter = _find_parameter(binding, tool, field, by_name)
         if parameter is not None:
             _refuse_other_type(binding, tool, field, member, parameter)
             if parameter.name != field:
@@ -60,15 +61,15 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     _refuse_unfed(binding, tool, fields, frozenset(required), renamed, injected)
     is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
     known = None if is_closed or binding.signature.takes_more else frozenset(fields)
-    return Fit(renamed, None, known, injected, _wrapped(binding, tool))
+    return Fit(renamed, None, known, injected, _find_wrapper_member(binding, tool))
 
 
-def _fit_whole(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
+def _fit_record(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
     """The same for a function that takes all fields as the members of one record. Only what the schema says plainly is compared:
     what it is composed of may say more."""
-    kind = bare(binding.signature.parameters[0].annotation)
+    kind = strip_annotated(binding.signature.parameters[0].annotation)
     if is_record(kind) and isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
-        fields, shape = schema.get("properties", {}), shape_of(kind)
+        fields, shape = schema.get("properties", {}), read_shape(kind)
         members = {each.name: each for each in shape.fields}
         for field, member in fields.items():
             if not isinstance(member, dict) or not _COMPOSING.isdisjoint(member):
@@ -76,19 +77,19 @@ def _fit_whole(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
             if field in members:
                 _refuse_opposite_type(binding, tool, field, member, members[field].annotation)
             elif shape.rest is None:
-                raise _misfit(binding, tool, f"{kind.__name__} has no member {field!r}; {_AGAIN}")
+                raise _misfit_error(binding, tool, f"{kind.__name__} has no member {field!r}; {_AGAIN}")
         for name, each in members.items():
             if each.is_required and name not in schema.get("required", ()):
                 what = "may be left out" if name in fields else "is no field of the schema"
-                raise _misfit(binding, tool, f"{kind.__name__} needs {name!r}, which {what}; {_AGAIN}")
-    return Fit({}, whole, None, _injected(binding, tool, {}), "")
+                raise _misfit_error(binding, tool, f"{kind.__name__} needs {name!r}, which {what}; {_AGAIN}")
+    return Fit({}, whole, None, _map_injected(binding, tool, {}), "")
 
 
-def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: dict[str, Any], annotation: Any) -> None:
-    sent, taken = _types(member), _types(_schema_of_type(annotation))
+def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: JsonObject, annotation: Any) -> None:
+    sent, taken = _list_types(member), _list_types(_make_schema(annotation))
     number = {"integer", "number"}
     if sent and taken and sent.isdisjoint(taken) and (sent.isdisjoint(number) or taken.isdisjoint(number)):
-        raise _misfit(
+        raise _misfit_error(
             binding, tool, f"the field {field!r} is {' or '.join(sorted(sent))} and not {annotation}; {_AGAIN}"
         )
 
@@ -111,7 +112,7 @@ _COMPOSING = frozenset(
 _AGAIN = "run 'ferrule gen' again if it was generated"
 
 
-def _wrapped(binding: Binding, tool: Tool) -> str:
+def _find_wrapper_member(binding: Binding, tool: Tool) -> str:
     """The member that holds everything, where the definition gives an object of one member and the function no object."""
     if binding.binds is None or tool.output_schema is None:
         return ""
@@ -120,55 +121,61 @@ def _wrapped(binding: Binding, tool: Tool) -> str:
     if not isinstance(properties, dict) or len(properties) != 1 or schema.get("required") != list(properties):
         return ""
     returns = binding.signature.returns
-    returned = frozenset() if returns is ABSENT else _types(_schema_of_type(returns))
+    returned = frozenset() if returns is ABSENT else _list_types(_make_schema(returns))
     return next(iter(properties)) if "object" not in returned else ""
 
 
-def _injected(binding: Binding, tool: Tool, fields: dict[str, Any]) -> dict[str, str]:
+def _map_injected(binding: Binding, tool: Tool, fields: JsonObject) -> dict[str, str]:
     """Parameters that are injected: by annotation, or by the names that the tool's `inject` gives them."""
     entries, signature = entries_of(tool), binding.signature
     for name, entry in signature.injected.items():
         if entries is None and is_config(entry):
-            raise _misfit(binding, tool, f"the parameter {name!r} wants {entry!r}, and only an ADL agent has a config")
+            raise _misfit_error(
+                binding, tool, f"the parameter {name!r} wants {entry!r}, and only an ADL agent has a config"
+            )
         parts = (*entries, LOGGER) if entries is not None else ()
         if entries is not None and not any(part == entry or part.startswith(f"{entry}.") for part in parts):
             what = f"the parameter {name!r} wants {entry!r}, which is not in the tool's `inject`"
-            raise _misfit(binding, tool, f"{what}; add it there")
+            raise _misfit_error(binding, tool, f"{what}; add it there")
     if not entries:
         return signature.injected
-    sent = {python_name(field) for field in fields} | fields.keys()
-    names = parameter_names(entries)
+    sent = {to_python_name(field) for field in fields} | fields.keys()
+    names = map_parameters(entries)
     by_name = (parameter.name for parameter in signature.parameters if parameter.name not in sent)
     return signature.injected | {name: names[name] for name in by_name if name in names}
 
 
-def _takes_text(tool: Tool) -> bool:
+def _takes_text_input(tool: Tool) -> bool:
     payload = msgspec.json.decode(tool.payload)
     contract = payload.get("input_contract") if isinstance(payload, dict) else None
     return isinstance(contract, dict) and contract.get("argument_mode") == "text"
 
 
-def _only_parameter(binding: Binding, tool: Tool) -> str:
+def _find_only_parameter(binding: Binding, tool: Tool) -> str:
     parameters = binding.signature.parameters
     needed = [parameter for parameter in parameters if parameter.default is ABSENT]
     if len(needed) > 1 or not parameters:
-        raise _misfit(binding, tool, "the tool takes one text, so the function needs exactly one parameter for it")
+        raise _misfit_error(
+            binding, tool, "the tool takes one text, so the function needs exactly one parameter for it"
+        )
     return (needed or parameters)[0].name
 
 
-def _parameter_for(binding: Binding, tool: Tool, field: str, by_name: dict[str, Parameter]) -> Parameter | None:
-    parameter = by_name.get(field) or by_name.get(python_name(field))
+def _find_parameter(
+    binding: Binding, tool: Tool, field: str, by_name: dict[str, FunctionParameter]
+) -> FunctionParameter | None:
+    parameter = by_name.get(field) or by_name.get(to_python_name(field))
     if parameter is None and not binding.signature.takes_more:
         hint = nearest(field, by_name)
-        what = f"the function has no parameter {python_name(field)!r} for the field {field!r}"
-        raise _misfit(binding, tool, f"{what}; {hint or 'add one'}")
+        what = f"the function has no parameter {to_python_name(field)!r} for the field {field!r}"
+        raise _misfit_error(binding, tool, f"{what}; {hint or 'add one'}")
     return parameter
 
 
 def _refuse_unfed(
     binding: Binding,
     tool: Tool,
-    fields: dict[str, Any],
+    fields: JsonObject,
     required: frozenset[str],
     renamed: dict[str, str],
     injected: dict[str, str],
@@ -179,28 +186,28 @@ def _refuse_unfed(
             continue
         if parameter.name not in fed:
             what = f"the parameter {parameter.name!r} is no field of the schema"
-            raise _misfit(
+            raise _misfit_error(
                 binding, tool, f"{what}; {nearest(parameter.name, fields) or 'give it a default, or leave it out'}"
             )
         if fed[parameter.name] not in required:
             what = f"the field {fed[parameter.name]!r} may be left out, and the parameter {parameter.name!r} has no default"
-            raise _misfit(binding, tool, f"{what}; give it one")
+            raise _misfit_error(binding, tool, f"{what}; give it one")
 
 
-def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: Parameter) -> None:
+def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: FunctionParameter) -> None:
     if parameter.annotation is ABSENT or not isinstance(member, dict):
         return
-    sent, taken = _types(member), _types(_schema_of_type(parameter.annotation))
+    sent, taken = _list_types(member), _list_types(_make_schema(parameter.annotation))
     if "number" in taken:
         taken |= {"integer"}
     missing = sent - taken
     if sent and taken and missing:
         types = ", ".join(_PYTHON.get(word, "None") for word in sorted(missing))
         what = f"the field {field!r} may be {' or '.join(sorted(missing))}"
-        raise _misfit(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
+        raise _misfit_error(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
 
 
-def _schema_of_type(annotation: Any) -> dict[str, Any]:
+def _make_schema(annotation: Any) -> JsonObject:
     """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
     try:
         (schema,), shared = msgspec.json.schema_components(
@@ -208,18 +215,18 @@ def _schema_of_type(annotation: Any) -> dict[str, Any]:
         )
     except (TypeError, ValueError, RecursionError):
         return {}
-    return _opened(schema, SchemaReferences(shared))
+    return _expand_references(schema, SchemaReferences(shared))
 
 
-def _opened(schema: dict[str, Any], references: SchemaReferences) -> dict[str, Any]:
+def _expand_references(schema: JsonObject, references: SchemaReferences) -> JsonObject:
     if "$ref" in schema:
-        return _opened(references.schema(schema["$ref"]) or {}, references)
+        return _expand_references(references.schema(schema["$ref"]) or {}, references)
     if "anyOf" in schema:
-        return schema | {"anyOf": [_opened(form, references) for form in schema["anyOf"]]}
+        return schema | {"anyOf": [_expand_references(form, references) for form in schema["anyOf"]]}
     return schema
 
 
-def _types(schema: dict[str, Any]) -> frozenset[str]:
+def _list_types(schema: JsonObject) -> frozenset[str]:
     """The JSON types a schema allows; empty when it does not say."""
     stated = schema.get("type")
     if isinstance(stated, str):
@@ -228,11 +235,11 @@ def _types(schema: dict[str, Any]) -> frozenset[str]:
         return frozenset(word for word in stated if isinstance(word, str))
     forms = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(forms, list) and all(isinstance(form, dict) for form in forms):
-        each = [_types(form) for form in forms]
+        each = [_list_types(form) for form in forms]
         return frozenset().union(*each) if all(each) else frozenset()
     return frozenset()
 
 
-def _misfit(binding: Binding, tool: Tool, what: str) -> BindingError:
+def _misfit_error(binding: Binding, tool: Tool, what: str) -> BindingError:
     version = f"@{tool.version}" if tool.version else ""
     return BindingError(f"{binding.label} does not fit the tool {tool.tool_id}{version}: {what}")

@@ -21,7 +21,7 @@ from ferrule.runtime.surface.catalogs import JoinedCatalog
 from ferrule.schema.mirrored_headers import find_mirrored
 
 
-def joined(
+def join_functions(
     catalog: CatalogView,
     given: Iterable[Any],
     namespace: str | None = None,
@@ -43,7 +43,7 @@ def joined(
     sources = [one for one in members if not isinstance(one, Tool)]
     env = os.environ if environment is None else environment
     injections = Injections(catalog, sources, env, on_secret)
-    injections.tell_secrets()
+    injections.report_secrets()
     functions = FunctionExecutor(
         functions_in(sources, namespace),
         threads=threads,
@@ -52,23 +52,23 @@ def joined(
         processes=processes,
         environment=env,
     )
-    _refuse_one_address(functions.tools)
+    _refuse_shared_uri(functions.tools)
     _refuse_headers(functions.tools)
     ready = [one for one in members if isinstance(one, Tool)]
     view = JoinedCatalog(catalog, (*functions.tools, *ready)) if functions.tools or ready else catalog
-    functions.check(_meant(view, functions.bound_names))
+    functions.check(_find_bound_tools(view, functions.bound_names))
     return view, functions
 
 
-def rejoined(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExecutor) -> CatalogView:
+def rejoin_functions(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExecutor) -> CatalogView:
     """Another catalog with the same functions' tools, and ready-made ones. Raises BindingError or CatalogError."""
     tools = (*functions.tools, *ready)
     view = JoinedCatalog(catalog, tools) if tools else catalog
-    functions.check(_meant(view, functions.bound_names))
+    functions.check(_find_bound_tools(view, functions.bound_names))
     return view
 
 
-def _refuse_one_address(tools: Iterable[Tool]) -> None:
+def _refuse_shared_uri(tools: Iterable[Tool]) -> None:
     """Raises BindingError for two resources with one address: nobody could tell which is read."""
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -89,7 +89,7 @@ def _refuse_headers(tools: Iterable[Tool]) -> None:
             raise BindingError(f"tool {tool.tool_id!r} cannot be used by MCP clients: {problem}") from None
 
 
-def _meant(view: CatalogView, names: Iterable[str]) -> Iterator[Tool]:
+def _find_bound_tools(view: CatalogView, names: Iterable[str]) -> Iterator[Tool]:
     for name in names:
         for tool_id in view.find_ids(name.partition("@")[0]):
             yield from (listed.tool for listed in view.versions(tool_id))

@@ -1,7 +1,7 @@
 """Gives a function what no model sends: `Inject` asks for it, `@service` says where it comes from.
 
 An entry is `logger`, `config`, `config.<section>` or the name of a service, perhaps with a path behind it (`repo.reader`).
-`python_name` and `snake` write names of definitions as Python would, so that parameters and services find one another.
+`to_python_name` and `to_snake_case` write names of definitions as Python would, so that parameters and services find one another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_NAME = re.compile(r"\W")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def python_name(field: str) -> str:
+def to_python_name(field: str) -> str:
     """The parameter a field of a schema is given to: `user-id` to `user_id`, `from` to `from_`, `2fa` to `_2fa`."""
     name = _NO_NAME.sub("_", field)
     if not name or name[0].isdigit():
@@ -28,7 +28,7 @@ def python_name(field: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def snake(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """`customerRepo` to `customer_repo`, `HTTPClient` to `http_client`."""
     return _HUMP.sub("_", name).lower()
 
@@ -83,7 +83,7 @@ def service(target: str | F, /) -> Any:
     return mark if isinstance(target, str) else mark(target)
 
 
-def asked_for(annotation: Any) -> str | None:
+def find_entry(annotation: Any) -> str | None:
     """The entry that an annotation asks for; None for an ordinary parameter. Raises BindingError."""
     if get_origin(annotation) is Annotated:
         asked = [note for note in get_args(annotation)[1:] if isinstance(note, Inject)]
@@ -93,9 +93,9 @@ def asked_for(annotation: Any) -> str | None:
                     f"{asked[0].entry!r} is nothing that can be injected; name a service, or config.section"
                 )
             return asked[0].entry
-        return asked_for(get_args(annotation)[0])
+        return find_entry(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
-        return next((found for member in get_args(annotation) if (found := asked_for(member)) is not None), None)
+        return next((found for member in get_args(annotation) if (found := find_entry(member)) is not None), None)
     return LOGGER if annotation is logging.Logger else None
 
 
@@ -104,7 +104,7 @@ def is_config(entry: str) -> bool:
     return entry == CONFIG or entry.startswith(f"{CONFIG}.")
 
 
-def parameter_names(entries: Iterable[str]) -> dict[str, str]:
+def map_parameters(entries: Iterable[str]) -> dict[str, str]:
     """Which parameter gets which entry. Where two entries claim one name, the plainer claim wins.
 
     A service: its name as written, in snake_case, or with `_service` behind. `config.section`: `section_config`, or `section`
@@ -115,7 +115,7 @@ def parameter_names(entries: Iterable[str]) -> dict[str, str]:
     for entry in known:
         below = entry.startswith(f"{CONFIG}.")
         joined = entry.removeprefix(f"{CONFIG}.").replace(".", "_") if below else entry.replace(".", "_")
-        plain = snake(joined)
+        plain = to_snake_case(joined)
         if below:
             claims[1] += [(f"{plain}_config", entry), (f"{joined}Config", entry)]
             claims[3] += [(joined, entry), (plain, entry)]
@@ -125,5 +125,5 @@ def parameter_names(entries: Iterable[str]) -> dict[str, str]:
             claims[2].append((f"{plain}_service", entry))
     found: dict[str, str] = {}
     for name, entry in (claim for tier in claims for claim in tier):
-        found.setdefault(python_name(name), entry)
+        found.setdefault(to_python_name(name), entry)
     return found

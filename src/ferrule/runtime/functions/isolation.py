@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,7 @@ from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.signature import LOADED_FROM
 
 
-class Place(msgspec.Struct, frozen=True):
+class FunctionPlace(msgspec.Struct, frozen=True):
     """Where a function is, for a process that has not imported anything yet."""
 
     module: str
@@ -21,7 +22,7 @@ class Place(msgspec.Struct, frozen=True):
     """Of a module that was loaded from a file of the workspace."""
 
 
-def place_of(binding: Binding) -> Place:
+def locate_function(binding: Binding) -> FunctionPlace:
     """Where a function is. Raises BindingError for one that another process could not find, or not run."""
     function, label = binding.function, binding.label
     if not isinstance(function, FunctionType) or function.__qualname__ != function.__name__:
@@ -44,7 +45,7 @@ def place_of(binding: Binding) -> Place:
             f"{label} cannot run in a process of its own: it goes on after waiting, which only works here"
         )
     is_file = function.__module__.startswith(LOADED_FROM)
-    return Place(function.__module__, function.__name__, str(module.__file__) if is_file else "")
+    return FunctionPlace(function.__module__, function.__name__, str(module.__file__) if is_file else "")
 
 
 def refuse_injected(binding: Binding, injected: dict[str, str]) -> None:
@@ -54,3 +55,69 @@ def refuse_injected(binding: Binding, injected: dict[str, str]) -> None:
         raise BindingError(
             f"{binding.label} cannot run in a process of its own: its parameter {name!r} wants {entry!r}, which lives here"
         )
+
+
+HEAD_BYTES = 4
+MOST_BYTES = 64 * 1024**2
+"""No answer is longer."""
+
+
+class CallFrame(msgspec.Struct, frozen=True):
+    """One call."""
+
+    place: FunctionPlace
+    tool: str
+    arguments: dict[str, Any]
+    context: dict[str, Any]
+    """The plain members of its context."""
+
+
+class OutputParts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of an `Output` can be sent."""
+
+    value: Any = None
+    is_empty: bool = False
+    content: tuple[dict[str, Any], ...] | None = None
+    native_refs: tuple[dict[str, Any], ...] = ()
+    artifact_refs: tuple[dict[str, Any], ...] = ()
+    resource_refs: tuple[dict[str, Any], ...] = ()
+    context_modifiers: tuple[dict[str, Any], ...] = ()
+    ui_summary: str | None = None
+    search_text: str | None = None
+    is_private: bool = False
+
+
+class FailureFrame(msgspec.Struct, frozen=True):
+    """An `ExecutionFailed`."""
+
+    error_class: str
+    message: str
+    code: str | None = None
+    retry_after: float | None = None
+    native_error_ref: str | None = None
+    is_retryable: bool | None = None
+
+
+class ReplyFrame(msgspec.Struct, frozen=True):
+    """One thing the other side says: on the way, or, with one of the last three, at the end."""
+
+    progress: dict[str, Any] | None = None
+    partial: tuple[dict[str, Any], ...] | None = None
+    background: tuple[str, str] | None = None
+    native: dict[str, Any] | None = None
+    secret: str | None = None
+    log: tuple[str, int, str] | None = None
+    failed: FailureFrame | None = None
+    output: OutputParts | None = None
+    given: Any = msgspec.UNSET
+
+
+def encode_frame(value: Any) -> bytes:
+    """A value as it is sent."""
+    data = msgspec.json.encode(value)
+    return len(data).to_bytes(HEAD_BYTES, "big") + data
+
+
+def read_size(head: bytes) -> int:
+    """How long what follows is."""
+    return int.from_bytes(head, "big")

@@ -50,30 +50,30 @@ def is_record(kind: Any) -> bool:
 
 
 @cache
-def shape_of(kind: Any) -> RecordShape:
+def read_shape(kind: Any) -> RecordShape:
     """The members of a record."""
     if issubclass(kind, msgspec.Struct):
-        return _of_struct(kind)
-    return _of_model(kind) if hasattr(kind, "model_fields") else _of_dataclass(kind)
+        return _read_struct_shape(kind)
+    return _read_model_shape(kind) if hasattr(kind, "model_fields") else _read_dataclass_shape(kind)
 
 
-def _of_struct(kind: Any) -> RecordShape:
+def _read_struct_shape(kind: Any) -> RecordShape:
     fields: list[RecordField] = []
     rest: RecordField | None = None
     for each in msgspec.structs.fields(kind):
-        marks = _marks(each.type)
+        marks = _read_marks(each.type)
         name = marks.get("name", each.encode_name)
         field = RecordField(each.name, name, each.type, each.required, each.default is UNSET)
         rest, fields = (field, fields) if marks.get("rest") else (rest, [*fields, field])
     return RecordShape(tuple(fields), rest, kind.__struct_config__.forbid_unknown_fields)
 
 
-def _marks(annotation: Any) -> dict[str, Any]:
+def _read_marks(annotation: Any) -> dict[str, Any]:
     notes = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return {key: mark for note in notes for key, mark in (getattr(note, "extra", None) or {}).items()}
 
 
-def _of_dataclass(kind: Any) -> RecordShape:
+def _read_dataclass_shape(kind: Any) -> RecordShape:
     hints = get_type_hints(kind, include_extras=True)
     fields: list[RecordField] = []
     rest: RecordField | None = None
@@ -85,7 +85,7 @@ def _of_dataclass(kind: Any) -> RecordShape:
     return RecordShape(tuple(fields), rest, is_closed=False)
 
 
-def _of_model(kind: Any) -> RecordShape:
+def _read_model_shape(kind: Any) -> RecordShape:
     kind.model_rebuild()  # a class may name others that were declared after it
     fields = tuple(
         RecordField(
@@ -103,33 +103,37 @@ def _of_model(kind: Any) -> RecordShape:
 
 
 @cache
-def reader_of(annotation: Any) -> Read:
+def make_type_reader(annotation: Any) -> Read:
     """How values of a type are read. The reader raises msgspec.ValidationError for what is none."""
     origin, inside = get_origin(annotation), get_args(annotation)
     if annotation is Any:
-        return _anything
+        return _read_anything
     if origin is Annotated:
-        return reader_of(inside[0])
+        return make_type_reader(inside[0])
     if origin is Literal:
-        return _one_of(inside)
+        return _make_literal_reader(inside)
     if origin in _UNIONS:
-        return _first_of([each for each in inside if each is not UnsetType])
+        return _make_union_reader([each for each in inside if each is not UnsetType])
     if origin is list:
-        return _list_of(reader_of(inside[0]))
+        return _make_list_reader(make_type_reader(inside[0]))
     if origin is dict:
-        return _dict_of(reader_of(inside[1]))
+        return _make_dict_reader(make_type_reader(inside[1]))
     if origin is tuple:
-        return _tuple_of([reader_of(each) for each in inside])
+        return _make_tuple_reader([make_type_reader(each) for each in inside])
     if is_record(annotation):
-        return _record(annotation)
-    return _whole if annotation is int else _scalar(_SCALARS[type(None) if annotation is None else annotation])
+        return _make_record_reader(annotation)
+    return (
+        _read_integer
+        if annotation is int
+        else _make_scalar_reader(_SCALARS[type(None) if annotation is None else annotation])
+    )
 
 
-def _anything(value: Any) -> Any:
+def _read_anything(value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> int:
+def _read_integer(value: Any) -> int:
     """JSON Schema takes 3.0 for an integer."""
     if type(value) is float and value.is_integer():
         return int(value)
@@ -138,7 +142,7 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _scalar(kinds: tuple[type, ...]) -> Read:
+def _make_scalar_reader(kinds: tuple[type, ...]) -> Read:
     def read(value: Any) -> Any:
         if type(value) not in kinds:
             raise ValidationError(f"Expected `{kinds[0].__name__}`, got `{type(value).__name__}`")
@@ -147,7 +151,7 @@ def _scalar(kinds: tuple[type, ...]) -> Read:
     return read
 
 
-def _one_of(values: tuple[Any, ...]) -> Read:
+def _make_literal_reader(values: tuple[Any, ...]) -> Read:
     known = {(type(each) is bool, each): each for each in values}
 
     def read(value: Any) -> Any:
@@ -158,7 +162,7 @@ def _one_of(values: tuple[Any, ...]) -> Read:
     return read
 
 
-def _list_of(item: Read) -> Read:
+def _make_list_reader(item: Read) -> Read:
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise ValidationError(f"Expected `array`, got `{type(value).__name__}`")
@@ -167,7 +171,7 @@ def _list_of(item: Read) -> Read:
     return read
 
 
-def _dict_of(member: Read) -> Read:
+def _make_dict_reader(member: Read) -> Read:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValidationError(f"Expected `object`, got `{type(value).__name__}`")
@@ -176,7 +180,7 @@ def _dict_of(member: Read) -> Read:
     return read
 
 
-def _tuple_of(items: list[Read]) -> Read:
+def _make_tuple_reader(items: list[Read]) -> Read:
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or len(value) != len(items):
             raise ValidationError(f"Expected `array` of length {len(items)}")
@@ -185,8 +189,8 @@ def _tuple_of(items: list[Read]) -> Read:
     return read
 
 
-def _first_of(members: list[Any]) -> Read:
-    readers = [reader_of(each) for each in members]
+def _make_union_reader(members: list[Any]) -> Read:
+    readers = [make_type_reader(each) for each in members]
 
     def read(value: Any) -> Any:
         made: list[Any] = []
@@ -198,50 +202,50 @@ def _first_of(members: list[Any]) -> Read:
                 why = why or str(error)
         if not made:
             raise ValidationError(why)
-        return made[0] if len(made) == 1 else max(made, key=lambda each: _size(to_plain(each)))
+        return made[0] if len(made) == 1 else max(made, key=lambda each: _count_values(to_plain(each)))
 
     return read
 
 
-def _size(value: Any) -> int:
+def _count_values(value: Any) -> int:
     """How much a value says; of several equal ones `max` takes the first."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):
         return 1
-    return 1 + sum(map(_size, value))
+    return 1 + sum(map(_count_values, value))
 
 
-def _record(kind: Any) -> Read:
+def _make_record_reader(kind: Any) -> Read:
     def read(value: Any) -> Any:
         if not isinstance(value, dict):
             raise ValidationError(f"Expected `object`, got `{type(value).__name__}`")
-        shape = shape_of(kind)
+        shape = read_shape(kind)
         given: dict[str, Any] = {}
         others = dict(value)
         for field in shape.fields:
             if field.name in others:
-                given[field.attribute] = _member(field, others.pop(field.name))
+                given[field.attribute] = _read_member(field, others.pop(field.name))
             elif field.is_required:
                 raise ValidationError(f"Object missing required field `{field.name}`")
         if others and shape.is_closed:
             raise ValidationError(f"Object contains unknown field `{next(iter(others))}`")
         if shape.rest is not None:
-            given[shape.rest.attribute] = _member(shape.rest, others)
-        return _model_of(kind, given) if hasattr(kind, "model_fields") else kind(**given)
+            given[shape.rest.attribute] = _read_member(shape.rest, others)
+        return _build_model(kind, given) if hasattr(kind, "model_fields") else kind(**given)
 
     return read
 
 
-def _member(field: RecordField, value: Any) -> Any:
+def _read_member(field: RecordField, value: Any) -> Any:
     try:
-        return reader_of(field.annotation)(value)
+        return make_type_reader(field.annotation)(value)
     except ValidationError as error:
         words, _, path = str(error).partition(" - at `$")
         raise ValidationError(f"{words} - at `$.{field.name}{path.removesuffix('`')}`") from None
 
 
-def _model_of(kind: Any, given: dict[str, Any]) -> Any:
+def _build_model(kind: Any, given: dict[str, Any]) -> Any:
     """A model with members that were read already; its own constructor would mistake names for aliases of others."""
     made = kind.__new__(kind)
     others = given.pop("__pydantic_extra__", None)
@@ -259,12 +263,12 @@ def to_plain(value: Any) -> Any:
         return [to_plain(each) for each in value]
     if isinstance(value, dict):
         return {name: to_plain(each) for name, each in value.items()}
-    return _members(value) if is_record(type(value)) else value
+    return _dump_record(value) if is_record(type(value)) else value
 
 
-def _members(value: Any) -> dict[str, Any]:
+def _dump_record(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
-    shape = shape_of(kind)
+    shape = read_shape(kind)
     set_ones = getattr(value, "__pydantic_fields_set__", None)
     found: dict[str, Any] = {}
     for field in shape.fields:

@@ -18,12 +18,11 @@ from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, 
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.children import Children
-from ferrule.runtime.functions.companions import Check, Companion, Resume
-from ferrule.runtime.functions.conversion import is_plain, reader, takes_whole_number, writer
+from ferrule.runtime.functions.companions import Companion, Resume, ToolCheck
+from ferrule.runtime.functions.conversion import is_plain, make_reader, make_writer, takes_whole_number
 from ferrule.runtime.functions.failures import ToolFailed, fail
 from ferrule.runtime.functions.fitting import Fit
-from ferrule.runtime.functions.frames import Asked
-from ferrule.runtime.functions.isolation import place_of, refuse_injected
+from ferrule.runtime.functions.isolation import CallFrame, locate_function, refuse_injected
 from ferrule.runtime.functions.services import Injection
 from ferrule.runtime.functions.threads import Threads
 
@@ -56,16 +55,16 @@ class FunctionRun:
         self._injection = injection
         """What it is given besides its arguments; None when there is no such thing."""
         self._whole = tuple(parameter.name for parameter in parameters if takes_whole_number(parameter))
-        readers = {parameter.name: reader(parameter) for parameter in parameters}
+        readers = {parameter.name: make_reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
         self._is_direct = not (self._readers or fitted.renamed or fitted.whole or self._context or injection)
         self._shape = binding.shape if not fitted.wraps else partial(_wrapped, fitted.wraps)
-        self._write = writer(signature)
+        self._write = make_writer(signature)
         self._gives_json = self._shape is None and is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
         """Nothing has to be converted on the way in or out."""
         self.wants_context = self._context is not None
-        self._check = None if binding.check is None else Check(binding, binding.check, injected)
+        self._check = None if binding.check is None else ToolCheck(binding, binding.check, injected)
         self._going_on = None if binding.resume is None else Resume(binding.resume, resume_injection)
         self._reserved = frozenset(injected) if signature.takes_more else frozenset()
         """Names that a model must not send although the function would take them."""
@@ -247,7 +246,7 @@ class ThreadRun(FunctionRun):
             if self._injection is not None:
                 await self._injection.resolve()
             ready = self._ready(arguments, context)
-            given = self._threads.give(lambda: self._call(**ready))
+            given = self._threads.submit(lambda: self._call(**ready))
             context.on_abort(given.withdraw)
             value = await given.future
             if type(value) is CoroutineType:
@@ -267,7 +266,7 @@ class ProcessRun(FunctionRun):
         refuse_injected(binding, fitted.injected)
         super().__init__(binding, tool, fitted, threads)
         self.wants_context = True
-        self._place = place_of(binding)
+        self._place = locate_function(binding)
         self._children = children
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
@@ -277,7 +276,7 @@ class ProcessRun(FunctionRun):
         named = {self._fit.renamed.get(field, field): value for field, value in arguments.items()}
         plain = {name: getattr(context, name) for name in _PLAIN}
         told = {**plain, "credentials": dict(context.credentials), "values": dict(context.values)}
-        asked = Asked(self._place, self._name, named, told)
+        asked = CallFrame(self._place, self._name, named, told)
         value = await self._children.run(asked, self._binding.env, context)
         if not self._fit.wraps or isinstance(value, Output | Waiting) or value is EMPTY:
             return value

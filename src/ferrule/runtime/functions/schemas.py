@@ -10,67 +10,81 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 
 from ferrule.errors import BindingError
-from ferrule.runtime.functions.constraints import divide_docstring, documented, tightened, told
+from ferrule.model.value import JsonObject
+from ferrule.runtime.functions.constraints import (
+    add_docstrings,
+    add_field_constraints,
+    split_docstring,
+    translate_notes,
+)
 from ferrule.runtime.functions.docstring import Docs
-from ferrule.runtime.functions.signature import ABSENT, Parameter, Signature, bare, label
+from ferrule.runtime.functions.signature import (
+    ABSENT,
+    FunctionParameter,
+    FunctionSignature,
+    format_label,
+    strip_annotated,
+)
 
 _REFERENCES = "#/$defs/{name}"
 
 
-def input_schema(
-    function: Callable[..., Any], signature: Signature, docs: Docs, sensitive: frozenset[str]
-) -> dict[str, Any]:
+def make_input_schema(
+    function: Callable[..., Any], signature: FunctionSignature, docs: Docs, sensitive: frozenset[str]
+) -> JsonObject:
     """The schema of a function's arguments. Defaults are told, never filled in. Raises BindingError."""
     if signature.takes_more:
-        raise BindingError(f"{label(function)} takes **names, so its arguments cannot be told; name and type them")
+        raise BindingError(
+            f"{format_label(function)} takes **names, so its arguments cannot be told; name and type them"
+        )
     for parameter in signature.parameters:
         _refuse_untyped(function, parameter)
-    places = [f"the parameter {parameter.name!r} of {label(function)}" for parameter in signature.parameters]
-    schemas, shared = _schemas([parameter.annotation for parameter in signature.parameters], places)
+    places = [f"the parameter {parameter.name!r} of {format_label(function)}" for parameter in signature.parameters]
+    schemas, shared = _make_schemas([parameter.annotation for parameter in signature.parameters], places)
     properties = {
-        parameter.field: _described(parameter, schema, docs, parameter.field in sensitive)
+        parameter.field: _describe_parameter(parameter, schema, docs, parameter.field in sensitive)
         for parameter, schema in zip(signature.parameters, schemas, strict=True)
     }
     required = [parameter.field for parameter in signature.parameters if parameter.default is ABSENT]
-    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    whole: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         whole["required"] = required
-    return whole | ({"$defs": {name: _closed(part) for name, part in shared.items()}} if shared else {})
+    return whole | ({"$defs": {name: _close_object(part) for name, part in shared.items()}} if shared else {})
 
 
-def output_schema(function: Callable[..., Any], signature: Signature) -> dict[str, Any] | None:
+def make_output_schema(function: Callable[..., Any], signature: FunctionSignature) -> JsonObject | None:
     """The schema of what a function returns; None when its annotation says nothing about it. Raises BindingError."""
-    returns = bare(signature.returns)
+    returns = strip_annotated(signature.returns)
     if returns in (ABSENT, Any, object, None, type(None)):
         return None
-    schemas, shared = _schemas([signature.returns], [f"the return value of {label(function)}"])
+    schemas, shared = _make_schemas([signature.returns], [f"the return value of {format_label(function)}"])
     return schemas[0] | ({"$defs": shared} if shared else {})
 
 
-def _refuse_untyped(function: Callable[..., Any], parameter: Parameter) -> None:
-    place = f"the parameter {parameter.name!r} of {label(function)}"
+def _refuse_untyped(function: Callable[..., Any], parameter: FunctionParameter) -> None:
+    place = f"the parameter {parameter.name!r} of {format_label(function)}"
     if parameter.annotation is ABSENT:
         hint = "bind the method of an instance instead" if parameter.name == "self" else "write its type"
         raise BindingError(f"{place} has no annotation, so its schema cannot be told; {hint}")
 
 
-def _notes(annotation: Any) -> tuple[Any, ...]:
+def _list_notes(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
-def _schemas(annotations: list[Any], places: list[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    types = [told(annotation, place) for annotation, place in zip(annotations, places, strict=True)]
-    hook = _Hook()
+def _make_schemas(annotations: list[Any], places: list[str]) -> tuple[list[JsonObject], JsonObject]:
+    types = [translate_notes(annotation, place) for annotation, place in zip(annotations, places, strict=True)]
+    hook = _SchemaHook()
     try:
         schemas, shared = msgspec.json.schema_components(types, schema_hook=hook, ref_template=_REFERENCES)
     except (TypeError, ValueError, NotImplementedError, RecursionError, NameError) as error:
-        raise _unsupported(types, places, error) from error
+        raise _explain_unsupported(types, places, error) from error
     for name, part in hook.shared.items():
         if shared.setdefault(name, part) != part:
             raise BindingError(f"{places[0]} and others use two different types named {name!r}; rename one of them")
     for annotation, place in zip(annotations, places, strict=True):
-        tightened(shared, [annotation], place, _alone)
-    documented(shared, annotations)
+        add_field_constraints(shared, [annotation], place, _make_schema)
+    add_docstrings(shared, annotations)
     for schema, place in zip(schemas, places, strict=True):
         _refuse_no_json(schema, place)
     for name, part in shared.items():
@@ -85,74 +99,76 @@ def _refuse_no_json(schema: Any, place: str) -> None:
         raise BindingError(f"{place} has an example or a note that is no JSON ({error}); write it as JSON") from error
 
 
-def _alone(annotation: Any) -> dict[str, Any]:
-    (schema,), _ = msgspec.json.schema_components([annotation], schema_hook=_Hook(), ref_template=_REFERENCES)
+def _make_schema(annotation: Any) -> JsonObject:
+    (schema,), _ = msgspec.json.schema_components([annotation], schema_hook=_SchemaHook(), ref_template=_REFERENCES)
     return schema
 
 
-def _unsupported(types: list[Any], places: list[str], error: Exception) -> BindingError:
+def _explain_unsupported(types: list[Any], places: list[str], error: Exception) -> BindingError:
     """The error for the one type that has no schema."""
     for annotation, place in zip(types, places, strict=True):
         try:
-            msgspec.json.schema_components([annotation], schema_hook=_Hook())
+            msgspec.json.schema_components([annotation], schema_hook=_SchemaHook())
         except Exception as own:
             reason = str(own).strip().splitlines()[-1]
             return BindingError(
-                f"{place} is annotated {_spelled(annotation)}, which has no JSON form ({reason}); use JSON types,"
+                f"{place} is annotated {_format_annotation(annotation)}, which has no JSON form ({reason}); use JSON types,"
                 " dataclasses, TypedDicts, enums, or one type instead of a union"
             )
     return BindingError(f"{places[0]} and others cannot be described together: {error}")
 
 
-def _spelled(annotation: Any) -> str:
+def _format_annotation(annotation: Any) -> str:
     return annotation.__qualname__ if isinstance(annotation, type) else str(annotation)
 
 
-class _Hook:
+class _SchemaHook:
     """Schemas of types msgspec does not know: paths, and pydantic models where pydantic is used."""
 
     def __init__(self) -> None:
-        self.shared: dict[str, Any] = {}
+        self.shared: JsonObject = {}
 
-    def __call__(self, kind: Any) -> dict[str, Any]:
+    def __call__(self, kind: Any) -> JsonObject:
         if isinstance(kind, type) and issubclass(kind, PurePath):
             return {"type": "string", "format": "path"}
         if hasattr(kind, "model_json_schema"):
-            schema: dict[str, Any] = kind.model_json_schema(ref_template="#/$defs/{model}")
+            schema: JsonObject = kind.model_json_schema(ref_template="#/$defs/{model}")
             self.shared.update(schema.pop("$defs", {}))
-            divide_docstring(schema, {})
+            split_docstring(schema, {})
             return schema
-        raise NotImplementedError(f"{_spelled(kind)} is not supported")
+        raise NotImplementedError(f"{_format_annotation(kind)} is not supported")
 
 
-def _described(parameter: Parameter, schema: dict[str, Any], docs: Docs, is_sensitive: bool) -> dict[str, Any]:
+def _describe_parameter(parameter: FunctionParameter, schema: JsonObject, docs: Docs, is_sensitive: bool) -> JsonObject:
     described = dict(schema)
     text = (
-        _note_text(parameter.annotation) or docs.parameters.get(parameter.name) or docs.parameters.get(parameter.field)
+        _find_note_text(parameter.annotation)
+        or docs.parameters.get(parameter.name)
+        or docs.parameters.get(parameter.field)
     )
     if text:
         described["description"] = text
     if parameter.default is not ABSENT and not is_sensitive:  # a sensitive default is a secret in the source
         with suppress(TypeError, ValueError, RecursionError):  # one that is not JSON is the function's own business
-            described["default"] = msgspec.json.decode(msgspec.json.encode(parameter.default, enc_hook=_default))
+            described["default"] = msgspec.json.decode(msgspec.json.encode(parameter.default, enc_hook=_encode_default))
     return described
 
 
-def _default(value: Any) -> str:
+def _encode_default(value: Any) -> str:
     if isinstance(value, PurePath):
         return str(value)
     raise TypeError(type(value).__name__)
 
 
-def _note_text(annotation: Any) -> str | None:
+def _find_note_text(annotation: Any) -> str | None:
     """The text in `Annotated[str, "text"]`, or in a `Doc("text")`. What `msgspec.Meta` says is in the schema already."""
-    for note in _notes(annotation):
+    for note in _list_notes(annotation):
         text = note if isinstance(note, str) else getattr(note, "documentation", None)
         if isinstance(text, str):
             return text
     return None
 
 
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+def _close_object(schema: JsonObject) -> JsonObject:
     """An object schema that takes its own properties alone: unknown ones would be dropped silently."""
     return {"additionalProperties": False, **schema} if "properties" in schema else schema

@@ -22,9 +22,9 @@ from ferrule.infra.tasks import is_from_outside
 from ferrule.model.native_definition import CONFIG, LOGGER
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.config import Config, OnSecret
-from ferrule.runtime.functions.factories import Factory, Sources, read_factory
-from ferrule.runtime.functions.failures import told, where
-from ferrule.runtime.functions.inject import is_config, parameter_names, snake
+from ferrule.runtime.functions.factories import Factory, FactorySources, read_factory
+from ferrule.runtime.functions.failures import describe_error, format_stack
+from ferrule.runtime.functions.inject import is_config, map_parameters, to_snake_case
 from ferrule.runtime.functions.threads import Threads
 
 MAKING_SECONDS = 60.0
@@ -32,7 +32,7 @@ CLOSING_SECONDS = 10.0
 _log = logging.getLogger("ferrule.services")
 
 
-class Maker:
+class ServiceMaker:
     """Makes services, and ends them in the opposite order."""
 
     def __init__(self, threads: Threads) -> None:
@@ -45,21 +45,21 @@ class Maker:
         task = self._tasks.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._tasks[key] = asyncio.ensure_future(_awaited(make))
-            task.add_done_callback(_looked_at)
+            task.add_done_callback(_mark_retrieved)
         return await asyncio.shield(task)
 
     async def make(self, service: str, factory: Factory, given: dict[str, Any]) -> Any:
         """A service from its factory. Raises ExecutionFailed (`setup_required`) with the factory's name, not its words."""
         try:
             async with asyncio.timeout(MAKING_SECONDS):
-                made = await self._called(service, factory, given)
+                made = await self._call_factory(service, factory, given)
         except ExecutionFailed:
             raise
         except BaseException as error:
             if is_from_outside(error):
                 raise
             kind = type(error).__qualname__
-            _log.error("the service %r could not be made: %s\n%s", service, told(error), where(error))
+            _log.error("the service %r could not be made: %s\n%s", service, describe_error(error), format_stack(error))
             _log.debug("the service %r could not be made", service, exc_info=error)
             message = f"the service {service!r} could not be made: its factory {factory.label} failed ({kind})"
             raise ExecutionFailed("setup_required", message) from error
@@ -78,14 +78,14 @@ class Maker:
             service, close = self._closing.pop()
             try:
                 async with asyncio.timeout(CLOSING_SECONDS):
-                    await self._anywhere(close)
+                    await self._run_close(close)
             except BaseException as error:
                 if is_from_outside(error):
                     raise
                 _log.warning("the service %r could not be closed (%s)", service, type(error).__qualname__)
         self._tasks.clear()
 
-    async def _called(self, service: str, factory: Factory, given: dict[str, Any]) -> Any:
+    async def _call_factory(self, service: str, factory: Factory, given: dict[str, Any]) -> Any:
         function: Callable[..., Any] = factory.function
         if inspect.isasyncgenfunction(function):
             function = asynccontextmanager(function)
@@ -95,9 +95,9 @@ class Maker:
         made = function(**given) if is_async else await self._threads.run(lambda: function(**given))
         if inspect.isawaitable(made):
             made = await made
-        return await self._entered(service, made)
+        return await self._enter_service(service, made)
 
-    async def _entered(self, service: str, made: Any) -> Any:
+    async def _enter_service(self, service: str, made: Any) -> Any:
         """The service itself; what closes it is kept."""
         if isinstance(made, AsyncContextDecorator):
             entered = await made.__aenter__()  # type: ignore[attr-defined]  # of asynccontextmanager
@@ -112,7 +112,7 @@ class Maker:
             self._closing.append((service, close))
         return made
 
-    async def _anywhere(self, function: Callable[[], Any]) -> None:
+    async def _run_close(self, function: Callable[[], Any]) -> None:
         """A closing of either kind; plain ones may wait, so they get a thread."""
         waiting = inspect.iscoroutinefunction(function)
         value = function() if waiting else await self._threads.run(function)
@@ -124,7 +124,7 @@ async def _awaited(make: Callable[[], Awaitable[Any]]) -> Any:
     return await make()
 
 
-def _looked_at(task: asyncio.Task[Any]) -> None:
+def _mark_retrieved(task: asyncio.Task[Any]) -> None:
     """Whoever waited was told; if nobody did any more, that is no news for the event loop."""
     with suppress(asyncio.CancelledError):
         task.exception()
@@ -133,10 +133,17 @@ def _looked_at(task: asyncio.Task[Any]) -> None:
 TOOLS_LOG, SERVICES_LOG = "ferrule.tools", "ferrule.services"
 
 
-class Scope:
+class InjectionScope:
     """What the tools of one agent may be given, by the services of its manifest; other tools get the marked services."""
 
-    def __init__(self, name: str, services: Mapping[str, Any], config: Config | None, sources: Sources, maker: Maker):
+    def __init__(
+        self,
+        name: str,
+        services: Mapping[str, Any],
+        config: Config | None,
+        sources: FactorySources,
+        maker: ServiceMaker,
+    ):
         self._name = name
         self._services = services
         self._config = config
@@ -145,7 +152,7 @@ class Scope:
         self._factories: dict[str, Factory] = {}
         sections = config.sections if config is not None else ()
         builtin = (LOGGER, *((CONFIG,) if config is not None else ()), *(f"{CONFIG}.{name}" for name in sections))
-        self._names = parameter_names((*services, *builtin))
+        self._names = map_parameters((*services, *builtin))
 
     def check(self, entry: str, under: tuple[str, ...] = ()) -> None:
         """Raises ExecutionFailed (`setup_required`) for what cannot be given: unset variables, unknown factories, circles."""
@@ -154,7 +161,7 @@ class Scope:
             if first in under:
                 circle = " needs ".join((*under[under.index(first) :], first))
                 raise ExecutionFailed("setup_required", f"services need each other: {circle}; break the circle")
-            for needed in self._needs(first).values():
+            for needed in self._map_needs(first).values():
                 self.check(needed, (*under, first))
         elif is_config(entry) and self._config is not None:
             self._config.get(path)
@@ -167,20 +174,20 @@ class Scope:
         """What an entry stands for; `log` names the logger. Raises ExecutionFailed."""
         first, _, path = entry.partition(".")
         if first in self._services:
-            value = await self._maker.get((self._name, first), lambda: self._made(first))
-            return _below(value, path, entry)
+            value = await self._maker.get((self._name, first), lambda: self._make(first))
+            return _follow_path(value, path, entry)
         if is_config(entry) and self._config is not None:
             return self._config.get(path)
         return logging.getLogger(log)
 
-    async def _made(self, service: str) -> Any:
+    async def _make(self, service: str) -> Any:
         log = f"{SERVICES_LOG}.{service}"
-        given = {name: await self.get(entry, log) for name, entry in self._needs(service).items()}
-        return await self._maker.make(service, self._factory(service), given)
+        given = {name: await self.get(entry, log) for name, entry in self._map_needs(service).items()}
+        return await self._maker.make(service, self._get_factory(service), given)
 
-    def _needs(self, service: str) -> dict[str, str]:
+    def _map_needs(self, service: str) -> dict[str, str]:
         """What a factory's parameters get."""
-        factory = self._factory(service)
+        factory = self._get_factory(service)
         needs: dict[str, str] = {}
         for name, asked in factory.wants.items():
             entry = asked or self._names.get(name)
@@ -194,12 +201,12 @@ class Scope:
                 )
         return needs
 
-    def _factory(self, service: str) -> Factory:
+    def _get_factory(self, service: str) -> Factory:
         if service not in self._factories:
-            self._factories[service] = self._found(service)
+            self._factories[service] = self._find_factory(service)
         return self._factories[service]
 
-    def _found(self, service: str) -> Factory:
+    def _find_factory(self, service: str) -> Factory:
         stated = self._services[service]
         if callable(stated):
             return read_factory(service, stated)
@@ -210,7 +217,7 @@ class Scope:
 class Injection:
     """What one tool is given besides its arguments."""
 
-    def __init__(self, wanted: Mapping[str, str], scope: Scope, log: str) -> None:
+    def __init__(self, wanted: Mapping[str, str], scope: InjectionScope, log: str) -> None:
         self._wanted = wanted
         self._scope = scope
         self._log = log
@@ -237,24 +244,24 @@ class Injections:
         on_secret: OnSecret | None = None,
     ) -> None:
         self._catalog = catalog
-        self._sources = Sources(sources)
+        self._sources = FactorySources(sources)
         self._environment = dict(environment or {})
         self._on_secret = on_secret
-        self._scopes: dict[tuple[str, str | None], Scope] = {}
-        self._maker: Maker | None = None
+        self._scopes: dict[tuple[str, str | None], InjectionScope] = {}
+        self._maker: ServiceMaker | None = None
 
-    def of(self, tool: Tool, wanted: Mapping[str, str], threads: Threads) -> Injection | None:
+    def prepare(self, tool: Tool, wanted: Mapping[str, str], threads: Threads) -> Injection | None:
         """What a tool is given; None when it wants nothing. Raises ExecutionFailed (`setup_required`)."""
         if not wanted:
             return None
         if self._maker is None:
-            self._maker = Maker(threads)
+            self._maker = ServiceMaker(threads)
         key = (tool.namespace, tool.version) if tool.dialect == "adl" else ("", None)
         if key not in self._scopes:
-            self._scopes[key] = self._scope(tool, self._maker)
+            self._scopes[key] = self._make_scope(tool, self._maker)
         return Injection(wanted, self._scopes[key], f"{TOOLS_LOG}.{tool.tool_id}")
 
-    def tell_secrets(self) -> None:
+    def report_secrets(self) -> None:
         """Tell every value that some agent's config takes from the environment, before any tool is given one: whatever else
         gets hold of it must not tell it either."""
         if self._catalog is None or self._on_secret is None:
@@ -270,17 +277,17 @@ class Injections:
         if self._maker is not None:
             await self._maker.aclose()
 
-    def _scope(self, tool: Tool, maker: Maker) -> Scope:
+    def _make_scope(self, tool: Tool, maker: ServiceMaker) -> InjectionScope:
         if tool.dialect != "adl":
-            return Scope("", self._sources.marked, None, self._sources, maker)
-        spec = self._manifest(tool).get("spec")
+            return InjectionScope("", self._sources.marked_factories, None, self._sources, maker)
+        spec = self._find_manifest(tool).get("spec")
         spec = spec if isinstance(spec, dict) else {}
         services = spec.get("services")
         config = Config(spec.get("config"), self._environment, self._on_secret)
         name = f"{tool.namespace}@{tool.version or ''}"
-        return Scope(name, services if isinstance(services, dict) else {}, config, self._sources, maker)
+        return InjectionScope(name, services if isinstance(services, dict) else {}, config, self._sources, maker)
 
-    def _manifest(self, tool: Tool) -> dict[str, Any]:
+    def _find_manifest(self, tool: Tool) -> dict[str, Any]:
         """The agent's file as it was compiled, of the tool's own version."""
         if self._catalog is None:
             return {}
@@ -291,10 +298,10 @@ class Injections:
         return {}
 
 
-def _below(value: Any, path: str, entry: str) -> Any:
+def _follow_path(value: Any, path: str, entry: str) -> Any:
     """Something of a service: `repo.reader` is its attribute `reader`."""
     for name in path.split(".") if path else ():
-        found = getattr(value, name, getattr(value, snake(name), None))
+        found = getattr(value, name, getattr(value, to_snake_case(name), None))
         if found is None:
             raise ExecutionFailed("setup_required", f"{entry!r} cannot be injected: the service has no {name!r}")
         value = found

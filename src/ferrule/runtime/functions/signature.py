@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
-from ferrule.runtime.functions.inject import WHOLE_INPUT, asked_for
+from ferrule.runtime.functions.inject import WHOLE_INPUT, find_entry
 
 ABSENT: Any = inspect.Parameter.empty
 """No annotation, no default."""
@@ -21,7 +21,7 @@ LOADED_FROM = "ferrule_functions_"
 _LOADED = re.compile(rf"^{LOADED_FROM}[0-9a-f]+\.")
 
 
-class Parameter(NamedTuple):
+class FunctionParameter(NamedTuple):
     """One parameter of a tool's function."""
 
     name: str
@@ -32,10 +32,10 @@ class Parameter(NamedTuple):
     default: Any
 
 
-class Signature(NamedTuple):
+class FunctionSignature(NamedTuple):
     """What a function takes and gives."""
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     context: str | None
     """The parameter that gets the call's context."""
     takes_more: bool
@@ -49,40 +49,42 @@ class Signature(NamedTuple):
     """The parameter that gets all arguments as one value (`Arguments`)."""
 
 
-def label(function: Callable[..., Any]) -> str:
+def format_label(function: Callable[..., Any]) -> str:
     """A function's place, for messages and definitions: `shop.orders:refund`."""
     inner = function.func if isinstance(function, functools.partial) else function
     module = _LOADED.sub("", getattr(inner, "__module__", None) or "?")
     return f"{module}:{getattr(inner, '__qualname__', type(inner).__qualname__)}"
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
+def read_signature(function: Callable[..., Any]) -> FunctionSignature:
     """A function's signature. Raises BindingError for what no tool can have."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BindingError(
-            f"{label(function)} is a generator; let a tool's function return all of its result, as a list"
+            f"{format_label(function)} is a generator; let a tool's function return all of its result, as a list"
         )
-    hints = _hints(function)
-    parameters: list[Parameter] = []
+    hints = _resolve_hints(function)
+    parameters: list[FunctionParameter] = []
     injected: dict[str, str] = {}
     context, takes_more = None, False
-    for parameter in _parameters(function):
+    for parameter in _list_parameters(function):
         annotation = hints.get(parameter.name, ABSENT)
         if parameter.kind is parameter.VAR_KEYWORD:
             takes_more = True
         elif _is_context(annotation):
             context = parameter.name
-        elif (entry := asked_for(annotation)) is not None:
+        elif (entry := find_entry(annotation)) is not None:
             injected[parameter.name] = entry
         else:
             field = parameter.name.removesuffix("_")
             field = field if keyword.iskeyword(field) else parameter.name
-            parameters.append(Parameter(parameter.name, field, *_annotated(annotation, parameter.default)))
-    returns = _value_type(hints.get("return", ABSENT))
+            parameters.append(FunctionParameter(parameter.name, field, *_attach_field(annotation, parameter.default)))
+    returns = _strip_outcomes(hints.get("return", ABSENT))
     whole = next((each.name for each in parameters if takes_all(each.annotation)), None)
     if whole is not None and len(parameters) > 1:
-        raise BindingError(f"{label(function)} has arguments beside {whole!r}, which gets all of them; leave them out")
-    return Signature(tuple(parameters), context, takes_more, returns, _is_async(function), injected, whole)
+        raise BindingError(
+            f"{format_label(function)} has arguments beside {whole!r}, which gets all of them; leave them out"
+        )
+    return FunctionSignature(tuple(parameters), context, takes_more, returns, _is_async(function), injected, whole)
 
 
 def takes_all(annotation: Any) -> bool:
@@ -97,36 +99,38 @@ def read_injectable(function: Callable[..., Any]) -> tuple[dict[str, str | None]
     try:
         parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in kinds]
     except (TypeError, ValueError):
-        raise BindingError(f"{label(function)} has no signature to read; wrap it in a function") from None
+        raise BindingError(f"{format_label(function)} has no signature to read; wrap it in a function") from None
     for parameter in parameters:
         if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is ABSENT:
             raise BindingError(
-                f"the parameter {parameter.name!r} of {label(function)} is positional-only; give it a name"
+                f"the parameter {parameter.name!r} of {format_label(function)} is positional-only; give it a name"
             )
-    hints = _hints(function.__init__ if isinstance(function, type) else function)  # type: ignore[misc]  # of this class
+    hints = _resolve_hints(function.__init__ if isinstance(function, type) else function)  # type: ignore[misc]  # of this class
     named = [each for each in parameters if each.kind is not each.POSITIONAL_ONLY]
-    return {each.name: asked_for(hints.get(each.name)) for each in named}, {each.name: each.default for each in named}
+    return {each.name: find_entry(hints.get(each.name)) for each in named}, {each.name: each.default for each in named}
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _list_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         raise BindingError(
-            f"{label(function)} has no signature to read; wrap it in a function with typed parameters"
+            f"{format_label(function)} has no signature to read; wrap it in a function with typed parameters"
         ) from None
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
-            raise BindingError(f"{label(function)} takes *{parameter.name}; a tool's arguments have names: use a list")
+            raise BindingError(
+                f"{format_label(function)} takes *{parameter.name}; a tool's arguments have names: use a list"
+            )
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise BindingError(
-                f"the parameter {parameter.name!r} of {label(function)} is positional-only, and a tool's arguments"
+                f"the parameter {parameter.name!r} of {format_label(function)} is positional-only, and a tool's arguments"
                 " have names; move it behind the '/'"
             )
     return parameters
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _resolve_hints(function: Callable[..., Any]) -> dict[str, Any]:
     inner = function.func if isinstance(function, functools.partial) else function
     if not isinstance(inner, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         inner = type(inner).__call__  # an instance that can be called
@@ -134,12 +138,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(inner, include_extras=True)
     except Exception as error:  # whatever an annotation in quotes runs into
         raise BindingError(
-            f"the annotations of {label(function)} cannot be resolved ({type(error).__name__}: {error}); types have to be"
+            f"the annotations of {format_label(function)} cannot be resolved ({type(error).__name__}: {error}); types have to be"
             " importable from its module when the program runs, not only while type checking"
         ) from error
 
 
-def _annotated(annotation: Any, default: Any) -> tuple[Any, Any]:
+def _attach_field(annotation: Any, default: Any) -> tuple[Any, Any]:
     """Annotation and default of a parameter; a `Field` of pydantic that stands for the default is a note and holds it."""
     if annotation is ABSENT or not is_field(default):
         return annotation, default
@@ -158,7 +162,7 @@ def _is_context(annotation: Any) -> bool:
     return annotation is Context
 
 
-def _value_type(annotation: Any) -> Any:
+def _strip_outcomes(annotation: Any) -> Any:
     """A return annotation without what is no value of the tool's own."""
     if annotation in (Output, Waiting):
         return ABSENT
@@ -173,6 +177,6 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004
 
 
-def bare(annotation: Any) -> Any:
+def strip_annotated(annotation: Any) -> Any:
     """An annotation without `Annotated`."""
-    return bare(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation
+    return strip_annotated(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation

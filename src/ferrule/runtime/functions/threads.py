@@ -27,7 +27,7 @@ class _Work(NamedTuple):
     """Holds one thing: whoever takes it out decides whether the function begins."""
 
 
-class Given(NamedTuple):
+class ThreadJob(NamedTuple):
     """A function that was given to the threads."""
 
     future: asyncio.Future[Any]
@@ -56,9 +56,9 @@ class Threads:
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run a function in a thread, in a copy of the caller's context variables."""
-        return self.give(function).future
+        return self.submit(function).future
 
-    def give(self, function: Callable[[], Any]) -> Given:
+    def submit(self, function: Callable[[], Any]) -> ThreadJob:
         """The same, for whoever may want it back as long as it has not begun."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
@@ -69,7 +69,7 @@ class Threads:
             if self._idle < 0 and self._started < self._size:
                 self._idle += 1
                 self._start()
-        given = Given(future, [None])
+        given = ThreadJob(future, [None])
         self._queue.put(_Work(function, future, loop, contextvars.copy_context(), given.chance))
         return given
 

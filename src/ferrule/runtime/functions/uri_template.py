@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNSOUND = re.compile(r"[\x00-\x1f\x7f]")
 
 
-class BadTemplate(ValueError):
+class InvalidTemplate(ValueError):
     """A template that cannot be used here, and why."""
 
 
@@ -68,36 +68,36 @@ def is_address(uri: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def uri_template(text: str) -> UriTemplate:
+def parse_uri_template(text: str) -> UriTemplate:
     """A template from its text. Raises BadTemplate."""
     names: list[str] = []
     optional: list[str] = []
     wide: set[str] = set()
     pattern, at = "", 0
     for found in _EXPRESSION.finditer(text):
-        pattern += re.escape(_literal(text[at : found.start()]))
+        pattern += re.escape(_check_literal(text[at : found.start()]))
         at = found.end()
         kind, inner = found[1], found[2].split(",")
         for name in inner:
             if _NAME.fullmatch(name) is None or name in names:
-                raise BadTemplate(f"{found[0]!r} cannot be used; write one plain name, each once")
+                raise InvalidTemplate(f"{found[0]!r} cannot be used; write one plain name, each once")
             names.append(name)
         if kind == "?":
             optional += inner
             if at != len(text):
-                raise BadTemplate(f"{found[0]!r} has to stand at the end")
+                raise InvalidTemplate(f"{found[0]!r} has to stand at the end")
         elif len(inner) > 1:
-            raise BadTemplate(f"{found[0]!r} has several names; write one in each pair of braces")
+            raise InvalidTemplate(f"{found[0]!r} has several names; write one in each pair of braces")
         else:
             wide |= {inner[0]} if kind == "+" else set()
             pattern += f"(?P<{inner[0]}>{'[^?#]+' if kind == '+' else '[^/?#]+'})"
-    pattern += re.escape(_literal(text[at:]))
+    pattern += re.escape(_check_literal(text[at:]))
     if not is_address(_EXPRESSION.sub("x", text)):
-        raise BadTemplate("it is no address; write a scheme, such as docs://")
+        raise InvalidTemplate("it is no address; write a scheme, such as docs://")
     return UriTemplate(text, tuple(names), tuple(optional), re.compile(pattern), frozenset(wide))
 
 
-def _literal(text: str) -> str:
+def _check_literal(text: str) -> str:
     if "{" in text or "}" in text:
-        raise BadTemplate("its braces do not match")
+        raise InvalidTemplate("its braces do not match")
     return text

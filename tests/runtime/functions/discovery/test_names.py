@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ferrule.runtime.functions.discovery import names_in
+from ferrule.runtime.functions.discovery import read_tool_names
 from tests.cli.run import ferrule
 
 FILE = """
@@ -27,13 +27,13 @@ def helper() -> None: ...
 
 def test_marked_functions_are_found_by_every_name_they_may_have(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(FILE)
-    assert names_in(tmp_path, ["tools.py"]) == frozenset({"paint", "wash", "wash-up", "kitchen"})
+    assert read_tool_names(tmp_path, ["tools.py"]) == frozenset({"paint", "wash", "wash-up", "kitchen"})
 
 
 def test_nobody_can_tell_the_names_in_what_is_not_there_or_not_python(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def f(:")
-    assert names_in(tmp_path, ["broken.py"]) is None
-    assert names_in(tmp_path, ["some.module"]) is None
+    assert read_tool_names(tmp_path, ["broken.py"]) is None
+    assert read_tool_names(tmp_path, ["some.module"]) is None
 
 
 def test_a_rule_about_a_function_is_about_something(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from ferrule.model.serving import McpSettings
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import CompletionExposure, PromptExposure, Record, ResourceExposure
 from ferrule.model.value import dig
-from ferrule.runtime.functions.uri_template import uri_template
+from ferrule.runtime.functions.uri_template import parse_uri_template
 from ferrule.servers.mcp.methods.result_lookup import LOOKUP, is_needed
 from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.cursors import hash_scope
@@ -202,7 +202,7 @@ class McpView:
         if entry is not None:
             return entry, {}
         for text, template in self.templates.items():
-            values = uri_template(text).match(uri)
+            values = parse_uri_template(text).match(uri)
             if values is not None:
                 return template, values
         return None

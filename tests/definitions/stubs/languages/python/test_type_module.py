@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ferrule.runtime.functions import Arguments, Binding
 from ferrule.runtime.functions.fitting import fit
-from ferrule.runtime.functions.records import reader_of, to_plain
+from ferrule.runtime.functions.records import make_type_reader, to_plain
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.python.random_tools import hostile, plain
 from tests.definitions.stubs.languages.python.workbench import (
@@ -55,7 +55,7 @@ def test_accepted_values_come_back_as_they_were(modules: Modules, name: str) -> 
     for side in ("Input", "Output"):
         kind = getattr(modules[name], f"{_camel(name)}{side}")
         for value in _CASES[name].accepts:
-            assert to_plain(reader_of(kind)(value)) == value
+            assert to_plain(make_type_reader(kind)(value)) == value
 
 
 @pytest.mark.parametrize("name", names(_GIVEN))
@@ -115,7 +115,7 @@ def _round_trips(kind: Any, tool: Given) -> None:
         return
     for value in values:
         try:
-            read = reader_of(kind)(value)
+            read = make_type_reader(kind)(value)
         except msgspec.ValidationError as error:
             assert "Expected" in str(error), (tool, value)  # a schema without a type takes what its type does not
             continue
