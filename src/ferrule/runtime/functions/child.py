@@ -146,7 +146,7 @@ def _run_call(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Call
         return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in told.items()}}
 
 
-def _call_function(function: Callable[..., Any], asked: CallFrame, pipe: _Pipe) -> Any:
+def _call_function(function: Callable[..., object], asked: CallFrame, pipe: _Pipe) -> object:
     signature, arguments = read_signature(function), asked.arguments
     for parameter in signature.parameters:
         if parameter.name not in arguments:
@@ -162,11 +162,11 @@ def _call_function(function: Callable[..., Any], asked: CallFrame, pipe: _Pipe) 
     return asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value
 
 
-async def _await_value(value: Any) -> Any:
+async def _await_value(value: Any) -> object:
     return await value
 
 
-def _encode_outcome(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[str, Any]:
+def _encode_outcome(value: object, tool: str, write: Callable[[Any], object]) -> dict[str, Any]:
     if isinstance(value, Waiting):
         raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot wait for an answer")
     if isinstance(value, Output):
@@ -185,7 +185,7 @@ def _encode_outcome(value: Any, tool: str, write: Callable[[Any], Any]) -> dict[
         raise ToolFailed(message, code="result_mapping_failed") from error
 
 
-def _load_function(place: FunctionPlace) -> Callable[..., Any]:
+def _load_function(place: FunctionPlace) -> Callable[..., object]:
     if place.file and place.module not in sys.modules:
         spec = spec_from_file_location(place.module, place.file)
         if spec is None or spec.loader is None:

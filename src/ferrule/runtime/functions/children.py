@@ -15,7 +15,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 from uuid import uuid4
 
 import msgspec
@@ -52,7 +52,7 @@ class Children:
         self._idle: dict[tuple[str, ...], list[_Child]] = {}
         self._all: set[_Child] = set()
 
-    async def run(self, asked: CallFrame, declared: tuple[str, ...], context: Context) -> Any:
+    async def run(self, asked: CallFrame, declared: tuple[str, ...], context: Context) -> object:
         """Run one call. `declared`: the variables its function may see. Raises ExecutionFailed."""
         if self._places is None:
             self._places = asyncio.Semaphore(self._size)
@@ -138,7 +138,7 @@ class _Child:
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def run(self, asked: CallFrame, context: Context) -> Any:
+    async def run(self, asked: CallFrame, context: Context) -> object:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         self.is_idle = False
@@ -187,7 +187,7 @@ class _Child:
         return ExecutionFailed("execution_failed", message, code="process_died", native_error_ref=ref)
 
 
-def _read_outcome(said: ReplyFrame) -> Any:
+def _read_outcome(said: ReplyFrame) -> object:
     if said.failed is not None:
         failed = said.failed
         raise ExecutionFailed(

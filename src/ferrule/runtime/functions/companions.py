@@ -15,7 +15,7 @@ from ferrule.runtime.functions.signature import ABSENT, read_signature
 class ToolCheck:
     """A tool's check: takes those of the tool's parameters that it names."""
 
-    def __init__(self, binding: Binding, function: Callable[..., Any], injected: Iterable[str] = ()) -> None:
+    def __init__(self, binding: Binding, function: Callable[..., object], injected: Iterable[str] = ()) -> None:
         """`injected`: parameters of the tool that no model fills in, and no check sees."""
         signature = read_signature(function)
         known = {parameter.name: parameter.default for parameter in binding.signature.parameters}
@@ -42,14 +42,14 @@ class ToolCheck:
 class Resume:
     """The function that goes on after `Waiting`."""
 
-    def __init__(self, function: Callable[..., Any], injection: Injection | None = None) -> None:
+    def __init__(self, function: Callable[..., object], injection: Injection | None = None) -> None:
         self._function = function
         self._injection = injection
         signature = read_signature(function)
         self._context = signature.context
         self._is_async = signature.is_async
 
-    async def call(self, state: bytes, answer: Any, context: Context) -> Companion:
+    async def call(self, state: bytes, answer: object, context: Context) -> Companion:
         """It, with the state and the answer. Raises ExecutionFailed."""
         named: dict[str, Any] = {self._context: context} if self._context else {}
         if self._injection is not None:
@@ -57,7 +57,7 @@ class Resume:
         return Companion(self._function, self._is_async, (state, answer), named)
 
 
-def map_resume_injections(function: Callable[..., Any], injected: Mapping[str, str]) -> dict[str, str]:
+def map_resume_injections(function: Callable[..., object], injected: Mapping[str, str]) -> dict[str, str]:
     """What a resume function is given besides state and answer: what it is annotated for, and what its tool's function
     gets under the same name."""
     signature = read_signature(function)
@@ -71,12 +71,12 @@ class Companion:
     __slots__ = ("_args", "_function", "_named", "is_async")
 
     def __init__(
-        self, function: Callable[..., Any], is_async: bool, args: tuple[Any, ...], named: dict[str, Any]
+        self, function: Callable[..., object], is_async: bool, args: tuple[object, ...], named: dict[str, Any]
     ) -> None:
         self._function = function
         self._args = args
         self._named = named
         self.is_async = is_async
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         return self._function(*self._args, **self._named)

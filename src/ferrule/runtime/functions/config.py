@@ -23,7 +23,7 @@ OnSecret = Callable[[str, str], None]
 class Config:
     """One agent's config."""
 
-    def __init__(self, written: Any, environment: Mapping[str, str], on_secret: OnSecret | None = None) -> None:
+    def __init__(self, written: object, environment: Mapping[str, str], on_secret: OnSecret | None = None) -> None:
         groups = written if isinstance(written, dict) else {}
         self._environment = environment
         self._on_secret = on_secret
@@ -33,7 +33,7 @@ class Config:
             name: self._fill(group, name) for name, group in groups.items() if name != _OWNED
         }
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str) -> object:
         """A section, something in it (`database.pool`), or everything for an empty path.
 
         Raises ExecutionFailed (`setup_required`) when a variable it needs is not set, or there is no such thing.
@@ -53,7 +53,7 @@ class Config:
             value = value[name]
         return value
 
-    def _fill(self, value: Any, section: str) -> Any:
+    def _fill(self, value: object, section: str) -> object:
         if isinstance(value, dict):
             return MappingProxyType({name: self._fill(member, section) for name, member in value.items()})
         if isinstance(value, list):

@@ -37,7 +37,7 @@ _WORDS = ("description", "title", "examples")
 _DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 
-def translate_notes(annotation: Any, place: str) -> Any:
+def translate_notes(annotation: object, place: str) -> object:
     """An annotation with what other libraries' notes say in a form that msgspec passes on. Raises BindingError for a note that no
     schema can say. A datetime says its form, too: msgspec is silent about it unless there has to be a time zone."""
     if get_origin(annotation) is Annotated:
@@ -55,7 +55,7 @@ def translate_notes(annotation: Any, place: str) -> Any:
 
 
 def add_field_constraints(
-    shared: JsonObject, annotations: Iterable[Any], place: str, schema_of: Callable[[Any], Any]
+    shared: JsonObject, annotations: Iterable[object], place: str, schema_of: Callable[[Any], object]
 ) -> None:
     """Say the constraints of the classes' own fields in the classes' schemas. `schema_of`: makes the schema of one annotation."""
     for kind in _find_classes(annotations):
@@ -70,7 +70,7 @@ def add_field_constraints(
                 written.update(schema_of(made))
 
 
-def add_docstrings(shared: JsonObject, annotations: Iterable[Any]) -> None:
+def add_docstrings(shared: JsonObject, annotations: Iterable[object]) -> None:
     """Say what the classes' docstrings say: their prose of the classes, and the texts of their attributes of the properties."""
     names = {kind.__name__: dict(_pair_wire_names(kind)) for kind in _find_classes(annotations)}
     for name, schema in shared.items():
@@ -96,7 +96,7 @@ def split_docstring(schema: JsonObject, names: dict[str, str]) -> None:
             member.setdefault("description", said)
 
 
-def find_unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
+def find_unused_aliases(name: str, annotation: object) -> Iterator[tuple[str, str]]:
     """Aliases that pydantic's `Field` gives a parameter, or a field of a class it leads to, which nothing here goes by."""
     places = [(name, annotation)]
     places += [
@@ -111,7 +111,7 @@ def find_unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]
                 yield place, alias if isinstance(alias, str) else str(alias)
 
 
-def _replace_members(annotation: Any, change: Callable[[Any], Any]) -> Any:
+def _replace_members(annotation: Any, change: Callable[[Any], Any]) -> object:
     """A union, list, mapping or tuple with its members changed."""
     origin, members = get_origin(annotation), get_args(annotation)
     if not members or origin is Literal or not (origin in _UNIONS or isinstance(origin, type)):
@@ -127,11 +127,11 @@ def _replace_members(annotation: Any, change: Callable[[Any], Any]) -> Any:
         return annotation
 
 
-def _is_foreign(note: Any) -> bool:
+def _is_foreign(note: object) -> bool:
     return type(note).__module__.partition(".")[0] in _FOREIGN
 
 
-def _translate_foreign(notes: Iterable[Any], annotation: Any, place: str) -> JsonObject:
+def _translate_foreign(notes: Iterable[object], annotation: object, place: str) -> JsonObject:
     found: JsonObject = {}
     for note in notes:
         parts = _list_constraints(note)
@@ -142,7 +142,7 @@ def _translate_foreign(notes: Iterable[Any], annotation: Any, place: str) -> Jso
     return found
 
 
-def _list_constraints(note: Any) -> list[tuple[str, Any]] | None:
+def _list_constraints(note: object) -> list[tuple[str, Any]] | None:
     """What a note says, by the names both libraries use; None when it is not known."""
     if type(note).__name__ in _IDLE:
         return []
@@ -159,7 +159,7 @@ def _list_constraints(note: Any) -> list[tuple[str, Any]] | None:
     return [(key, value) for key, value in said.items() if value is not None and value is not False] or None
 
 
-def _translate_constraint(key: str, value: Any, annotation: Any, place: str, note: Any) -> JsonObject:
+def _translate_constraint(key: str, value: object, annotation: object, place: str, note: object) -> JsonObject:
     kinds = set(_list_kinds(annotation))
     if key in _BOUNDS and kinds & {int, float} and isinstance(value, int | float) and not isinstance(value, bool):
         return {_BOUNDS[key]: value}
@@ -176,12 +176,12 @@ def _translate_constraint(key: str, value: Any, annotation: Any, place: str, not
     return {}
 
 
-def _refuse_note(place: str, note: Any) -> None:
+def _refuse_note(place: str, note: object) -> None:
     advice = "check it in the function instead, or say it with msgspec.Meta(…)"
     raise BindingError(f"{place} has the constraint {note!r}, which no schema says, so it would be lost; {advice}")
 
 
-def _list_kinds(annotation: Any) -> Iterator[type]:
+def _list_kinds(annotation: object) -> Iterator[type]:
     """The plain types that a constraint may be about: numbers, texts and lists."""
     kind = strip_annotated(annotation)
     while hasattr(kind, "__supertype__"):  # typing.NewType
@@ -195,7 +195,7 @@ def _list_kinds(annotation: Any) -> Iterator[type]:
         yield list
 
 
-def _find_classes(annotations: Iterable[Any]) -> Iterator[type]:
+def _find_classes(annotations: Iterable[object]) -> Iterator[type]:
     """The classes with fields that annotations lead to, each once."""
     found: set[type] = set()
     waiting = list(annotations)
@@ -208,7 +208,7 @@ def _find_classes(annotations: Iterable[Any]) -> Iterator[type]:
             waiting += _read_hints(annotation).values()
 
 
-def _list_fields(kind: Any) -> tuple[str, ...]:
+def _list_fields(kind: object) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -216,7 +216,7 @@ def _list_fields(kind: Any) -> tuple[str, ...]:
     return tuple(kind.__annotations__) if is_typeddict(kind) else tuple(getattr(kind, "_fields", ()))
 
 
-def _pair_wire_names(kind: Any) -> Iterator[tuple[str, str]]:
+def _pair_wire_names(kind: object) -> Iterator[tuple[str, str]]:
     """The fields of a class, each with its name in JSON."""
     fields = _list_fields(kind)
     return zip(fields, getattr(kind, "__struct_encode_fields__", fields), strict=False)

@@ -34,7 +34,7 @@ def make_reader(parameter: FunctionParameter) -> Read | None:
     if annotation is ABSENT or takes_whole_number(parameter) or is_plain(annotation, known=False):
         return None
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         try:
             return msgspec.convert(value, annotation, dec_hook=_decode_custom)
         except msgspec.ValidationError:
@@ -44,7 +44,7 @@ def make_reader(parameter: FunctionParameter) -> Read | None:
     return read
 
 
-def is_plain(annotation: Any, *, known: bool) -> bool:
+def is_plain(annotation: object, *, known: bool) -> bool:
     """True when values of a type are JSON already. `known`: only if that is certain for everything inside."""
     annotation = strip_annotated(annotation)
     if annotation in _SCALARS:
@@ -63,17 +63,17 @@ def is_plain(annotation: Any, *, known: bool) -> bool:
     return False
 
 
-def make_writer(signature: FunctionSignature) -> Callable[[Any], Any]:
+def make_writer(signature: FunctionSignature) -> Callable[[Any], object]:
     """How to write what a function returned: one that takes its arguments as one value gives one of the same kind."""
     return (lambda value: to_json(to_plain(value))) if signature.whole is not None else to_json
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> object:
     """What a function returned as plain JSON values. Raises TypeError for what has no JSON form."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=_encode_custom)
 
 
-def _restore_integers(value: Any) -> Any:
+def _restore_integers(value: object) -> object:
     """A value with whole numbers written as such."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
@@ -84,7 +84,7 @@ def _restore_integers(value: Any) -> Any:
     return value
 
 
-def _decode_custom(kind: Any, value: Any) -> Any:
+def _decode_custom(kind: Any, value: Any) -> object:
     if isinstance(kind, type) and issubclass(kind, PurePath):
         return kind(value)
     if hasattr(kind, "model_validate"):  # pydantic
@@ -92,7 +92,7 @@ def _decode_custom(kind: Any, value: Any) -> Any:
     raise NotImplementedError(f"nobody knows how to make a {kind} of JSON")
 
 
-def _encode_custom(value: Any) -> Any:
+def _encode_custom(value: object) -> object:
     if isinstance(value, PurePath):
         return str(value)
     if hasattr(value, "model_dump"):  # pydantic

@@ -70,8 +70,8 @@ def tool(
     inline: bool = False,
     isolation: Isolation = "none",
     env: Sequence[str] = (),
-    check: Callable[..., Any] | None = None,
-    resume: Callable[..., Any] | None = None,
+    check: Callable[..., object] | None = None,
+    resume: Callable[..., object] | None = None,
 ) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]: ...
 
 
@@ -89,7 +89,7 @@ def tool(
     check: Callable[..., Any] | None = None,
     resume: Callable[..., Any] | None = None,
     **stated: Any,
-) -> Any:
+) -> object:
     """Mark a function as a tool.
 
     `@tool` and `@tool(read_only=True, …)` make the tool from signature and docstring; `@tool("refund-order")` runs the tool
@@ -109,7 +109,7 @@ def tool(
         **stated,
     )
 
-    def mark(function: Callable[..., Any]) -> Any:
+    def mark(function: Callable[..., object]) -> object:
         binding = Binding(
             function,
             binds=binds,
@@ -125,7 +125,7 @@ def tool(
     return mark(target) if callable(target) else mark
 
 
-def attach_mark(function: Callable[..., Any], binding: Binding) -> ToolFunction[..., Any]:
+def attach_mark(function: Callable[..., object], binding: Binding) -> ToolFunction[..., Any]:
     """The function with its mark."""
 
     def set_check(other: F) -> F:
@@ -169,9 +169,9 @@ def resource(
     audience: Sequence[str] = (),
     priority: float | None = None,
     last_modified: str | None = None,
-    icons: Sequence[Mapping[str, Any]] = (),
+    icons: Sequence[Mapping[str, object]] = (),
     complete: Mapping[str, Complete] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]:
     """Mark a function as a resource: `@resource("docs://{name}", mime_type="text/markdown")`.
 
@@ -192,7 +192,7 @@ def resource(
     if last_modified is not None:
         annotations["lastModified"] = last_modified
 
-    def mark(function: Callable[..., Any]) -> Any:
+    def mark(function: Callable[..., object]) -> Any:
         template = parse_template(uri, format_label(function))
         exposure = ResourceExposure(
             uri=uri,
@@ -221,29 +221,29 @@ def prompt(
     namespace: str | None = None,
     title: str | None = None,
     description: str | None = None,
-    icons: Sequence[Mapping[str, Any]] = (),
+    icons: Sequence[Mapping[str, object]] = (),
     complete: Mapping[str, Complete] | None = None,
     tags: Sequence[str] = (),
     timeout_seconds: float | None = None,
     open_world: Flag | None = None,
     inline: bool = False,
-    check: Callable[..., Any] | None = None,
-    resume: Callable[..., Any] | None = None,
+    check: Callable[..., object] | None = None,
+    resume: Callable[..., object] | None = None,
 ) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]: ...
 
 
 def prompt(
-    target: Callable[..., Any] | str | None = None,
+    target: Callable[..., object] | str | None = None,
     /,
     *,
     name: str | None = None,
     namespace: str | None = None,
     title: str | None = None,
     description: str | None = None,
-    icons: Sequence[Mapping[str, Any]] = (),
+    icons: Sequence[Mapping[str, object]] = (),
     complete: Mapping[str, Complete] | None = None,
-    **options: Any,
-) -> Any:
+    **options: object,
+) -> object:
     """Mark a function as a prompt: `@prompt`, `@prompt("review")` or `@prompt(title="Review", complete={"language": ["en"]})`.
 
     Its parameters are the prompt's arguments, which come as texts. It returns a text, content blocks, or messages with
@@ -251,7 +251,7 @@ def prompt(
     """
     given = target if isinstance(target, str) else name
 
-    def mark(function: Callable[..., Any]) -> Any:
+    def mark(function: Callable[..., object]) -> object:
         said = {"name": given, "namespace": namespace, "title": title, "description": description}
         return _mark_exposed(function, PromptExposure(icons=_check_icons(icons)), complete or {}, said, options)
 
@@ -267,7 +267,7 @@ def _mark_exposed(
     complete: Mapping[str, Complete],
     said: dict[str, Any],
     options: Mapping[str, Any],
-) -> Any:
+) -> object:
     facts: dict[str, Any] = {"read_only": True, "destructive": False, "concurrency_safe": True}
     words: dict[str, Any] = {key: tuple(options[key]) for key in ("tags", "sensitive") if key in options}
     rest = {key: value for key, value in options.items() if key not in (*_RUNNING, *words)}
@@ -287,7 +287,7 @@ def _mark_exposed(
     return attach_mark(function, ExposedBinding(function, exposure, complete, stated=stated, **running))
 
 
-def _check_icons(icons: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+def _check_icons(icons: Sequence[Mapping[str, object]]) -> tuple[dict[str, Any], ...]:
     for icon in icons:
         source = icon.get("src")
         if not isinstance(source, str) or not source.lower().startswith(("https://", "data:image/")):

@@ -23,7 +23,7 @@ from ferrule.runtime.functions.factories import is_service
 from ferrule.runtime.functions.signature import LOADED_FROM
 
 
-def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
+def functions_in(source: object, namespace: str | None = None) -> list[Binding]:
     """The bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in order. Services are no
     tools, and passed over.
 
@@ -35,7 +35,7 @@ def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
     return [one for binding in found.values() for one in binding.with_namespace(namespace).with_companions()]
 
 
-def _collect_bindings(source: Any) -> Iterable[Binding]:
+def _collect_bindings(source: object) -> Iterable[Binding]:
     if isinstance(source, Binding):
         return [source]
     if isinstance(source, ModuleType):
@@ -50,7 +50,7 @@ def _collect_bindings(source: Any) -> Iterable[Binding]:
     raise BindingError(f"{source!r} is no tool; mark the function with @ferrule.tool, or give its module")
 
 
-def _read_mark(value: Any) -> Any:
+def _read_mark(value: object) -> object:
     try:
         return vars(value).get(MARK)
     except TypeError:  # nothing that could carry one

@@ -27,7 +27,7 @@ _ROLES = ("user", "assistant")
 JSON_TYPE, TEXT_TYPE, BINARY_TYPE = "application/json", "text/plain", "application/octet-stream"
 
 
-def to_contents(value: Any, mime_type: str = "") -> JsonObject:
+def to_contents(value: object, mime_type: str = "") -> JsonObject:
     """What a resource gave: a text, bytes, an object with `text` or `blob`, a list of these, or any other JSON. None and an empty
     list mean that there is nothing at this address."""
     if value is None:
@@ -37,7 +37,7 @@ def to_contents(value: Any, mime_type: str = "") -> JsonObject:
     return {"contents": [_to_content(value, mime_type)]}
 
 
-def _is_content(value: Any) -> bool:
+def _is_content(value: object) -> bool:
     if isinstance(value, bytes | bytearray):
         return True
     return isinstance(value, dict) and value.keys() <= _CONTENT and ("text" in value) != ("blob" in value)
@@ -57,7 +57,7 @@ def _to_content(value: Any, mime_type: str) -> JsonObject:
     return given
 
 
-def to_messages(value: Any) -> JsonObject:
+def to_messages(value: object) -> JsonObject:
     """What a prompt gave: a text or a content block, which its user says; a message with `role` and `content`; a list of these;
     or an object with `messages` and a `description`. Raises ValueError."""
     if isinstance(value, dict) and "messages" in value:
@@ -66,7 +66,7 @@ def to_messages(value: Any) -> JsonObject:
     return {"messages": list(_iterate_messages(value))}
 
 
-def _iterate_messages(value: Any) -> Iterable[JsonObject]:
+def _iterate_messages(value: object) -> Iterable[JsonObject]:
     for member in value if isinstance(value, list | tuple) else (value,):
         role, content = "user", member
         if isinstance(member, dict) and "role" in member:
@@ -77,7 +77,7 @@ def _iterate_messages(value: Any) -> Iterable[JsonObject]:
             yield {"role": role, "content": _to_block(block)}
 
 
-def _to_block(block: Any) -> JsonObject:
+def _to_block(block: object) -> JsonObject:
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
@@ -170,7 +170,7 @@ class ExposedBinding(Binding):
 class _Completer(ExposedBinding):
     """A function that finds values of an argument."""
 
-    def __init__(self, of: ExposedBinding, argument: str, function: Callable[..., Any]) -> None:
+    def __init__(self, of: ExposedBinding, argument: str, function: Callable[..., object]) -> None:
         tool = of.tool
         assert tool is not None  # it makes its own
         name = f"{tool.name}.complete.{argument}"
@@ -192,7 +192,7 @@ def _to_strings(found: Any) -> list[str]:
     return [str(value) for value in found or ()]
 
 
-def _wrap_completer(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_completer(function: Callable[..., Any]) -> Callable[..., object]:
     """The function with the one signature that all completers have."""
     try:
         takes = len(inspect.signature(function).parameters)
@@ -203,10 +203,10 @@ def _wrap_completer(function: Callable[..., Any]) -> Callable[..., Any]:
             f"{format_label(function)} completes an argument: it takes what was typed, and may take the others"
         )
 
-    async def find_async(value: str, arguments: dict[str, Any]) -> Any:
+    async def find_async(value: str, arguments: dict[str, Any]) -> object:
         return await function(value, arguments) if takes == 2 else await function(value)
 
-    def find(value: str, arguments: dict[str, Any]) -> Any:
+    def find(value: str, arguments: dict[str, Any]) -> object:
         return function(value, arguments) if takes == 2 else function(value)
 
     chosen: Callable[..., Any] = find_async if inspect.iscoroutinefunction(function) else find

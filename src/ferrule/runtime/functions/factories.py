@@ -29,7 +29,7 @@ class Factory(NamedTuple):
 class FactorySources:
     """Where factories are looked for: what was given first, then the modules that the given functions stand in."""
 
-    def __init__(self, given: Iterable[Any] = ()) -> None:
+    def __init__(self, given: Iterable[object] = ()) -> None:
         members = list(_flatten(given))
         self._marked: dict[str, Any] = {}
         self._modules = [one for one in members if isinstance(one, ModuleType)]
@@ -63,7 +63,7 @@ class FactorySources:
             )
         return read_factory(service, found)
 
-    def _find_by_name(self, name: str) -> Callable[..., Any] | None:
+    def _find_by_name(self, name: str) -> Callable[..., object] | None:
         for module in (*self._modules, *self._around):
             found = vars(module).get(name)
             if callable(found):
@@ -79,7 +79,7 @@ class FactorySources:
             )
 
 
-def read_factory(service: str, function: Callable[..., Any]) -> Factory:
+def read_factory(service: str, function: Callable[..., object]) -> Factory:
     """A factory with what its parameters ask for. Raises ExecutionFailed (`setup_required`)."""
     try:
         wants, defaults = read_injectable(function)
@@ -89,12 +89,12 @@ def read_factory(service: str, function: Callable[..., Any]) -> Factory:
     return Factory(function, format_label(function), wants, needs)
 
 
-def is_service(value: Any) -> bool:
+def is_service(value: object) -> bool:
     """True for a marked factory."""
     return _read_mark(value) is not None
 
 
-def _flatten(given: Any) -> Iterator[Any]:
+def _flatten(given: Any) -> Iterator[object]:
     """What was given, one by one: functions instead of their bindings."""
     for one in given:
         if isinstance(one, Iterable) and not isinstance(one, type | str | bytes):
@@ -103,14 +103,14 @@ def _flatten(given: Any) -> Iterator[Any]:
             yield one.function if isinstance(one, Binding) else one
 
 
-def _find_marked(source: Any) -> Iterator[Any]:
+def _find_marked(source: object) -> Iterator[Any]:
     if isinstance(source, ModuleType):
         yield from (value for value in vars(source).values() if is_service(value))
     elif is_service(source):
         yield source
 
 
-def _read_mark(value: Any) -> Any:
+def _read_mark(value: object) -> object:
     if not (inspect.isroutine(value) or isinstance(value, type) or callable(value)):
         return None
     try:

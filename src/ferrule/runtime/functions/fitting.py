@@ -6,7 +6,7 @@ be the same. What a schema says beyond that is checked at every call anyway.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -64,7 +64,7 @@ def fit(binding: Binding, tool: Tool) -> Fit:
     return Fit(renamed, None, known, injected, _find_wrapper_member(binding, tool))
 
 
-def _fit_record(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
+def _fit_record(binding: Binding, tool: Tool, schema: object, whole: str) -> Fit:
     """The same for a function that takes all fields as the members of one record. Only what the schema says plainly is compared:
     what it is composed of may say more."""
     kind = strip_annotated(binding.signature.parameters[0].annotation)
@@ -85,7 +85,7 @@ def _fit_record(binding: Binding, tool: Tool, schema: Any, whole: str) -> Fit:
     return Fit({}, whole, None, _map_injected(binding, tool, {}), "")
 
 
-def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: JsonObject, annotation: Any) -> None:
+def _refuse_opposite_type(binding: Binding, tool: Tool, field: str, member: JsonObject, annotation: object) -> None:
     sent, taken = _list_types(member), _list_types(_make_schema(annotation))
     number = {"integer", "number"}
     if sent and taken and sent.isdisjoint(taken) and (sent.isdisjoint(number) or taken.isdisjoint(number)):
@@ -194,7 +194,7 @@ def _refuse_unfed(
             raise _misfit_error(binding, tool, f"{what}; give it one")
 
 
-def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: FunctionParameter) -> None:
+def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: object, parameter: FunctionParameter) -> None:
     if parameter.annotation is ABSENT or not isinstance(member, dict):
         return
     sent, taken = _list_types(member), _list_types(_make_schema(parameter.annotation))
@@ -207,7 +207,7 @@ def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, pa
         raise _misfit_error(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
 
 
-def _make_schema(annotation: Any) -> JsonObject:
+def _make_schema(annotation: object) -> JsonObject:
     """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
     try:
         (schema,), shared = msgspec.json.schema_components(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -23,7 +22,7 @@ from ferrule.schema.mirrored_headers import find_mirrored
 
 def join_functions(
     catalog: CatalogView,
-    given: Iterable[Any],
+    given: Iterable[object],
     namespace: str | None = None,
     *,
     environment: Mapping[str, str] | None = None,

@@ -63,7 +63,7 @@ def service(target: str, /) -> Callable[[F], F]: ...
 def service(target: F, /) -> F: ...
 
 
-def service(target: str | F, /) -> Any:
+def service(target: str | F, /) -> object:
     """Mark a function (or a class) as the factory of a service: `@service("customerRepo")`, or `@service` by its own name.
 
     It is called once per app, when a tool first needs it, with what its parameters ask for: `logger`, `config`,
@@ -83,7 +83,7 @@ def service(target: str | F, /) -> Any:
     return mark if isinstance(target, str) else mark(target)
 
 
-def find_entry(annotation: Any) -> str | None:
+def find_entry(annotation: object) -> str | None:
     """The entry that an annotation asks for; None for an ordinary parameter. Raises BindingError."""
     if get_origin(annotation) is Annotated:
         asked = [note for note in get_args(annotation)[1:] if isinstance(note, Inject)]

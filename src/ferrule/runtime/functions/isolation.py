@@ -112,7 +112,7 @@ class ReplyFrame(msgspec.Struct, frozen=True):
     given: Any = msgspec.UNSET
 
 
-def encode_frame(value: Any) -> bytes:
+def encode_frame(value: object) -> bytes:
     """A value as it is sent."""
     data = msgspec.json.encode(value)
     return len(data).to_bytes(HEAD_BYTES, "big") + data

@@ -42,7 +42,7 @@ class RecordShape(NamedTuple):
     is_closed: bool
 
 
-def is_record(kind: Any) -> bool:
+def is_record(kind: object) -> bool:
     """Whether values of a type are read member by member."""
     return isinstance(kind, type) and (
         issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind) or hasattr(kind, "model_fields")
@@ -68,7 +68,7 @@ def _read_struct_shape(kind: Any) -> RecordShape:
     return RecordShape(tuple(fields), rest, kind.__struct_config__.forbid_unknown_fields)
 
 
-def _read_marks(annotation: Any) -> dict[str, Any]:
+def _read_marks(annotation: object) -> dict[str, Any]:
     notes = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return {key: mark for note in notes for key, mark in (getattr(note, "extra", None) or {}).items()}
 
@@ -103,7 +103,7 @@ def _read_model_shape(kind: Any) -> RecordShape:
 
 
 @cache
-def make_type_reader(annotation: Any) -> Read:
+def make_type_reader(annotation: object) -> Read:
     """How values of a type are read. The reader raises msgspec.ValidationError for what is none."""
     origin, inside = get_origin(annotation), get_args(annotation)
     if annotation is Any:
@@ -129,11 +129,11 @@ def make_type_reader(annotation: Any) -> Read:
     )
 
 
-def _read_anything(value: Any) -> Any:
+def _read_anything(value: object) -> object:
     return value
 
 
-def _read_integer(value: Any) -> int:
+def _read_integer(value: object) -> int:
     """JSON Schema takes 3.0 for an integer."""
     if type(value) is float and value.is_integer():
         return int(value)
@@ -143,7 +143,7 @@ def _read_integer(value: Any) -> int:
 
 
 def _make_scalar_reader(kinds: tuple[type, ...]) -> Read:
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         if type(value) not in kinds:
             raise ValidationError(f"Expected `{kinds[0].__name__}`, got `{type(value).__name__}`")
         return value
@@ -151,10 +151,10 @@ def _make_scalar_reader(kinds: tuple[type, ...]) -> Read:
     return read
 
 
-def _make_literal_reader(values: tuple[Any, ...]) -> Read:
+def _make_literal_reader(values: tuple[object, ...]) -> Read:
     known = {(type(each) is bool, each): each for each in values}
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         if type(value) not in (str, int, float, bool) or (type(value) is bool, value) not in known:
             raise ValidationError("Expected one of the values that are listed")
         return known[type(value) is bool, value]
@@ -163,7 +163,7 @@ def _make_literal_reader(values: tuple[Any, ...]) -> Read:
 
 
 def _make_list_reader(item: Read) -> Read:
-    def read(value: Any) -> list[Any]:
+    def read(value: object) -> list[Any]:
         if not isinstance(value, list):
             raise ValidationError(f"Expected `array`, got `{type(value).__name__}`")
         return [item(each) for each in value]
@@ -172,7 +172,7 @@ def _make_list_reader(item: Read) -> Read:
 
 
 def _make_dict_reader(member: Read) -> Read:
-    def read(value: Any) -> dict[str, Any]:
+    def read(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValidationError(f"Expected `object`, got `{type(value).__name__}`")
         return {name: member(each) for name, each in value.items()}
@@ -181,7 +181,7 @@ def _make_dict_reader(member: Read) -> Read:
 
 
 def _make_tuple_reader(items: list[Read]) -> Read:
-    def read(value: Any) -> tuple[Any, ...]:
+    def read(value: object) -> tuple[object, ...]:
         if not isinstance(value, list) or len(value) != len(items):
             raise ValidationError(f"Expected `array` of length {len(items)}")
         return tuple(item(each) for item, each in zip(items, value, strict=True))
@@ -192,7 +192,7 @@ def _make_tuple_reader(items: list[Read]) -> Read:
 def _make_union_reader(members: list[Any]) -> Read:
     readers = [make_type_reader(each) for each in members]
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         made: list[Any] = []
         why = ""
         for each in readers:
@@ -207,7 +207,7 @@ def _make_union_reader(members: list[Any]) -> Read:
     return read
 
 
-def _count_values(value: Any) -> int:
+def _count_values(value: object) -> int:
     """How much a value says; of several equal ones `max` takes the first."""
     if isinstance(value, dict):
         value = value.values()
@@ -217,7 +217,7 @@ def _count_values(value: Any) -> int:
 
 
 def _make_record_reader(kind: Any) -> Read:
-    def read(value: Any) -> Any:
+    def read(value: Any) -> object:
         if not isinstance(value, dict):
             raise ValidationError(f"Expected `object`, got `{type(value).__name__}`")
         shape = read_shape(kind)
@@ -237,7 +237,7 @@ def _make_record_reader(kind: Any) -> Read:
     return read
 
 
-def _read_member(field: RecordField, value: Any) -> Any:
+def _read_member(field: RecordField, value: object) -> object:
     try:
         return make_type_reader(field.annotation)(value)
     except ValidationError as error:
@@ -245,7 +245,7 @@ def _read_member(field: RecordField, value: Any) -> Any:
         raise ValidationError(f"{words} - at `$.{field.name}{path.removesuffix('`')}`") from None
 
 
-def _build_model(kind: Any, given: dict[str, Any]) -> Any:
+def _build_model(kind: Any, given: dict[str, Any]) -> object:
     """A model with members that were read already; its own constructor would mistake names for aliases of others."""
     made = kind.__new__(kind)
     others = given.pop("__pydantic_extra__", None)
@@ -257,7 +257,7 @@ def _build_model(kind: Any, given: dict[str, Any]) -> Any:
     return made
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """A value of such a type as JSON values; what is none of them stays as it is."""
     if isinstance(value, list | tuple):
         return [to_plain(each) for each in value]
@@ -266,7 +266,7 @@ def to_plain(value: Any) -> Any:
     return _dump_record(value) if is_record(type(value)) else value
 
 
-def _dump_record(value: Any) -> dict[str, Any]:
+def _dump_record(value: object) -> dict[str, Any]:
     kind: Any = type(value)
     shape = read_shape(kind)
     set_ones = getattr(value, "__pydantic_fields_set__", None)

@@ -30,7 +30,7 @@ _REFERENCES = "#/$defs/{name}"
 
 
 def make_input_schema(
-    function: Callable[..., Any], signature: FunctionSignature, docs: Docs, sensitive: frozenset[str]
+    function: Callable[..., object], signature: FunctionSignature, docs: Docs, sensitive: frozenset[str]
 ) -> JsonObject:
     """The schema of a function's arguments. Defaults are told, never filled in. Raises BindingError."""
     if signature.takes_more:
@@ -52,7 +52,7 @@ def make_input_schema(
     return whole | ({"$defs": {name: _close_object(part) for name, part in shared.items()}} if shared else {})
 
 
-def make_output_schema(function: Callable[..., Any], signature: FunctionSignature) -> JsonObject | None:
+def make_output_schema(function: Callable[..., object], signature: FunctionSignature) -> JsonObject | None:
     """The schema of what a function returns; None when its annotation says nothing about it. Raises BindingError."""
     returns = strip_annotated(signature.returns)
     if returns in (ABSENT, Any, object, None, type(None)):
@@ -61,14 +61,14 @@ def make_output_schema(function: Callable[..., Any], signature: FunctionSignatur
     return schemas[0] | ({"$defs": shared} if shared else {})
 
 
-def _refuse_untyped(function: Callable[..., Any], parameter: FunctionParameter) -> None:
+def _refuse_untyped(function: Callable[..., object], parameter: FunctionParameter) -> None:
     place = f"the parameter {parameter.name!r} of {format_label(function)}"
     if parameter.annotation is ABSENT:
         hint = "bind the method of an instance instead" if parameter.name == "self" else "write its type"
         raise BindingError(f"{place} has no annotation, so its schema cannot be told; {hint}")
 
 
-def _list_notes(annotation: Any) -> tuple[Any, ...]:
+def _list_notes(annotation: object) -> tuple[object, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
@@ -92,14 +92,14 @@ def _make_schemas(annotations: list[Any], places: list[str]) -> tuple[list[JsonO
     return list(schemas), shared
 
 
-def _refuse_no_json(schema: Any, place: str) -> None:
+def _refuse_no_json(schema: object, place: str) -> None:
     try:
         msgspec.json.encode(schema)
     except (TypeError, ValueError, RecursionError) as error:
         raise BindingError(f"{place} has an example or a note that is no JSON ({error}); write it as JSON") from error
 
 
-def _make_schema(annotation: Any) -> JsonObject:
+def _make_schema(annotation: object) -> JsonObject:
     (schema,), _ = msgspec.json.schema_components([annotation], schema_hook=_SchemaHook(), ref_template=_REFERENCES)
     return schema
 
@@ -118,7 +118,7 @@ def _explain_unsupported(types: list[Any], places: list[str], error: Exception) 
     return BindingError(f"{places[0]} and others cannot be described together: {error}")
 
 
-def _format_annotation(annotation: Any) -> str:
+def _format_annotation(annotation: object) -> str:
     return annotation.__qualname__ if isinstance(annotation, type) else str(annotation)
 
 
@@ -128,7 +128,7 @@ class _SchemaHook:
     def __init__(self) -> None:
         self.shared: JsonObject = {}
 
-    def __call__(self, kind: Any) -> JsonObject:
+    def __call__(self, kind: object) -> JsonObject:
         if isinstance(kind, type) and issubclass(kind, PurePath):
             return {"type": "string", "format": "path"}
         if hasattr(kind, "model_json_schema"):
@@ -154,13 +154,13 @@ def _describe_parameter(parameter: FunctionParameter, schema: JsonObject, docs: 
     return described
 
 
-def _encode_default(value: Any) -> str:
+def _encode_default(value: object) -> str:
     if isinstance(value, PurePath):
         return str(value)
     raise TypeError(type(value).__name__)
 
 
-def _find_note_text(annotation: Any) -> str | None:
+def _find_note_text(annotation: object) -> str | None:
     """The text in `Annotated[str, "text"]`, or in a `Doc("text")`. What `msgspec.Meta` says is in the schema already."""
     for note in _list_notes(annotation):
         text = note if isinstance(note, str) else getattr(note, "documentation", None)

@@ -40,7 +40,7 @@ class ServiceMaker:
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
         self._closing: list[tuple[str, Callable[[], Any]]] = []
 
-    async def get(self, key: Hashable, make: Callable[[], Awaitable[Any]]) -> Any:
+    async def get(self, key: Hashable, make: Callable[[], Awaitable[object]]) -> object:
         """What is kept under a key, made now if need be. Raises ExecutionFailed."""
         task = self._tasks.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
@@ -48,7 +48,7 @@ class ServiceMaker:
             task.add_done_callback(_mark_retrieved)
         return await asyncio.shield(task)
 
-    async def make(self, service: str, factory: Factory, given: dict[str, Any]) -> Any:
+    async def make(self, service: str, factory: Factory, given: dict[str, Any]) -> object:
         """A service from its factory. Raises ExecutionFailed (`setup_required`) with the factory's name, not its words."""
         try:
             async with asyncio.timeout(MAKING_SECONDS):
@@ -85,7 +85,7 @@ class ServiceMaker:
                 _log.warning("the service %r could not be closed (%s)", service, type(error).__qualname__)
         self._tasks.clear()
 
-    async def _call_factory(self, service: str, factory: Factory, given: dict[str, Any]) -> Any:
+    async def _call_factory(self, service: str, factory: Factory, given: dict[str, Any]) -> object:
         function: Callable[..., Any] = factory.function
         if inspect.isasyncgenfunction(function):
             function = asynccontextmanager(function)
@@ -97,7 +97,7 @@ class ServiceMaker:
             made = await made
         return await self._enter_service(service, made)
 
-    async def _enter_service(self, service: str, made: Any) -> Any:
+    async def _enter_service(self, service: str, made: object) -> object:
         """The service itself; what closes it is kept."""
         if isinstance(made, AsyncContextDecorator):
             entered = await made.__aenter__()  # type: ignore[attr-defined]  # of asynccontextmanager
@@ -112,7 +112,7 @@ class ServiceMaker:
             self._closing.append((service, close))
         return made
 
-    async def _run_close(self, function: Callable[[], Any]) -> None:
+    async def _run_close(self, function: Callable[[], object]) -> None:
         """A closing of either kind; plain ones may wait, so they get a thread."""
         waiting = inspect.iscoroutinefunction(function)
         value = function() if waiting else await self._threads.run(function)
@@ -120,7 +120,7 @@ class ServiceMaker:
             await value
 
 
-async def _awaited(make: Callable[[], Awaitable[Any]]) -> Any:
+async def _awaited(make: Callable[[], Awaitable[object]]) -> object:
     return await make()
 
 
@@ -139,7 +139,7 @@ class InjectionScope:
     def __init__(
         self,
         name: str,
-        services: Mapping[str, Any],
+        services: Mapping[str, object],
         config: Config | None,
         sources: FactorySources,
         maker: ServiceMaker,
@@ -170,7 +170,7 @@ class InjectionScope:
                 "setup_required", f'there is no service {first!r}; mark its factory with @ferrule.service("{first}")'
             )
 
-    async def get(self, entry: str, log: str) -> Any:
+    async def get(self, entry: str, log: str) -> object:
         """What an entry stands for; `log` names the logger. Raises ExecutionFailed."""
         first, _, path = entry.partition(".")
         if first in self._services:
@@ -180,7 +180,7 @@ class InjectionScope:
             return self._config.get(path)
         return logging.getLogger(log)
 
-    async def _make(self, service: str) -> Any:
+    async def _make(self, service: str) -> object:
         log = f"{SERVICES_LOG}.{service}"
         given = {name: await self.get(entry, log) for name, entry in self._map_needs(service).items()}
         return await self._maker.make(service, self._get_factory(service), given)
@@ -239,7 +239,7 @@ class Injections:
     def __init__(
         self,
         catalog: CatalogView | None = None,
-        sources: Iterable[Any] = (),
+        sources: Iterable[object] = (),
         environment: Mapping[str, str] | None = None,
         on_secret: OnSecret | None = None,
     ) -> None:
@@ -298,7 +298,7 @@ class Injections:
         return {}
 
 
-def _follow_path(value: Any, path: str, entry: str) -> Any:
+def _follow_path(value: object, path: str, entry: str) -> object:
     """Something of a service: `repo.reader` is its attribute `reader`."""
     for name in path.split(".") if path else ():
         found = getattr(value, name, getattr(value, to_snake_case(name), None))

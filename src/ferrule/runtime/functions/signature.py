@@ -49,14 +49,14 @@ class FunctionSignature(NamedTuple):
     """The parameter that gets all arguments as one value (`Arguments`)."""
 
 
-def format_label(function: Callable[..., Any]) -> str:
+def format_label(function: Callable[..., object]) -> str:
     """A function's place, for messages and definitions: `shop.orders:refund`."""
     inner = function.func if isinstance(function, functools.partial) else function
     module = _LOADED.sub("", getattr(inner, "__module__", None) or "?")
     return f"{module}:{getattr(inner, '__qualname__', type(inner).__qualname__)}"
 
 
-def read_signature(function: Callable[..., Any]) -> FunctionSignature:
+def read_signature(function: Callable[..., object]) -> FunctionSignature:
     """A function's signature. Raises BindingError for what no tool can have."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BindingError(
@@ -92,7 +92,7 @@ def takes_all(annotation: Any) -> bool:
     return get_origin(annotation) is Annotated and WHOLE_INPUT in annotation.__metadata__
 
 
-def read_injectable(function: Callable[..., Any]) -> tuple[dict[str, str | None], dict[str, Any]]:
+def read_injectable(function: Callable[..., object]) -> tuple[dict[str, str | None], dict[str, Any]]:
     """The parameters of something that is called with injected values alone: the entries their annotations ask for, and
     their defaults. `*more` and `**more` get nothing. Raises BindingError."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -110,7 +110,7 @@ def read_injectable(function: Callable[..., Any]) -> tuple[dict[str, str | None]
     return {each.name: find_entry(hints.get(each.name)) for each in named}, {each.name: each.default for each in named}
 
 
-def _list_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _list_parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -130,7 +130,7 @@ def _list_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return parameters
 
 
-def _resolve_hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _resolve_hints(function: Callable[..., object]) -> dict[str, Any]:
     inner = function.func if isinstance(function, functools.partial) else function
     if not isinstance(inner, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         inner = type(inner).__call__  # an instance that can be called
@@ -143,7 +143,7 @@ def _resolve_hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _attach_field(annotation: Any, default: Any) -> tuple[Any, Any]:
+def _attach_field(annotation: Any, default: Any) -> tuple[object, object]:
     """Annotation and default of a parameter; a `Field` of pydantic that stands for the default is a note and holds it."""
     if annotation is ABSENT or not is_field(default):
         return annotation, default
@@ -151,18 +151,18 @@ def _attach_field(annotation: Any, default: Any) -> tuple[Any, Any]:
     return Annotated[annotation, default], held
 
 
-def is_field(value: Any) -> bool:
+def is_field(value: object) -> bool:
     """Whether this is a `Field` of pydantic, which is not imported for it."""
     return (type(value).__module__, type(value).__name__) == ("pydantic.fields", "FieldInfo")
 
 
-def _is_context(annotation: Any) -> bool:
+def _is_context(annotation: object) -> bool:
     if get_origin(annotation) in (Union, types.UnionType):
         return any(_is_context(member) for member in get_args(annotation))
     return annotation is Context
 
 
-def _strip_outcomes(annotation: Any) -> Any:
+def _strip_outcomes(annotation: object) -> object:
     """A return annotation without what is no value of the tool's own."""
     if annotation in (Output, Waiting):
         return ABSENT
@@ -172,11 +172,11 @@ def _strip_outcomes(annotation: Any) -> Any:
     return annotation
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def _is_async(function: Callable[..., object]) -> bool:
     inner = function.func if isinstance(function, functools.partial) else function
     return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(getattr(inner, "__call__", None))  # noqa: B004
 
 
-def strip_annotated(annotation: Any) -> Any:
+def strip_annotated(annotation: object) -> Any:
     """An annotation without `Annotated`."""
     return strip_annotated(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation

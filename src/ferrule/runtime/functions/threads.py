@@ -54,11 +54,11 @@ class Threads:
         self._idle = 0
         """Threads that wait for work, less the work that waits for them."""
 
-    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+    def run(self, function: Callable[[], object]) -> asyncio.Future[Any]:
         """Run a function in a thread, in a copy of the caller's context variables."""
         return self.submit(function).future
 
-    def submit(self, function: Callable[[], Any]) -> ThreadJob:
+    def submit(self, function: Callable[[], object]) -> ThreadJob:
         """The same, for whoever may want it back as long as it has not begun."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
@@ -109,7 +109,7 @@ def _perform(work: _Work) -> None:
         work.loop.call_soon_threadsafe(_finish, work.future, value, error)
 
 
-def _finish(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
+def _finish(future: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
     if future.done():
         return
     if error is None:
