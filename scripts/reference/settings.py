@@ -15,7 +15,7 @@ from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.runtime.hooks.guardrail_records import GuardrailSettings
-from ferrule.runtime.policy.read import Choices
+from ferrule.runtime.policy.read import ProjectChoices
 from ferrule.runtime.policy.records import ENGINES, MODES
 from ferrule.servers.api.field_docs import FieldDoc, fields_of
 from scripts.reference.cells import cell
@@ -95,7 +95,9 @@ def _row(field: FieldDoc, kind: Any) -> str:
 
 
 def _policy() -> list[str]:
-    rows = [f'| `{name}` | text | `"{default}"` | {POLICY[name]} |' for name, default in Choices()._asdict().items()]
+    rows = [
+        f'| `{name}` | text | `"{default}"` | {POLICY[name]} |' for name, default in ProjectChoices()._asdict().items()
+    ]
     return [
         "## `[policy]`",
         "",

@@ -68,7 +68,7 @@ from ferrule.runtime.pipeline.resumption import find_last_input
 from ferrule.runtime.pipeline.retries import RetryBudgets
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.facts import compute_call_facts
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
@@ -337,7 +337,7 @@ def assemble(
             tick=clock.tick,
             sealing=key,
             unsatisfied=unsatisfied,
-            call_facts=call_facts,
+            call_facts=compute_call_facts,
             scheduler=Scheduler(settings.scheduler),
             live=InFlight(),
             budgets=RetryBudgets(settings.retries),

@@ -17,8 +17,8 @@ from ferrule.model.approval import Identity
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.inbox import Accept
 from ferrule.runtime.policy.accept import accept_suggestion
-from ferrule.runtime.policy.engine import engine_of
-from ferrule.runtime.policy.load import LOCAL_FILE, homes, load_policy, read_project
+from ferrule.runtime.policy.engine import make_engine
+from ferrule.runtime.policy.load import LOCAL_FILE, list_locations, load_policy, read_project
 from ferrule.settings import FILE_NAME, load_settings
 
 
@@ -56,7 +56,7 @@ class WorkspacePolicy:
             extra={"command": self._rules} if self._rules else None,
             expires_seconds=settings.approval.expires_seconds,
         )
-        return engine_of(policy, classifiers)
+        return make_engine(policy, classifiers)
 
     def state(self) -> object:
         """Returns the stamps of all files; the words of the settings' mistake while they cannot be read."""
@@ -64,7 +64,10 @@ class WorkspacePolicy:
             choices = read_project(self._root, load_settings(self._root).policy).choices
         except SettingsError as error:
             return str(error)
-        files = [self._root / FILE_NAME, *(home.path for home in homes(self._root, choices, self._environment))]
+        files = [
+            self._root / FILE_NAME,
+            *(home.path for home in list_locations(self._root, choices, self._environment)),
+        ]
         named = [self._root / name for name in (choices.shadow, choices.cedar) if name]
         return tuple(stat_stamp(file) for file in (*files, *named))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE
-from ferrule.runtime.policy.load import homes, read_project
+from ferrule.runtime.policy.load import list_locations, read_project
 from ferrule.settings import Settings
 from ferrule.workspace.workspace import Workspace
 
@@ -34,7 +34,7 @@ def list_protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[P
     ]
     with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
         choices = read_project(root, settings.policy).choices
-        named += [home.path for home in homes(root, choices, env)]
+        named += [home.path for home in list_locations(root, choices, env)]
         named += [root / name for name in (choices.shadow, choices.cedar) if name]
     words = [word for hook in settings.hooks for word in hook.command]
     words += [word for guardrail in settings.guardrails for word in guardrail.command]

@@ -24,7 +24,7 @@ from ferrule.errors import FerruleError
 from ferrule.ledger.history.expand import events_of
 from ferrule.model.journal import StoredEntry
 from ferrule.model.story import RuleReview, Story
-from ferrule.runtime.policy.engine import RuleEngine, engine_of
+from ferrule.runtime.policy.engine import RuleEngine, make_engine
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
@@ -52,7 +52,7 @@ def _engine(workspace: Workspace) -> RuleEngine:
     policy = load_policy(
         workspace.root, settings.policy, os.environ, expires_seconds=settings.approval.expires_seconds
     )  # fmt: skip
-    return engine_of(policy)
+    return make_engine(policy)
 
 
 @click.command()

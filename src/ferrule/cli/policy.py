@@ -22,7 +22,7 @@ from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.model.decision import Requirement
 from ferrule.runtime.policy.cases import Case, read_cases
-from ferrule.runtime.policy.engine import Considered, engine_of
+from ferrule.runtime.policy.engine import RuleExplanation, make_engine
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.catalogs import SealedCatalog
@@ -42,7 +42,7 @@ class Trial:
             expires_seconds=settings.approval.expires_seconds,
             is_personal=is_personal,
         )
-        self._asked = Asked(SealedCatalog(catalog_in_memory(workspace)), engine_of(policy))
+        self._asked = Asked(SealedCatalog(catalog_in_memory(workspace)), make_engine(policy))
 
     def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> TrialCall:
         """The ruling for one call. Raises PolicyError when the caller has no such tool."""
@@ -52,7 +52,7 @@ class Trial:
         """What becomes of a table of cases."""
         return asyncio.run(self._asked.test_cases(cases))
 
-    def considered(self, tried: TrialCall) -> list[Considered]:
+    def considered(self, tried: TrialCall) -> list[RuleExplanation]:
         """Every rule, with what came of it."""
         return self._asked.explain(tried)
 
@@ -136,7 +136,7 @@ def _cases(file: Path) -> list[Case]:
         raise WorkspaceError(f"the cases in {file} are not UTF-8 text") from None
 
 
-def _lines(tried: TrialCall, considered: list[Considered]) -> Iterator[str]:
+def _lines(tried: TrialCall, considered: list[RuleExplanation]) -> Iterator[str]:
     found, request = tried.preview, tried.request
     ruling = found.ruling
     yield f"tool      {tried.entry.tool.tool_id}"
@@ -185,7 +185,7 @@ def _span(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def _record(tried: TrialCall, considered: list[Considered]) -> dict[str, Any]:
+def _record(tried: TrialCall, considered: list[RuleExplanation]) -> dict[str, Any]:
     found = tried.preview
     facts = found.judged.facts if found.judged is not None else tried.entry.tool.facts
     return {

@@ -37,8 +37,8 @@ from ferrule.model.tool import Tool
 from ferrule.runtime.approval.inbox import Accept
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.approval.waiting import Waiting
-from ferrule.runtime.policy.engine import engine_of
-from ferrule.runtime.policy.load import joined_groups, ordered, refuse_errors
+from ferrule.runtime.policy.engine import make_engine
+from ferrule.runtime.policy.load import join_groups, order_files, refuse_errors
 from ferrule.runtime.policy.read import read_text, read_value
 from ferrule.runtime.policy.records import PolicySet
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
@@ -135,8 +135,8 @@ class PolicyText:
         if self._accepted:
             reads.append(read_value({"rules": self._accepted}, "local_settings", "accepted", file=""))
         refuse_errors(reads)
-        files = ordered(read.file for read in reads)
-        return engine_of(PolicySet(files=files, groups=joined_groups(files), root="/", home=""), classifiers)
+        files = order_files(read.file for read in reads)
+        return make_engine(PolicySet(files=files, groups=join_groups(files), root="/", home=""), classifiers)
 
     def state(self) -> object:
         """Returns how many rules were accepted."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from ferrule.contracts.registry import late
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.outline import Library
-from ferrule.runtime.policy.check import check_policy, demand_engine, policy_files
+from ferrule.runtime.policy.check import check_policy, find_policy_files, require_engine
 from ferrule.settings import Settings
 
 # The parts of a check that few workspaces need.
@@ -27,11 +27,11 @@ class PolicyFiles:
 
     def paths(self) -> dict[str, Path]:
         """Returns the files that are there, by name."""
-        return policy_files(self._root, self._settings.policy)
+        return find_policy_files(self._root, self._settings.policy)
 
     def demand_engine(self, wanted: Collection[str] | None) -> None:
         """Raises ExtraMissing if the engine is not installed. `wanted`: the policy files of interest; None means all."""
-        demand_engine(self._root, self._settings.policy, wanted)
+        require_engine(self._root, self._settings.policy, wanted)
 
     def check(self, library: Library, namespace: str) -> dict[str, tuple[Diagnostic, ...]]:
         """Returns what is wrong with each file, by name."""

@@ -12,8 +12,8 @@ from ferrule.contracts.policy import Classifier, JudgedCall
 from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from ferrule.runtime.policy.engine import RuleEngine, engine_of
-from ferrule.runtime.policy.load import joined_groups, ordered, refuse_errors
+from ferrule.runtime.policy.engine import RuleEngine, make_engine
+from ferrule.runtime.policy.load import join_groups, order_files, refuse_errors
 from ferrule.runtime.policy.read import read_text
 from ferrule.runtime.policy.records import PolicySet
 
@@ -55,11 +55,11 @@ def policy(**texts: str) -> PolicySet:
     reads = [read_text(text, source, f"{source}.toml") for source, text in texts.items()]  # type: ignore[arg-type]  # sources by name
     refuse_errors(reads)
     files = [read.file for read in reads]
-    return PolicySet(files=ordered(files), groups=joined_groups(files), root=ROOT, home="/home/ada")
+    return PolicySet(files=order_files(files), groups=join_groups(files), root=ROOT, home="/home/ada")
 
 
 def engine(classifiers: Mapping[str, Classifier] | None = None, **texts: str) -> RuleEngine:
-    return engine_of(policy(**texts), classifiers)
+    return make_engine(policy(**texts), classifiers)
 
 
 def decide(

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.errors import PolicyError
 from ferrule.runtime.policy.accept import accept_suggestion
-from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import LOCAL_FILE, load_policy
 from tests.runtime.policy.samples import decide, rule, write
 
@@ -23,10 +23,10 @@ UPDATE = {
 
 def test_at_136_an_accepted_suggestion_allows_from_then_on(tmp_path: Path) -> None:
     """AT-136: it asks until the owner accepts; then the decision names the rule and its source."""
-    before = decide(engine_of(load_policy(tmp_path, {}, {})))
+    before = decide(make_engine(load_policy(tmp_path, {}, {})))
     assert before.behavior == "ask"
     rule_id = accept_suggestion(tmp_path / LOCAL_FILE, before.suggested_updates[0], "ada", "2026-01-31T12:00:00Z")
-    after = decide(engine_of(load_policy(tmp_path, {}, {})))
+    after = decide(make_engine(load_policy(tmp_path, {}, {})))
     assert (after.behavior, after.rule_refs, after.source) == ("allow", (rule_id,), "local_settings")
     text = (tmp_path / LOCAL_FILE).read_text(encoding="utf-8")
     assert "# Accepted by ada at 2026-01-31T12:00:00Z." in text

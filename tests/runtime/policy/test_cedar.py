@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ferrule.errors import ExtraMissing, PolicyError
-from ferrule.runtime.policy.engine import RuleEngine, engine_of
+from ferrule.runtime.policy.engine import RuleEngine, make_engine
 from ferrule.runtime.policy.load import load_policy
 from tests.runtime.policy.samples import caller, decide, entry, policy, tool, write
 
@@ -34,7 +34,7 @@ permit(principal, action, resource == Tool::"refund") when { context.arguments.a
 
 def cedar(text: str = POLICIES, **texts: str) -> RuleEngine:
     made = policy(**{"policy_settings": '[groups]\nfinance = ["ada"]\n', **texts})
-    return engine_of(replace(made, cedar=text, cedar_file="policy.cedar"))
+    return make_engine(replace(made, cedar=text, cedar_file="policy.cedar"))
 
 
 def test_cedar_is_installed_where_services_are_required() -> None:
@@ -90,7 +90,7 @@ def test_a_mistake_in_the_text_refuses_everything(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"policy\.cedar"):
         load_policy(tmp_path, {"engine": "cedar"}, {})
     write(tmp_path, "policy.cedar", POLICIES)
-    assert "no-eve" in engine_of(load_policy(tmp_path, {"engine": "cedar"}, {})).text
+    assert "no-eve" in make_engine(load_policy(tmp_path, {"engine": "cedar"}, {})).text
 
 
 def test_cedar_that_is_not_installed_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ferrule.runtime.policy.engine import engine_of, explain_rules
+from ferrule.runtime.policy.engine import explain_rules, make_engine
 from ferrule.runtime.policy.records import PolicySet
 from tests.runtime.policy.samples import caller, decide, engine, entry, judged, policy, rule, tool
 
@@ -15,7 +15,7 @@ FILE = entry(tool("write", schema={"properties": {"path": {"type": "string"}}}))
 def test_five_hundred_rules_about_other_tools_leave_nothing_to_do() -> None:
     text = "".join(rule("deny", tool=f"other-{n}", when={"amount": {"above": n}}, id=f"r{n}") for n in range(500))
     made = engine(policy_settings=text)
-    assert list(made.candidates(made.view(entry()))) == []
+    assert list(made.find_candidates(made.get_view(entry()))) == []
     assert made.program(entry(), caller()).fixed is not None
     assert decide(made, entry(tool("other-7")), amount=8).rule_refs == ("r7",)
 
@@ -38,7 +38,7 @@ def shadowed(in_force: str, watched: str) -> PolicySet:
 
 
 def test_a_shadow_policy_is_told_where_it_differs_and_changes_nothing() -> None:
-    made = engine_of(
+    made = make_engine(
         shadowed(rule("allow", tool="refund"), rule("deny", tool="refund", when={"amount": {"above": 5}}, id="n"))
     )
     same, other = decide(made, amount=1), decide(made, amount=9)
@@ -51,7 +51,7 @@ def test_a_shadow_policy_is_told_where_it_differs_and_changes_nothing() -> None:
 
 
 def test_a_shadow_that_agrees_says_nothing() -> None:
-    made = engine_of(shadowed(rule("allow", tool="refund"), rule("allow", tool="ref*")))
+    made = make_engine(shadowed(rule("allow", tool="refund"), rule("allow", tool="ref*")))
     program = made.program(entry(), caller())
     assert program.fixed is not None
     assert program.fixed.shadow is None
@@ -61,13 +61,13 @@ def test_a_mistake_in_the_shadow_changes_nothing() -> None:
     unusable = replace(
         policy(policy_settings=rule("allow", tool="refund")), shadow_ref="next.toml", shadow_problem="line 3"
     )
-    ruling = decide(engine_of(unusable))
+    ruling = decide(make_engine(unusable))
     assert ruling.behavior == "allow"
     assert ruling.shadow is not None
     assert (ruling.shadow.behavior, "line 3" in ruling.shadow.message) == ("deny", True)
     ghost = shadowed(rule("allow", tool="refund"), rule("deny", principal="x"))
     broken = replace(ghost, shadow=replace(policy(policy_settings=rule("deny", principal="group:ghost")), groups={}))
-    assert decide(engine_of(broken)).behavior == "allow"
+    assert decide(make_engine(broken)).behavior == "allow"
 
 
 def test_every_rule_is_explained() -> None:

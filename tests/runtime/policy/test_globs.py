@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.policy.globs import Segments, defect_of, fits
+from ferrule.runtime.policy.globs import Segments, find_glob_defect, fits
 
 parts = st.lists(st.sampled_from(["a", "b", "ab", "ba"]), max_size=6)
 patterns = st.lists(st.sampled_from(["a", "b", "*", "a*", "**", "?"]), max_size=6)
@@ -36,9 +36,9 @@ def test_many_stars_take_no_time() -> None:
 
 @pytest.mark.parametrize("pattern", ["", " ", "[a", "x[", "[!", "a" * 2000])
 def test_a_glob_that_means_nothing_is_told(pattern: str) -> None:
-    assert defect_of(pattern)
+    assert find_glob_defect(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["a", "*", "[a]", "[]]", "[!]a]", "a[b]c[d]"])
 def test_others_are_fine(pattern: str) -> None:
-    assert defect_of(pattern) is None
+    assert find_glob_defect(pattern) is None

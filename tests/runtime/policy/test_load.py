@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ferrule.errors import PolicyError
-from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import LOCAL_FILE, load_policy
-from ferrule.runtime.policy.ruling import seconds_of
+from ferrule.runtime.policy.ruling import parse_duration
 from tests.runtime.policy.samples import decide, rule, write
 
 
@@ -100,7 +100,7 @@ def test_a_shadow_stands_in_for_the_reviewers_file(tmp_path: Path) -> None:
     made = load_policy(tmp_path, {"shadow": "next.toml"}, {})
     assert made.shadow is not None
     assert [rule.rule_id for file in made.shadow.files for rule in file.rules] == ["new", "kept"]
-    ruling = decide(engine_of(made))
+    ruling = decide(make_engine(made))
     assert (ruling.behavior, ruling.shadow and ruling.shadow.behavior) == ("allow", "deny")
 
 
@@ -109,7 +109,7 @@ def test_a_shadow_that_cannot_be_used_refuses_nothing(tmp_path: Path, text: str 
     write(tmp_path, "policy.toml", rule("allow", tool="refund"))
     if text is not None:
         write(tmp_path, "next.toml", text)
-    ruling = decide(engine_of(load_policy(tmp_path, {"shadow": "next.toml"}, {})))
+    ruling = decide(make_engine(load_policy(tmp_path, {"shadow": "next.toml"}, {})))
     assert (ruling.behavior, ruling.shadow and ruling.shadow.behavior) == ("allow", "deny")
 
 
@@ -119,4 +119,4 @@ def test_a_shadow_that_cannot_be_used_refuses_nothing(tmp_path: Path, text: str 
      ("four hours", None), ("4 hours", None), ("-4h", None), ("9999999w", None)],
 )  # fmt: skip
 def test_durations(text: str, seconds: int | None) -> None:
-    assert seconds_of(text) == seconds
+    assert parse_duration(text) == seconds

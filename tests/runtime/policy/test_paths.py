@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.policy.paths import Base, PathMatcher, readings
+from ferrule.runtime.policy.paths import PathBase, PathMatcher, read_path
 
-BASE = Base("/srv/shop", "/home/ada")
+BASE = PathBase("/srv/shop", "/home/ada")
 
 
 def allows(pattern: str, value: object) -> bool:
@@ -69,14 +69,14 @@ def test_a_deny_leaves_the_rest_alone() -> None:
 
 
 def test_a_folder_with_odd_letters_is_no_glob() -> None:
-    base = Base("/srv/[ab]*")
+    base = PathBase("/srv/[ab]*")
     assert PathMatcher(("src/*",), base, is_strict=True).fits("src/a")
     assert not PathMatcher(("src/*",), base, is_strict=True).fits("/srv/a/src/a")
 
 
 def test_at_40_a_blocked_path_is_told_normalised() -> None:
     """AT-40, AT-140: the path of a denial is the one that fitted."""
-    assert PathMatcher(("/etc/**",), BASE, is_strict=False).shown("x/../../../etc/passwd") == "/etc/passwd"
+    assert PathMatcher(("/etc/**",), BASE, is_strict=False).describe("x/../../../etc/passwd") == "/etc/passwd"
 
 
 pieces = st.sampled_from(["..", ".", "", "src", "a", "%2e%2e", "..\\", "\\", "~", "b c", "…", "%2F", "**", "$"])
@@ -93,6 +93,6 @@ def test_an_allow_never_escapes_its_folder(parts: list[str], is_absolute: bool) 
 
 @given(st.lists(pieces, max_size=8))
 def test_readings_are_absolute_and_have_no_way_up(parts: list[str]) -> None:
-    for path in readings("/".join(parts), BASE).paths:
+    for path in read_path("/".join(parts), BASE).paths:
         assert path.startswith("/")
         assert ".." not in path.split("/")

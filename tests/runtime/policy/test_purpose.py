@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.model.diagnostic import Finding
-from ferrule.runtime.policy.purpose import Known, covers, purposeless
+from ferrule.runtime.policy.purpose import WorkspaceNames, covers, find_purposeless_rules
 from ferrule.runtime.policy.read import read_text
 from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.policy.table import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
-KNOWN = Known(
+KNOWN = WorkspaceNames(
     tools=frozenset({"refund", "shop.refund"}),
     aliases=frozenset({"payback"}),
     agents=frozenset({"clerk"}),
@@ -24,13 +24,13 @@ KNOWN = Known(
 )
 
 
-def found(text: str, known: Known = KNOWN, **groups: tuple[str, ...]) -> list[Finding]:
+def found(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[Finding]:
     read = read_text(text, "policy_settings", "policy.toml")
     assert not read.errors
-    return [finding for _, finding in purposeless({"policy.toml": read}, groups, known)]
+    return [finding for _, finding in find_purposeless_rules({"policy.toml": read}, groups, known)]
 
 
-def codes(text: str, known: Known = KNOWN, **groups: tuple[str, ...]) -> list[str]:
+def codes(text: str, known: WorkspaceNames = KNOWN, **groups: tuple[str, ...]) -> list[str]:
     return [finding.rule for finding in found(text, known, **groups)]
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from ferrule.model.decision import RULE_SOURCES
-from ferrule.runtime.policy.read import Read, digest_of, read_text, read_value, unreadable
+from ferrule.runtime.policy.read import ParsedPolicy, compute_digest, make_unreadable, read_text, read_value
 from ferrule.runtime.policy.table import DUPLICATE_ID, UNKNOWN_KEY, UNREADABLE
 
 OWNERS = ("policy_settings", "project_settings")
 
 
-def read(text: str, source: Any = "policy_settings", **options: Any) -> Read:
+def read(text: str, source: Any = "policy_settings", **options: Any) -> ParsedPolicy:
     return read_text(text, source, "policy.toml", **options)
 
 
-def codes(found: Read) -> list[str]:
+def codes(found: ParsedPolicy) -> list[str]:
     return [finding.rule for finding in found.errors]
 
 
@@ -33,14 +33,14 @@ def test_rules_have_the_lines_they_stand_at() -> None:
 def test_text_that_is_no_toml_is_told_at_its_line() -> None:
     found = read('mode = "locked"\n[[rules]\n')
     assert codes(found) == [UNREADABLE]
-    assert found.place_of(found.errors[0]).line == 2
+    assert found.locate(found.errors[0]).line == 2
     assert found.file.rules == () and found.file.mode is None
 
 
 def test_a_table_of_a_larger_file_is_read_with_the_lines_of_that_file() -> None:
     found = read('[other]\nx = 1\n[policy]\nmode = "trustd"\n', "project_settings", below=("policy",))
     assert [finding.path for finding in found.errors] == [("policy", "mode")]
-    assert found.place_of(found.errors[0]).line == 4
+    assert found.locate(found.errors[0]).line == 4
     assert not read("[other]\nx = 1\n", "project_settings", below=("policy",)).findings
 
 
@@ -75,7 +75,7 @@ def test_the_settings_choose_the_other_files_and_nobody_else_does() -> None:
 def test_two_rules_of_one_id_are_told() -> None:
     found = read('[[rules]]\nid = "a"\ndecision = "ask"\n[[rules]]\nid = "a"\ndecision = "deny"\n')
     assert codes(found) == [DUPLICATE_ID]
-    assert found.place_of(found.errors[0]).line == 5
+    assert found.locate(found.errors[0]).line == 5
 
 
 def test_a_group_may_be_empty() -> None:
@@ -91,11 +91,11 @@ def test_what_is_handed_over_as_data_has_no_lines() -> None:
 
 def test_equal_policies_have_one_digest_whatever_their_layout() -> None:
     one, two = read('[groups]\na = ["x"]\nb = ["y"]\n'), read('groups = { b = ["y"], a = ["x"] } # the same\n')
-    assert one.file.digest == two.file.digest == digest_of({"groups": {"a": ["x"], "b": ["y"]}})
+    assert one.file.digest == two.file.digest == compute_digest({"groups": {"a": ["x"], "b": ["y"]}})
     assert read('[groups]\na = ["z"]\n').file.digest != one.file.digest
 
 
 def test_a_file_that_cannot_be_had_is_an_error_at_its_beginning() -> None:
-    found = unreadable("user_settings", "mine.toml", "cannot be read")
+    found = make_unreadable("user_settings", "mine.toml", "cannot be read")
     assert [finding.message for finding in found.errors] == ["mine.toml cannot be read"]
-    assert found.place_of(found.errors[0]).line == 1
+    assert found.locate(found.errors[0]).line == 1

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from ferrule.model.diagnostic import Finding
-from ferrule.runtime.policy.read_rule import command_defect, read_rule
-from ferrule.runtime.policy.records import Condition, Demand, PolicyRule, Values
-from ferrule.runtime.policy.table import Table
+from ferrule.runtime.policy.read_rule import find_command_defect, read_rule
+from ferrule.runtime.policy.records import Condition, Demand, PolicyRule, ValuePatterns
+from ferrule.runtime.policy.table import PolicyTable
 
 
 def read(**said: Any) -> tuple[PolicyRule, list[Finding]]:
     findings: list[Finding] = []
-    return read_rule(Table(said, ("rules", 0), findings), "project_settings", "a.toml", 3, "a.toml#1"), findings
+    return read_rule(PolicyTable(said, ("rules", 0), findings), "project_settings", "a.toml", 3, "a.toml#1"), findings
 
 
 def rule(**said: Any) -> PolicyRule:
@@ -38,9 +38,11 @@ def test_risks_may_be_given_by_their_bounds() -> None:
 
 
 def test_values_may_be_a_glob_several_or_name_their_arguments() -> None:
-    assert rule(decision="deny", path="/etc/**").path == Values(("/etc/**",))
+    assert rule(decision="deny", path="/etc/**").path == ValuePatterns(("/etc/**",))
     assert rule(decision="deny", url=["https://a.test/*", "https://b.test/*"]).url is not None
-    assert rule(decision="deny", path={"match": "/etc/**", "in": "target"}).path == Values(("/etc/**",), ("target",))
+    assert rule(decision="deny", path={"match": "/etc/**", "in": "target"}).path == ValuePatterns(
+        ("/etc/**",), ("target",)
+    )
 
 
 def test_conditions_are_one_for_each_operator() -> None:
@@ -100,9 +102,9 @@ def test_only_an_ask_may_demand_something_of_who_answers(decision: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["ls", "git push *", "echo 'a b'", "rm -rf ?"])
 def test_a_pattern_of_one_command_is_fine(pattern: str) -> None:
-    assert command_defect(pattern) is None
+    assert find_command_defect(pattern) is None
 
 
 @pytest.mark.parametrize("pattern", ["ls 'x", "ls && rm", "ls | wc", "a ; b"])
 def test_a_pattern_of_several_commands_or_an_open_quote_is_none(pattern: str) -> None:
-    assert command_defect(pattern)
+    assert find_command_defect(pattern)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.runtime.policy.read import read_text
-from ferrule.runtime.policy.text import by_precedence, conditions_in_words, demands_in_words
+from ferrule.runtime.policy.text import describe_conditions, describe_demands, sort_by_precedence
 
 TEXT = """
 [[rules]]
@@ -40,8 +40,8 @@ def test_every_matcher_has_its_words() -> None:
     read = read_text(TEXT, "policy_settings", "policy.toml")
     assert not read.findings
     rules = {rule.rule_id: rule for rule in read.file.rules}
-    assert conditions_in_words(rules["a"]) == []
-    assert conditions_in_words(rules["b"]) == [
+    assert describe_conditions(rules["a"]) == []
+    assert describe_conditions(rules["b"]) == [
         "the tool is pay or any shop.*",
         "its namespace is shop",
         "its risk is high or critical",
@@ -57,8 +57,8 @@ def test_every_matcher_has_its_words() -> None:
         "the agent is any bot-*",
         "the channel is http",
     ]
-    assert conditions_in_words(rules["c"]) == ["its kind is shell_command", "a command fits rm *"]
-    assert demands_in_words(rules["c"].demand) == [
+    assert describe_conditions(rules["c"]) == ["its kind is shell_command", "a command fits rm *"]
+    assert describe_demands(rules["c"].demand) == [
         "answered by the group finance or bea",
         "2 people have to agree",
         "not by whoever it is made for",
@@ -69,4 +69,4 @@ def test_every_matcher_has_its_words() -> None:
 def test_deny_comes_before_ask_before_allow_whatever_the_source() -> None:
     ours = read_text(TEXT, "policy_settings", "policy.toml").file.rules
     local = read_text('[[rules]]\nid = "d"\ndecision = "deny"\n', "local_settings", "local.toml").file.rules
-    assert [rule.rule_id for rule in by_precedence((*local, *ours))] == ["b", "d", "c", "a"]
+    assert [rule.rule_id for rule in sort_by_precedence((*local, *ours))] == ["b", "d", "c", "a"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.runtime.policy.view import Fields, kinds_of_name
+from ferrule.runtime.policy.view import ArgumentFields, find_kinds
 from tests.runtime.policy.samples import decide, engine, entry, rule, tool
 
 FILE = tool(
@@ -27,15 +27,15 @@ def test_a_profile_may_name_the_fields_rules_look_at() -> None:
 
 
 def test_formats_and_names_tell_what_an_argument_holds() -> None:
-    fields = Fields(
+    fields = ArgumentFields(
         {"properties": {"where": {"format": "uri"}, "all": {"items": {"properties": {"x": {"format": "path"}}}}}}
     )
-    assert [each.value for each in fields.values("url", {"where": "a", "other": "b"})] == ["a"]
-    assert [each.value for each in fields.values("path", {"all": [{"x": "p"}, {"x": ["q"]}]})] == ["p", "q"]
-    assert kinds_of_name("saveToPath") == {"path"}
-    assert kinds_of_name("HTTP_URL") == {"url"}
-    assert kinds_of_name("resource_uri") == {"resource", "url"}
-    assert not kinds_of_name("profile") and not kinds_of_name("commander") and not kinds_of_name("…")
+    assert [each.value for each in fields.find_values("url", {"where": "a", "other": "b"})] == ["a"]
+    assert [each.value for each in fields.find_values("path", {"all": [{"x": "p"}, {"x": ["q"]}]})] == ["p", "q"]
+    assert find_kinds("saveToPath") == {"path"}
+    assert find_kinds("HTTP_URL") == {"url"}
+    assert find_kinds("resource_uri") == {"resource", "url"}
+    assert not find_kinds("profile") and not find_kinds("commander") and not find_kinds("…")
 
 
 def test_the_words_of_a_command_are_put_together() -> None:

@@ -30,7 +30,7 @@ from ferrule.infra.processes.sandbox import find_bubblewrap
 from ferrule.model.hints import nearest
 from ferrule.model.serving import GrantSettings
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.candidates import listed
 from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
@@ -227,7 +227,7 @@ def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]
 def _policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examination]:
     settings = workspace.settings
     policy = load_policy(workspace.root, settings.policy, env, expires_seconds=settings.approval.expires_seconds)
-    engine_of(policy, BUILTIN)
+    make_engine(policy, BUILTIN)
     yield report_line("policy", "works", "it can be used as written")
 
 

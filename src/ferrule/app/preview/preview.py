@@ -24,7 +24,7 @@ from ferrule.runtime.pipeline.prepared import Prepared
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.facts import compute_call_facts
 from ferrule.runtime.policy.program import RuleProgram
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 
@@ -111,7 +111,7 @@ async def _preview_call(
     classifiers: Mapping[str, Classifier],
 ) -> Preview:
     always, program = _preview_program(entry, program_of)
-    facts, failures = call_facts(entry.tool, arguments, classifiers)
+    facts, failures = compute_call_facts(entry.tool, arguments, classifiers)
     judged = JudgedCall(arguments, facts, now)
     if always.verdict != "depends" or program is None:
         return msgspec.structs.replace(always, judged=judged, failures=failures)
@@ -155,7 +155,7 @@ def _make_refusal(error: Exception) -> Ruling:
 
 def _describe_dependence(program: PolicyProgram, entry: SurfaceEntry) -> str:
     """Who looks at each call, and who wants a person to agree."""
-    rules = program.looking if isinstance(program, RuleProgram) else ()
+    rules = program.conditional_rules if isinstance(program, RuleProgram) else ()
     verb = "looks" if len(rules) == 1 else "look"
     what = f"{', '.join(rules)} {verb} at each call" if rules else "each call is judged"
     asking = [_ASKING.get(each, each) for each in entry.approval_from]

@@ -19,10 +19,10 @@ from ferrule.contracts.surface import CatalogEntry, CatalogView, Readiness
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.compiled import caller_miss, compile_rule, tool_miss
+from ferrule.runtime.policy.compiled import compile_rule, find_caller_mismatch, find_tool_mismatch
 from ferrule.runtime.policy.engine import RuleEngine
-from ferrule.runtime.policy.facts import call_facts
-from ferrule.runtime.policy.paths import Base
+from ferrule.runtime.policy.facts import compute_call_facts
+from ferrule.runtime.policy.paths import PathBase
 from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.surface.build import build_surface
 
@@ -132,7 +132,7 @@ def _find_caller_access(tool_id: str, kind: CallerKind, name: str, here: Surface
 
 
 def _make_judged_call(entry: SurfaceEntry, now: int) -> JudgedCall:
-    return JudgedCall({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
+    return JudgedCall({}, compute_call_facts(entry.tool, {}, BUILTIN)[0], now)
 
 
 def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceContext) -> tuple[AccessRule, ...]:
@@ -140,17 +140,17 @@ def _list_rules(entry: SurfaceEntry, request: SurfaceRequest, here: SurfaceConte
     engine = here.engine
     if not isinstance(engine, RuleEngine):
         return ()
-    view = engine.view(entry)
-    base = Base(engine.policy.root, engine.policy.home)
+    view = engine.get_view(entry)
+    base = PathBase(engine.policy.root, engine.policy.home)
     found = [
         _make_access_rule(rule, is_always=not compile_rule(rule, view, base).checks)
-        for rule in engine.candidates(view)
-        if tool_miss(rule, view) is None and caller_miss(rule, request, engine.policy.groups) is None
+        for rule in engine.find_candidates(view)
+        if find_tool_mismatch(rule, view) is None and find_caller_mismatch(rule, request, engine.policy.groups) is None
     ]
     with suppress(Exception):  # what Cedar cannot tell is not told; the ruling says what counts
         found += [
             _make_access_rule(hit.rule, is_always=True)
-            for hit in engine.cedar_hits(view, request, _make_judged_call(entry, here.now))
+            for hit in engine.find_cedar_hits(view, request, _make_judged_call(entry, here.now))
         ]
     return tuple(sorted(found, key=lambda rule: not rule.is_always))
 
@@ -159,12 +159,12 @@ def list_rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[
     """Rules about this tool that hold only for certain people, agents or channels."""
     if not isinstance(engine, RuleEngine):
         return []
-    view = engine.view(SurfaceEntry(listed.tool, listed.digest, "loaded"))
+    view = engine.get_view(SurfaceEntry(listed.tool, listed.digest, "loaded"))
     anybody = SurfaceRequest(principal=_SOMEBODY, channel=_HERE)
     return [
         _make_access_rule(rule, is_always=False)
-        for rule in engine.candidates(view)
-        if tool_miss(rule, view) is None and caller_miss(rule, anybody, engine.policy.groups) is not None
+        for rule in engine.find_candidates(view)
+        if find_tool_mismatch(rule, view) is None and find_caller_mismatch(rule, anybody, engine.policy.groups) is not None
     ]
 
 

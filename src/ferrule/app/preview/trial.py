@@ -20,7 +20,7 @@ from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.runtime.policy.cases import Case
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.engine import Considered, RuleEngine, explain_rules
+from ferrule.runtime.policy.engine import RuleEngine, RuleExplanation, explain_rules
 from ferrule.runtime.surface.build import build_surface
 
 
@@ -112,7 +112,7 @@ class PolicyTrial:
             return make_case_result(case, None, str(error))
         return make_case_result(case, found, why_case_failed(case, found))
 
-    def explain(self, tried: TrialCall) -> list[Considered]:
+    def explain(self, tried: TrialCall) -> list[RuleExplanation]:
         """Every rule, with what came of it; none where the policy cannot be used."""
         judged = tried.preview.judged
         if not isinstance(self.engine, RuleEngine) or judged is None:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ferrule.errors import PolicyError
 from ferrule.infra import toml_values
@@ -21,7 +20,7 @@ _HEADER = """\
 """
 
 
-def accept_suggestion(path: Path, update: Mapping[str, Any], by: str, at: str) -> str:
+def accept_suggestion(path: Path, update: Mapping[str, object], by: str, at: str) -> str:
     """Add a suggested rule to `.ferrule/policy.local.toml` and give its id. The file is replaced whole or not at all.
 
     `update` is one of a ruling's `suggested_updates`, `by` the person who accepts, `at` the time as text.
@@ -31,45 +30,46 @@ def accept_suggestion(path: Path, update: Mapping[str, Any], by: str, at: str) -
     if update.get("kind") != ADD_RULE or update.get("destination") != "local_settings" or not isinstance(rule, dict):
         raise PolicyError("this suggestion adds no rule to local_settings, so there is nothing to accept")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(path):
+    with _lock_file(path):
         before = path.read_text(encoding="utf-8-sig") if path.exists() else _HEADER
-        taken = _ids(before, path)
-        rule_id = _free(str(rule.get("id") or "accepted"), taken)
-        text = f"{before.rstrip()}\n\n# Accepted by {_line(by)} at {_line(at)}.\n{_table({**rule, 'id': rule_id})}"
-        _ids(text, path)
-        _write(path, text)
+        taken = _read_ids(before, path)
+        rule_id = _pick_free_id(str(rule.get("id") or "accepted"), taken)
+        heading = f"# Accepted by {_join_lines(by)} at {_join_lines(at)}."
+        text = f"{before.rstrip()}\n\n{heading}\n{_format_rule({**rule, 'id': rule_id})}"
+        _read_ids(text, path)
+        _write_atomically(path, text)
     return rule_id
 
 
-def _ids(text: str, path: Path) -> set[str]:
+def _read_ids(text: str, path: Path) -> set[str]:
     read = read_text(text, "local_settings", path.name)
     refuse_errors([read])
     return {rule.rule_id for rule in read.file.rules}
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def _pick_free_id(wanted: str, taken: set[str]) -> str:
     names = (wanted, *(f"{wanted}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
 
 
-def _table(rule: Mapping[str, Any]) -> str:
+def _format_rule(rule: Mapping[str, object]) -> str:
     keys = ["id", *(key for key in rule if key != "id")]
     return "[[rules]]\n" + "".join(f"{toml_values.key(key)} = {toml_values.value(rule[key])}\n" for key in keys)
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Two acceptances at once must not lose one another."""
     with open(path.with_suffix(".lock"), "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _write(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     fresh = path.with_suffix(".new")
     with open(fresh, "w", encoding="utf-8") as file:
         file.write(text)

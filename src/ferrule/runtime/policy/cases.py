@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from ferrule.errors import PolicyError
 from ferrule.model.diagnostic import Finding
-from ferrule.runtime.policy.places import Places
-from ferrule.runtime.policy.table import Table
+from ferrule.runtime.policy.table import PolicyTable
+from ferrule.runtime.policy.toml_positions import TomlPositions
 
 EXPECTED = ("allow", "ask", "deny", "blocked")
 """`blocked`: the call ends before the policy is asked."""
@@ -57,10 +57,10 @@ def read_cases(text: str, file: str) -> list[Case]:
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{file} is not TOML: {error}") from None
     findings: list[Finding] = []
-    places = Places(text)
-    top = Table(value, (), findings)
-    top.closed(("cases",))
-    cases = [_case(table, places, number) for number, table in enumerate(top.tables("cases"), start=1)]
+    places = TomlPositions(text)
+    top = PolicyTable(value, (), findings)
+    top.refuse_unknown_keys(("cases",))
+    cases = [_read_case(table, places, number) for number, table in enumerate(top.read_tables("cases"), start=1)]
     if findings:
         first = findings[0]
         hint = f"; {first.hint}" if first.hint else ""
@@ -68,24 +68,24 @@ def read_cases(text: str, file: str) -> list[Case]:
     return cases
 
 
-def _case(table: Table, places: Places, number: int) -> Case:
-    table.closed(_KEYS)
+def _read_case(table: PolicyTable, places: TomlPositions, number: int) -> Case:
+    table.refuse_unknown_keys(_KEYS)
     for key in ("tool", "expect"):
         if key not in table.value:
-            table.wrong(f"the case has no `{key}`", key)
-    arguments = table.table("arguments")
+            table.add_error(f"the case has no `{key}`", key)
+    arguments = table.read_table("arguments")
     caller: dict[str, Any] = {
-        key: table.text(key) for key in ("principal", "agent", "channel", "tenant", "model", "role")
+        key: table.read_text(key) for key in ("principal", "agent", "channel", "tenant", "model", "role")
     }
     if "interactive" in table.value:
-        caller["is_interactive"] = table.flag("interactive")
-    tool = table.text("tool")
+        caller["is_interactive"] = table.read_flag("interactive")
+    tool = table.read_text("tool")
     return Case(
-        name=table.text("name") or f"{number}: {tool}",
+        name=table.read_text("name") or f"{number}: {tool}",
         line=places.find(table.path).line,
         tool=tool,
-        expect=table.word("expect", EXPECTED) or "",
+        expect=table.read_word("expect", EXPECTED) or "",
         arguments=arguments.value if arguments is not None else {},
-        rule=table.text("rule"),
+        rule=table.read_text("rule"),
         caller={key: value for key, value in caller.items() if value != ""},
     )

@@ -23,9 +23,9 @@ from ferrule.model.decision import Behavior
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.policy.compiled import CompiledRule, is_possibly_destructive
 from ferrule.runtime.policy.facts import FLAGS
-from ferrule.runtime.policy.program import Table
+from ferrule.runtime.policy.program import HitFinder
 from ferrule.runtime.policy.records import Demand, PolicyRule, PolicySet
-from ferrule.runtime.policy.ruling import seconds_of
+from ferrule.runtime.policy.ruling import parse_duration
 from ferrule.runtime.policy.view import ToolView
 
 _ID = re.compile(r"policy\d+")
@@ -48,20 +48,20 @@ class CedarTable:
         except ValueError as error:
             raise PolicyError(f"{self._file} is not Cedar: {error}; no call is allowed until it is") from None
         self._members = policy.groups
-        lines = _lines(text)
-        self._rules = {name: self._rule(name, each, lines.get(name, 0)) for name, each in written.items()}
-        self._named = {name: _named_tool(each) for name, each in written.items()}
+        lines = _find_lines(text)
+        self._rules = {name: self._make_rule(name, each, lines.get(name, 0)) for name, each in written.items()}
+        self._named = {name: _find_named_tool(each) for name, each in written.items()}
         self.ref = f"{self._file}@{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    def table(self, view: ToolView, request: SurfaceRequest) -> Table:
+    def bind(self, view: ToolView, request: SurfaceRequest) -> HitFinder:
         """The policies that hold for a call of this tool by this caller."""
-        entities = self._cedar.Entities.from_json_str(json.dumps(self._entities(request.principal, view)))
-        fixed = _context(view, request)
+        entities = self._cedar.Entities.from_json_str(json.dumps(self._make_entities(request.principal, view)))
+        fixed = _make_context(view, request)
         tool = {"type": "Tool", "id": view.tool.tool_id}
         user = {"type": "User", "id": request.principal}
 
         def hits(judged: JudgedCall) -> tuple[CompiledRule, ...]:
-            context = {**fixed, "arguments": _value(judged.arguments), "facts": _facts(view, judged)}
+            context = {**fixed, "arguments": _to_cedar(judged.arguments), "facts": _make_facts(view, judged)}
             asked = {
                 "principal": user,
                 "action": {"type": "Action", "id": "call"},
@@ -69,38 +69,38 @@ class CedarTable:
                 "context": context,
             }
             answer = self._cedar.is_authorized(asked, self._policies, entities)
-            return self._hits(answer, view)
+            return self._find_hits(answer, view)
 
         return hits
 
-    def _hits(self, answer: Any, view: ToolView) -> tuple[CompiledRule, ...]:
+    def _find_hits(self, answer: Any, view: ToolView) -> tuple[CompiledRule, ...]:
         # Cedar gives them in any order.
         reasons = sorted(answer.diagnostics.reasons, key=lambda name: (self._rules[name].line, name))
-        found = [self._compiled(name, view) for name in reasons]
+        found = [self._compile(name, view) for name in reasons]
         for error in answer.diagnostics.errors:
             named = _ID.search(str(error))
             rule = self._rules.get(named[0]) if named is not None else None
             # A permit that fails does not permit. What would have asked or forbidden might have done so.
             if rule is None or rule.decision != "allow":
-                found.append(CompiledRule(self._failed(rule, str(error)), (), False, lambda judged: None))
+                found.append(CompiledRule(self._make_failed_rule(rule, str(error)), (), False, lambda judged: None))
         return tuple(found)
 
-    def _compiled(self, name: str, view: ToolView) -> CompiledRule:
+    def _compile(self, name: str, view: ToolView) -> CompiledRule:
         return CompiledRule(self._rules[name], (), self._named[name] == view.tool.tool_id, lambda judged: None)
 
-    def _rule(self, name: str, written: dict[str, Any], line: int) -> PolicyRule:
+    def _make_rule(self, name: str, written: dict[str, Any], line: int) -> PolicyRule:
         notes: dict[str, Any] = {key: value or "" for key, value in (written.get("annotations") or {}).items()}
         return PolicyRule(
             rule_id=notes.get("id") or f"{self._file}#{name}",
-            decision=self._decision(name, written["effect"], notes),
+            decision=self._read_decision(name, written["effect"], notes),
             source="policy_settings",
             file=self._file,
             line=line,
             reason=notes.get("reason") or notes.get("ask") or "",
-            demand=self._demand(name, notes),
+            demand=self._read_demand(name, notes),
         )
 
-    def _decision(self, name: str, effect: str, notes: dict[str, Any]) -> Behavior:
+    def _read_decision(self, name: str, effect: str, notes: dict[str, Any]) -> Behavior:
         if effect == "forbid":
             return "deny"
         said = notes.get("decision", "ask" if "ask" in notes else "allow")
@@ -108,57 +108,57 @@ class CedarTable:
             raise PolicyError(f'{self._file}: {name} has @decision("{said}"); a permit may say "ask" or "allow"')
         return "ask" if said == "ask" or "ask" in notes else "allow"
 
-    def _demand(self, name: str, notes: dict[str, Any]) -> Demand:
+    def _read_demand(self, name: str, notes: dict[str, Any]) -> Demand:
         people, expires = notes.get("people", "1"), notes.get("expires", "")
-        seconds = seconds_of(expires) if expires else None
+        seconds = parse_duration(expires) if expires else None
         if not people.isdecimal() or int(people) < 1 or (expires and seconds is None):
             usual = '@people("2") @expires("4h")'
             raise PolicyError(f"{self._file}: {name} has @people or @expires that cannot be used; write {usual}")
         return Demand(
-            approvers=_words(notes.get("approvers", "")),
+            approvers=_split_words(notes.get("approvers", "")),
             people=int(people),
             not_requester="not_requester" in notes,
-            channels=_words(notes.get("channels", "")),
+            channels=_split_words(notes.get("channels", "")),
             expires_seconds=seconds,
         )
 
-    def _failed(self, rule: PolicyRule | None, why: str) -> PolicyRule:
+    def _make_failed_rule(self, rule: PolicyRule | None, why: str) -> PolicyRule:
         reason = f"it could not be worked out for this call ({why})"
         if rule is not None:
             return replace(rule, reason=reason)
         return PolicyRule(rule_id=_FAILED, decision="deny", source="policy_settings", file=self._file, reason=reason)
 
-    def _entities(self, principal: str, view: ToolView) -> list[dict[str, Any]]:
+    def _make_entities(self, principal: str, view: ToolView) -> list[dict[str, Any]]:
         groups = [name for name, members in self._members.items() if principal in members]
         parents = [{"type": "Group", "id": name} for name in groups]
         namespace = {"type": "Namespace", "id": view.tool.namespace}
         return [
             {"uid": {"type": "User", "id": principal}, "attrs": {}, "parents": parents},
             *({"uid": parent, "attrs": {}, "parents": []} for parent in parents),
-            {"uid": {"type": "Tool", "id": view.tool.tool_id}, "attrs": _tool(view), "parents": [namespace]},
+            {"uid": {"type": "Tool", "id": view.tool.tool_id}, "attrs": _describe_tool(view), "parents": [namespace]},
             {"uid": namespace, "attrs": {}, "parents": []},
         ]
 
 
-def _lines(text: str) -> dict[str, int]:
+def _find_lines(text: str) -> dict[str, int]:
     """The line of each policy, by the name Cedar gives it: they are counted in the order of the text."""
     plain = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     starts = [found.start() for found in _HEAD.finditer(plain)]
     return {f"policy{number}": text.count("\n", 0, start) + 1 for number, start in enumerate(starts)}
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _named_tool(written: dict[str, Any]) -> str | None:
+def _find_named_tool(written: dict[str, Any]) -> str | None:
     """The one tool a policy is about; None when it is about several."""
     scope = written.get("resource") or {}
     entity = scope.get("entity") or {}
     return entity.get("id") if scope.get("op") == "==" and entity.get("type") == "Tool" else None
 
 
-def _tool(view: ToolView) -> dict[str, Any]:
+def _describe_tool(view: ToolView) -> dict[str, Any]:
     tool = view.tool
     return {
         "name": tool.name,
@@ -170,12 +170,16 @@ def _tool(view: ToolView) -> dict[str, Any]:
     }
 
 
-def _context(view: ToolView, request: SurfaceRequest) -> dict[str, Any]:
+def _make_context(view: ToolView, request: SurfaceRequest) -> dict[str, Any]:
     known = {"agent": request.agent, "channel": request.channel, "tenant": request.tenant, "model": request.model}
-    return {**{key: value for key, value in known.items() if value is not None}, "risk": view.risk, "tool": _tool(view)}
+    return {
+        **{key: value for key, value in known.items() if value is not None},
+        "risk": view.risk,
+        "tool": _describe_tool(view),
+    }
 
 
-def _facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
+def _make_facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
     """Facts as plain answers; what is not known for certain has the dangerous value (AT-49)."""
     facts = {name: getattr(judged.facts, name) is True for name in FLAGS}
     facts["is_destructive"] = is_possibly_destructive(judged.facts, view.tool.inferred_facts)
@@ -183,13 +187,13 @@ def _facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
     return facts
 
 
-def _value(value: Any) -> Any:
+def _to_cedar(value: object) -> object:
     """An argument as Cedar takes it: no nulls, whole numbers of 64 bits, other numbers as decimals or texts."""
     match value:
         case dict():
-            return {key: _value(member) for key, member in value.items() if member is not None}
+            return {key: _to_cedar(member) for key, member in value.items() if member is not None}
         case list():
-            return [_value(member) for member in value if member is not None]
+            return [_to_cedar(member) for member in value if member is not None]
         case bool() | str():
             return value
         case int():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from ferrule.errors import FerruleError
 from ferrule.infra.drivers import load_extra
@@ -15,24 +14,31 @@ from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.outline import Library
 from ferrule.model.value import format_path
 from ferrule.runtime.policy.cedar import CedarTable
-from ferrule.runtime.policy.load import SETTINGS_FILE, Home, homes, joined_groups, read_home, read_project
-from ferrule.runtime.policy.purpose import known_of, purposeless
-from ferrule.runtime.policy.read import Choices, Read
+from ferrule.runtime.policy.load import (
+    SETTINGS_FILE,
+    PolicyLocation,
+    join_groups,
+    list_locations,
+    read_location,
+    read_project,
+)
+from ferrule.runtime.policy.purpose import collect_names, find_purposeless_rules
+from ferrule.runtime.policy.read import ParsedPolicy, ProjectChoices
 from ferrule.runtime.policy.records import PolicySet
 from ferrule.runtime.policy.table import UNREADABLE
 
 
-def demand_engine(root: Path, table: Mapping[str, Any], wanted: Collection[str] | None = None) -> None:
+def require_engine(root: Path, table: Mapping[str, object], wanted: Collection[str] | None = None) -> None:
     """Raises ExtraMissing if the policy engine is not installed. `wanted`: the policy files of interest; None means all."""
     choices = read_project(root, table).choices
     if choices.engine == "cedar" and (wanted is None or str(root / choices.cedar) in wanted):
         load_extra("cedarpy")
 
 
-def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
+def find_policy_files(root: Path, table: Mapping[str, object]) -> dict[str, Path]:
     """The files of a workspace's own policy that are there, by name. Personal files are nobody else's business."""
     choices = read_project(root, table).choices
-    named = {home.name: home.path for home in _own_homes(root, choices)}
+    named = {home.name: home.path for home in _list_own_files(root, choices)}
     if choices.engine == "cedar":
         named[choices.cedar] = root / choices.cedar
     present = {name: path for name, path in named.items() if path.exists()}
@@ -41,7 +47,7 @@ def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
 
 def check_policy(
     root: Path,
-    table: Mapping[str, Any],
+    table: Mapping[str, object],
     library: Library,
     namespace: str = "",
     functions: frozenset[str] | None = frozenset(),
@@ -54,38 +60,38 @@ def check_policy(
     """
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
-    watched: dict[str, Read] = {}
-    found: dict[str, list[Finding]] = {SETTINGS_FILE: [*project.findings, *_missing(root, project.choices)]}
-    for home in _own_homes(root, project.choices):
-        read = read_home(home) if home.path.exists() else None
+    watched: dict[str, ParsedPolicy] = {}
+    found: dict[str, list[Finding]] = {SETTINGS_FILE: [*project.findings, *_find_missing_files(root, project.choices)]}
+    for home in _list_own_files(root, project.choices):
+        read = read_location(home) if home.path.exists() else None
         if read is not None:
             (watched if home.name == project.choices.shadow else reads)[home.name] = read
             found[home.name] = list(read.findings)
-    groups = joined_groups(read.file for read in reads.values())
-    for name, finding in purposeless(reads, groups, known_of(library, namespace, functions, imported)):
+    groups = join_groups(read.file for read in reads.values())
+    for name, finding in find_purposeless_rules(reads, groups, collect_names(library, namespace, functions, imported)):
         found[name].append(finding)
-    checked = {name: tuple(_located(name, {**reads, **watched}[name], found[name])) for name in found}
-    return {**checked, **_cedar(root, project.choices, groups)}
+    checked = {name: tuple(_locate(name, {**reads, **watched}[name], found[name])) for name in found}
+    return {**checked, **_check_cedar(root, project.choices, groups)}
 
 
-def _missing(root: Path, choices: Choices) -> Iterator[Finding]:
+def _find_missing_files(root: Path, choices: ProjectChoices) -> Iterator[Finding]:
     """Files that `[policy]` names and that are not there."""
     named = [("shadow", choices.shadow), ("cedar", choices.cedar if choices.engine == "cedar" else "")]
-    named.append(("file", choices.file if choices.file != Choices().file else ""))
+    named.append(("file", choices.file if choices.file != ProjectChoices().file else ""))
     for key, name in named:
         if name and not (root / name).exists():
             yield Finding(UNREADABLE, ("policy", key), f"there is no file {name!r}", hint="write it, or mend the name")
 
 
-def _own_homes(root: Path, choices: Choices) -> Iterator[Home]:
-    yield from homes(root, choices, {})
+def _list_own_files(root: Path, choices: ProjectChoices) -> Iterator[PolicyLocation]:
+    yield from list_locations(root, choices, {})
     if choices.shadow:
-        yield Home("policy_settings", root / choices.shadow, choices.shadow, True)
+        yield PolicyLocation("policy_settings", root / choices.shadow, choices.shadow, True)
 
 
-def _located(name: str, read: Read, findings: Iterable[Finding]) -> Iterator[Diagnostic]:
+def _locate(name: str, read: ParsedPolicy, findings: Iterable[Finding]) -> Iterator[Diagnostic]:
     for finding in findings:
-        place = read.place_of(finding)
+        place = read.locate(finding)
         yield Diagnostic(
             finding.rule,
             finding.severity,
@@ -100,7 +106,9 @@ def _located(name: str, read: Read, findings: Iterable[Finding]) -> Iterator[Dia
         )
 
 
-def _cedar(root: Path, choices: Choices, groups: dict[str, tuple[str, ...]]) -> dict[str, tuple[Diagnostic, ...]]:
+def _check_cedar(
+    root: Path, choices: ProjectChoices, groups: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[Diagnostic, ...]]:
     if choices.engine != "cedar" or not (root / choices.cedar).exists():
         return {}
     try:

@@ -10,34 +10,34 @@ import inspect
 import math
 from collections.abc import Awaitable, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.policy import Classification, Classifier
 from ferrule.infra.processes.shell_text import Part
 from ferrule.model.decision import Behavior, ClassifierNote
 from ferrule.model.surface import SurfaceEntry
-from ferrule.runtime.policy.commands import parsed_of
+from ferrule.runtime.policy.commands import parse_command
 from ferrule.runtime.policy.records import ClassifierUse
-from ferrule.runtime.policy.view import Fields
+from ferrule.runtime.policy.view import ArgumentFields
 
 _BEHAVIORS: tuple[Behavior, ...] = ("allow", "ask", "deny")
 
 
-class Panel(NamedTuple):
+class ClassifierPanel(NamedTuple):
     """The classifiers asked about one tool."""
 
     entry: SurfaceEntry
     uses: tuple[ClassifierUse, ...]
     classifiers: Mapping[str, Classifier]
 
-    def ask(self, subject: Any) -> tuple[ClassifierNote, ...] | Awaitable[tuple[ClassifierNote, ...]]:
+    def ask(self, subject: object) -> tuple[ClassifierNote, ...] | Awaitable[tuple[ClassifierNote, ...]]:
         """Every judgement; awaitable when one of the classifiers takes its time."""
         answers = [self._ask(use, subject) for use in self.uses]
         if any(inspect.isawaitable(answer) for answer in answers):
-            return self._gathered(answers)
-        return tuple(_note(use, answer) for use, answer in zip(self.uses, answers, strict=True))
+            return self._gather(answers)
+        return tuple(_make_note(use, answer) for use, answer in zip(self.uses, answers, strict=True))
 
-    def _ask(self, use: ClassifierUse, subject: Any) -> object:
+    def _ask(self, use: ClassifierUse, subject: object) -> object:
         classifier = self.classifiers.get(use.name)
         if classifier is None:
             return LookupError("there is no such classifier")
@@ -46,7 +46,7 @@ class Panel(NamedTuple):
         except Exception as error:  # whatever it is, it is not a yes
             return error
 
-    async def _gathered(self, answers: list[object]) -> tuple[ClassifierNote, ...]:
+    async def _gather(self, answers: list[object]) -> tuple[ClassifierNote, ...]:
         notes: list[ClassifierNote] = []
         for use, answer in zip(self.uses, answers, strict=True):
             if inspect.isawaitable(answer):
@@ -54,11 +54,11 @@ class Panel(NamedTuple):
                     answer = await answer
                 except Exception as error:  # as above; cancelling is no answer and goes on its way
                     answer = error
-            notes.append(_note(use, answer))
+            notes.append(_make_note(use, answer))
         return tuple(notes)
 
 
-def _note(use: ClassifierUse, answer: object) -> ClassifierNote:
+def _make_note(use: ClassifierUse, answer: object) -> ClassifierNote:
     if isinstance(answer, Classification) and answer.behavior in _BEHAVIORS and _is_share(answer.confidence):
         return ClassifierNote(use.name, answer.behavior, float(answer.confidence), answer.reason, use.authority)
     # A classifier that could have denied may have wanted to; one that could only approve has not done so.
@@ -80,7 +80,7 @@ _LOOKING = frozenset(
     }
 )  # fmt: skip
 """Programs that write nothing and run nothing whatever their options. Git is not among them: its settings name programs."""
-_FIELDS = Fields()
+_FIELDS = ArgumentFields()
 _LONGEST = 40
 
 
@@ -89,20 +89,20 @@ class ShellClassifier:
 
     name = "shell"
 
-    def classify(self, entry: SurfaceEntry, subject: Any) -> Classification:
+    def classify(self, entry: SurfaceEntry, subject: object) -> Classification:
         """The judgement of a command line, a list of words, or arguments with one in them."""
         lines = [subject]
         if isinstance(subject, dict):
-            lines = [found.value for found in _FIELDS.values("command", subject)]
+            lines = [found.value for found in _FIELDS.find_values("command", subject)]
         if not lines:
             return Classification("ask", 1.0, "there is no command to judge")
         for line in lines:
-            parsed = parsed_of(line)
+            parsed = parse_command(line)
             if not parsed.is_certain or not parsed.parts:
                 return Classification("ask", 1.0, "the command line cannot be parsed for certain")
             for part in parsed.parts:
                 if not _only_looks(part):
-                    return Classification("ask", 1.0, f"{_shown(part)} is not known to be harmless")
+                    return Classification("ask", 1.0, f"{_format_program(part)} is not known to be harmless")
         return Classification("allow", 1.0, "every command only looks")
 
 
@@ -115,7 +115,7 @@ def _only_looks(part: Part) -> bool:
     return program.text in _LOOKING
 
 
-def _shown(part: Part) -> str:
+def _format_program(part: Part) -> str:
     if not part.words:
         return "an assignment"
     program = part.words[0].text

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from ferrule.infra.processes.shell_text import LONGEST, Parsed, Part, Word, parse
-from ferrule.runtime.policy.globs import test_of
+from ferrule.runtime.policy.globs import compile_glob
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"})
 _CARRIERS = frozenset(
@@ -30,7 +30,7 @@ _LINE = re.compile(r"[\s;&|`$]")
 _DEPTH = 4
 
 
-def parsed_of(value: object) -> Parsed:
+def parse_command(value: object) -> Parsed:
     """A command line, or a list of words that no shell looks at."""
     if isinstance(value, str):
         return parse(value)
@@ -46,14 +46,14 @@ class CommandMatcher:
 
     def __init__(self, patterns: tuple[str, ...], *, is_strict: bool) -> None:
         self._is_strict = is_strict
-        self._patterns = tuple(tuple(words_of(pattern)) for pattern in patterns)
+        self._patterns = tuple(tuple(split_pattern(pattern)) for pattern in patterns)
 
     def fits(self, value: object) -> bool:
         """True when the command line fits."""
-        parsed = parsed_of(value)
+        parsed = parse_command(value)
         if self._is_strict:
             return parsed.is_certain and bool(parsed.parts) and all(map(self._allows, parsed.parts))
-        return any(self._hits(each, parsed_of(each), _DEPTH) for each in _spellings(value))
+        return any(self._hits(each, parse_command(each), _DEPTH) for each in _list_spellings(value))
 
     def _allows(self, part: Part) -> bool:
         if not part.is_plain or not part.words or part.words[0].is_open:
@@ -61,11 +61,11 @@ class CommandMatcher:
         return any(_covers(pattern, part.words) for pattern in self._patterns)
 
     def _hits(self, value: object, parsed: Parsed, depth: int) -> bool:
-        if any(self._begins(part.words, _starts(part.words)) for part in parsed.parts):
+        if any(self._begins(part.words, _count_starts(part.words)) for part in parsed.parts):
             return True
         if not parsed.is_certain and self._occurs(value):
             return True
-        inner = [text for part in parsed.parts for text in _handed_on(part.words)]
+        inner = [text for part in parsed.parts for text in _find_inner_lines(part.words)]
         return bool(inner) and (not depth or any(self._hits(text, parse(text), depth - 1) for text in inner))
 
     def _begins(self, words: Sequence[Word], starts: int) -> bool:
@@ -87,7 +87,7 @@ class CommandMatcher:
         return self._begins(words, len(words))
 
 
-def _spellings(value: object) -> Iterator[object]:
+def _list_spellings(value: object) -> Iterator[object]:
     """A command, and for a list of words also what a tool would run that hands them to a shell."""
     yield value
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
@@ -95,44 +95,44 @@ def _spellings(value: object) -> Iterator[object]:
         yield from (word for word in value if _LINE.search(word))
 
 
-def beginnings_of(value: object, *, is_strict: bool) -> list[list[str]] | None:
+def list_beginnings(value: object, *, is_strict: bool) -> list[list[str]] | None:
     """Returns the words that the words of a fitting pattern begin, for each command of a line.
 
     None where a pattern may fit that no word shows: behind `sudo`, inside `sh -c "…"`, where a variable stands, and in
     what cannot be parsed.
     """
-    lines = [parsed_of(each) for each in ([value] if is_strict else _spellings(value))]
+    lines = [parse_command(each) for each in ([value] if is_strict else _list_spellings(value))]
     if not all(line.is_certain for line in lines):
         return None
     commands = [part.words for line in lines for part in line.parts]
     if is_strict:
         return [[word.text for word in words] for words in commands]
-    if any(word.is_open or _program(word) in _RUNNING for words in commands for word in words):
+    if any(word.is_open or _read_program(word) in _RUNNING for words in commands for word in words):
         return None
     return [
         [program, *(word.text for word in words[1:])]
         for words in commands
         if words
-        for program in (words[0].text.casefold(), _program(words[0]))
+        for program in (words[0].text.casefold(), _read_program(words[0]))
     ]
 
 
-def words_of(pattern: str) -> list[str]:
+def split_pattern(pattern: str) -> list[str]:
     """The words of a pattern. Raises ValueError when its quotes are not closed."""
     return shlex.split(pattern)
 
 
 def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
     """Every word is one the pattern lists; what the shell would fill in only where any word may stand."""
-    ways = _through({0}, pattern)
+    ways = _skip_wildcards({0}, pattern)
     for word in words:
         after: set[int] = set()
         for at in ways:
             if at < len(pattern) and pattern[at] == "*":
                 after.add(at)
-            elif at < len(pattern) and not word.is_open and test_of(pattern[at])(word.text):
+            elif at < len(pattern) and not word.is_open and compile_glob(pattern[at])(word.text):
                 after.add(at + 1)
-        ways = _through(after, pattern)
+        ways = _skip_wildcards(after, pattern)
     return len(pattern) in ways
 
 
@@ -141,7 +141,7 @@ def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> boo
 
     None when not even a `*` of the pattern led there: then no later start does, for it sees fewer words.
     """
-    ways = _through({0}, pattern)
+    ways = _skip_wildcards({0}, pattern)
     for number in range(start, len(words)):
         word = words[number]
         if len(pattern) in ways or (word.is_open and ways):
@@ -152,15 +152,15 @@ def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> boo
         for at in ways:
             if pattern[at] == "*":
                 after.add(at)
-            elif _is_called(pattern[at], word.text) if number == start else test_of(pattern[at])(word.text):
+            elif _is_called(pattern[at], word.text) if number == start else compile_glob(pattern[at])(word.text):
                 after.add(at + 1)
-        ways = _through(after, pattern)
+        ways = _skip_wildcards(after, pattern)
     if len(pattern) in ways:
         return True
     return None if any(pattern[at] == "*" for at in ways) else False
 
 
-def _through(ways: set[int], pattern: Sequence[str]) -> set[int]:
+def _skip_wildcards(ways: set[int], pattern: Sequence[str]) -> set[int]:
     reached = set(ways)
     for at in ways:
         while at < len(pattern) and pattern[at] == "*":
@@ -171,23 +171,27 @@ def _through(ways: set[int], pattern: Sequence[str]) -> set[int]:
 
 def _is_called(pattern: str, program: str) -> bool:
     """By its name or its place, in any case: file systems may ignore case."""
-    test = test_of(pattern.casefold())
+    test = compile_glob(pattern.casefold())
     folded = program.casefold()
     return test(folded) or test(folded.rpartition("/")[2])
 
 
-def _starts(words: tuple[Word, ...]) -> int:
+def _count_starts(words: tuple[Word, ...]) -> int:
     """How many of the words may begin a command: the first, or all where the program runs another one."""
-    return len(words) if words and (words[0].is_open or _program(words[0]) in _CARRIERS) else min(len(words), 1)
+    return len(words) if words and (words[0].is_open or _read_program(words[0]) in _CARRIERS) else min(len(words), 1)
 
 
-def _program(word: Word) -> str:
+def _read_program(word: Word) -> str:
     return word.text.rpartition("/")[2].casefold()
 
 
-def _handed_on(words: tuple[Word, ...]) -> Iterator[str]:
+def _find_inner_lines(words: tuple[Word, ...]) -> Iterator[str]:
     """Texts that a shell further down would read as command lines."""
-    programs = [number for number, word in enumerate(words) if _program(word) in _SHELLS or _program(word) in _CARRIERS]
+    programs = [
+        number
+        for number, word in enumerate(words)
+        if _read_program(word) in _SHELLS or _read_program(word) in _CARRIERS
+    ]
     if not programs:
         return
     for word in words[programs[0] + 1 :]:

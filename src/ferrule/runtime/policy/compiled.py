@@ -12,22 +12,22 @@ from ferrule.contracts.policy import JudgedCall
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.runtime.policy.commands import CommandMatcher
-from ferrule.runtime.policy.conditions import condition_test
+from ferrule.runtime.policy.conditions import make_test
 from ferrule.runtime.policy.globs import fits, is_literal
-from ferrule.runtime.policy.paths import Base, PathMatcher
-from ferrule.runtime.policy.records import GROUP, Condition, PolicyRule, Values
+from ferrule.runtime.policy.paths import PathBase, PathMatcher
+from ferrule.runtime.policy.records import GROUP, Condition, PolicyRule, ValuePatterns
 from ferrule.runtime.policy.urls import UrlMatcher
-from ferrule.runtime.policy.view import KINDS, Found, Kind, ToolView
+from ferrule.runtime.policy.view import KINDS, FieldValue, Kind, ToolView
 
 Groups = Mapping[str, tuple[str, ...]]
 
 
-class Check(NamedTuple):
+class RuleCheck(NamedTuple):
     """One matcher that looks at the call."""
 
     key: str
     test: Callable[[JudgedCall], bool]
-    about: Condition | Values | None
+    about: Condition | ValuePatterns | None
     """The part of the rule that it tests; None for facts."""
     kind: Kind | None = None
     """The kind of values it looks at; None for a condition on an argument."""
@@ -37,11 +37,11 @@ class CompiledRule(NamedTuple):
     """A rule that concerns a tool and a caller."""
 
     rule: PolicyRule
-    checks: tuple[Check, ...]
+    checks: tuple[RuleCheck, ...]
     """What remains to be seen; empty when it holds for every call."""
     is_naming: bool
     """True when it names the tool itself, without a wildcard (AT-123)."""
-    blocked: Callable[[JudgedCall], str | None]
+    find_blocked_path: Callable[[JudgedCall], str | None]
     """The path that made it fit, where it is about paths."""
 
     def fits(self, judged: JudgedCall) -> bool:
@@ -52,7 +52,7 @@ class CompiledRule(NamedTuple):
         return True
 
 
-def tool_miss(rule: PolicyRule, view: ToolView) -> str | None:
+def find_tool_mismatch(rule: PolicyRule, view: ToolView) -> str | None:
     """The matcher by which a rule does not concern a tool, or None. An alias is no name an allow may go by."""
     tool = view.tool
     names = view.names if rule.decision == "allow" else (*view.names, *view.aliases)
@@ -76,7 +76,7 @@ def tool_miss(rule: PolicyRule, view: ToolView) -> str | None:
     return None
 
 
-def caller_miss(rule: PolicyRule, request: SurfaceRequest, groups: Groups) -> str | None:
+def find_caller_mismatch(rule: PolicyRule, request: SurfaceRequest, groups: Groups) -> str | None:
     """The matcher by which a rule does not concern a caller, or None."""
     if rule.principal and not any(_is_meant(name, request.principal, groups) for name in rule.principal):
         return "principal"
@@ -125,27 +125,29 @@ def names_tool(rule: PolicyRule, view: ToolView) -> bool:
     return any(is_literal(pattern) and pattern in view.names for pattern in rule.tool)
 
 
-def compile_rule(rule: PolicyRule, view: ToolView, base: Base) -> CompiledRule:
+def compile_rule(rule: PolicyRule, view: ToolView, base: PathBase) -> CompiledRule:
     """The rule, for a tool that it concerns."""
-    return CompiledRule(rule, tuple(_checks(rule, view, base)), names_tool(rule, view), _blocked(rule, view, base))
+    return CompiledRule(
+        rule, tuple(_make_checks(rule, view, base)), names_tool(rule, view), _make_path_finder(rule, view, base)
+    )
 
 
-def _checks(rule: PolicyRule, view: ToolView, base: Base) -> Iterator[Check]:
+def _make_checks(rule: PolicyRule, view: ToolView, base: PathBase) -> Iterator[RuleCheck]:
     is_strict = rule.decision == "allow"
     if view.asks_facts and rule.facts:
         inferred = view.tool.inferred_facts
-        yield Check("facts", lambda judged: facts_fit(rule.facts, judged.facts, inferred), None)
+        yield RuleCheck("facts", lambda judged: facts_fit(rule.facts, judged.facts, inferred), None)
     for kind in KINDS:
-        wanted: Values | None = getattr(rule, kind)
+        wanted: ValuePatterns | None = getattr(rule, kind)
         if wanted is not None:
-            test = _values_test(kind, wanted, view, _matcher(kind, wanted, base, is_strict), is_strict)
-            yield Check(kind, test, wanted, kind)
+            test = _make_values_test(kind, wanted, view, _make_matcher(kind, wanted, base, is_strict), is_strict)
+            yield RuleCheck(kind, test, wanted, kind)
     for condition in rule.when:
-        test = condition_test(condition, is_strict=is_strict)
-        yield Check(f"when {'.'.join(condition.path)}", test, condition)
+        test = make_test(condition, is_strict=is_strict)
+        yield RuleCheck(f"when {'.'.join(condition.path)}", test, condition)
 
 
-def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callable[[Any], bool]:
+def _make_matcher(kind: Kind, wanted: ValuePatterns, base: PathBase, is_strict: bool) -> Callable[[Any], bool]:
     match kind:
         case "path":
             return PathMatcher(wanted.patterns, base, is_strict=is_strict).fits
@@ -157,8 +159,8 @@ def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callabl
             return lambda value: fits(wanted.patterns, str(value)) if isinstance(value, str | int) else not is_strict
 
 
-def _values_test(
-    kind: Kind, wanted: Values, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
+def _make_values_test(
+    kind: Kind, wanted: ValuePatterns, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
 ) -> Callable[[JudgedCall], bool]:
     def test(judged: JudgedCall) -> bool:
         found = find_values(view, kind, wanted.fields, judged)
@@ -169,16 +171,16 @@ def _values_test(
     return test
 
 
-def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: JudgedCall) -> list[Found]:
+def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: JudgedCall) -> list[FieldValue]:
     """Returns the values a rule is about. `file:` addresses are paths too."""
-    found = view.fields.values(kind, judged.arguments, fields)
+    found = view.fields.find_values(kind, judged.arguments, fields)
     if kind == "path" and not fields:
-        addresses = view.fields.values("url", judged.arguments)
+        addresses = view.fields.find_values("url", judged.arguments)
         found += [each for each in addresses if isinstance(each.value, str) and each.value[:5].lower() == "file:"]
     return found
 
 
-def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[JudgedCall], str | None]:
+def _make_path_finder(rule: PolicyRule, view: ToolView, base: PathBase) -> Callable[[JudgedCall], str | None]:
     wanted = rule.path
     if wanted is None:
         return lambda judged: None
@@ -186,6 +188,6 @@ def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[JudgedCa
 
     def blocked(judged: JudgedCall) -> str | None:
         found = find_values(view, "path", wanted.fields, judged)
-        return next((matcher.shown(each.value) for each in found if matcher.fits(each.value)), None)
+        return next((matcher.describe(each.value) for each in found if matcher.fits(each.value)), None)
 
     return blocked

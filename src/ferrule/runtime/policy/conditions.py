@@ -46,11 +46,11 @@ NEGATIVE = frozenset({"not", "not_in"})
 """Conditions that a missing value may well fulfil."""
 
 
-def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[JudgedCall], bool]:
+def make_test(condition: Condition, *, is_strict: bool) -> Callable[[JudgedCall], bool]:
     """A test of a call. `is_strict` for an allow."""
     path, holds = condition.path, OPERATORS[condition.operator](condition.operand)
     if condition.operator == "present":
-        return lambda judged: bool(values_under(judged.arguments, path)) is condition.operand
+        return lambda judged: bool(collect_values(judged.arguments, path)) is condition.operand
 
     only = path[0] if len(path) == 1 else None
 
@@ -59,7 +59,7 @@ def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[Judged
         value = arguments.get(only) if only is not None else None
         if value.__class__ in SCALARS:  # nearly always, and then there is nothing to walk through
             return (holds(value) is True) if is_strict else (holds(value) is not False)
-        values = values_under(arguments, path)
+        values = collect_values(arguments, path)
         if not values:
             return not is_strict and condition.operator in NEGATIVE
         if is_strict:
@@ -69,7 +69,7 @@ def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[Judged
     return test
 
 
-def values_under(arguments: Any, path: tuple[str, ...]) -> list[Any]:
+def collect_values(arguments: object, path: tuple[str, ...]) -> list[Any]:
     """Returns everything under a path; lists are walked through. Null counts as nothing."""
     found = [arguments]
     for step in path:
@@ -79,36 +79,36 @@ def values_under(arguments: Any, path: tuple[str, ...]) -> list[Any]:
     return [value for value in flat if value is not None]
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same(left: object, right: object) -> bool:
     """Equal as JSON: `1` is `1.0` and not `true`."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     return bool(left == right)
 
 
-def _equals(operand: Any) -> Holds:
-    return lambda value: same(value, operand)
+def _equals(operand: object) -> Holds:
+    return lambda value: is_same(value, operand)
 
 
-def _not(operand: Any) -> Holds:
-    return lambda value: not same(value, operand)
+def _not(operand: object) -> Holds:
+    return lambda value: not is_same(value, operand)
 
 
 def _in(operand: Any) -> Holds:
-    return lambda value: any(same(value, each) for each in operand)
+    return lambda value: any(is_same(value, each) for each in operand)
 
 
 def _not_in(operand: Any) -> Holds:
-    return lambda value: not any(same(value, each) for each in operand)
+    return lambda value: not any(is_same(value, each) for each in operand)
 
 
-def _number(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Holds]:
-    def make(operand: Any) -> Holds:
-        def holds(value: Any) -> bool | None:
+def _make_number_operator(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Holds]:
+    def make(operand: object) -> Holds:
+        def holds(value: object) -> bool | None:
             if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
                 return None
             return compare(value, operand)
@@ -118,7 +118,7 @@ def _number(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Holds]:
     return make
 
 
-def _text(compare: Callable[[str, Any], bool]) -> Callable[[Any], Holds]:
+def _make_text_operator(compare: Callable[[str, Any], bool]) -> Callable[[Any], Holds]:
     return lambda operand: lambda value: compare(value, operand) if isinstance(value, str) else None
 
 
@@ -132,13 +132,13 @@ OPERATORS: dict[str, Callable[[Any], Holds]] = {
     "not": _not,
     "in": _in,
     "not_in": _not_in,
-    "above": _number(lambda value, operand: bool(value > operand)),
-    "below": _number(lambda value, operand: bool(value < operand)),
-    "at_least": _number(lambda value, operand: bool(value >= operand)),
-    "at_most": _number(lambda value, operand: bool(value <= operand)),
+    "above": _make_number_operator(lambda value, operand: bool(value > operand)),
+    "below": _make_number_operator(lambda value, operand: bool(value < operand)),
+    "at_least": _make_number_operator(lambda value, operand: bool(value >= operand)),
+    "at_most": _make_number_operator(lambda value, operand: bool(value <= operand)),
     "matches": _matches,
-    "contains": _text(lambda value, operand: operand in value),
-    "starts_with": _text(lambda value, operand: value.startswith(operand)),
+    "contains": _make_text_operator(lambda value, operand: operand in value),
+    "starts_with": _make_text_operator(lambda value, operand: value.startswith(operand)),
     "present": _equals,
 }
 NUMBERS = frozenset({"above", "below", "at_least", "at_most"})

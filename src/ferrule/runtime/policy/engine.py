@@ -19,17 +19,17 @@ from ferrule.contracts.registry import late
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
-from ferrule.runtime.policy.classifiers import BUILTIN, Panel
-from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
+from ferrule.runtime.policy.classifiers import BUILTIN, ClassifierPanel
+from ferrule.runtime.policy.compiled import CompiledRule, compile_rule, find_caller_mismatch, find_tool_mismatch
 from ferrule.runtime.policy.globs import fits
-from ferrule.runtime.policy.indexing.index import ArgumentIndex, ToolIndex
+from ferrule.runtime.policy.indexing.index import ArgumentIndex, RuleToolIndex
 from ferrule.runtime.policy.load import refuse_errors
-from ferrule.runtime.policy.paths import Base
-from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table
+from ferrule.runtime.policy.paths import PathBase
+from ferrule.runtime.policy.program import HitFinder, ProgramRules, RuleProgram, ShadowProgram
 from ferrule.runtime.policy.read import read_value
 from ferrule.runtime.policy.records import GROUP, ClassifierUse, PolicyFile, PolicyRule, PolicySet
-from ferrule.runtime.policy.ruling import Frame, effective, modes_of
-from ferrule.runtime.policy.text import text_of
+from ferrule.runtime.policy.ruling import RulingContext, collect_modes, combine_modes
+from ferrule.runtime.policy.text import format_policy
 from ferrule.runtime.policy.view import ToolView
 
 _cedar_table = late("ferrule.runtime.policy.cedar:CedarTable")
@@ -37,7 +37,7 @@ _HANDED_OVER: tuple[RuleSource, ...] = ("session", "command", "cli_arg")
 _KEPT = 4096
 
 
-def engine_of(policy: PolicySet, classifiers: Mapping[str, Classifier] | None = None) -> RuleEngine:
+def make_engine(policy: PolicySet, classifiers: Mapping[str, Classifier] | None = None) -> RuleEngine:
     """The engine for a policy. Raises PolicyError for a rule that names a group nobody defines, SettingsError without Cedar."""
     return RuleEngine(policy, {**BUILTIN, **(classifiers or {})})
 
@@ -50,35 +50,35 @@ class RuleEngine:
         self.rules = tuple(rule for file in policy.files for rule in file.rules)
         """In the order of the sources."""
         refuse_unknown_groups(self.rules, policy)
-        self.digest = _digest(policy)
-        self.text = text_of(policy)
+        self.digest = _compute_digest(policy)
+        self.text = format_policy(policy)
         self._classifiers = classifiers
-        self._base = Base(policy.root, policy.home)
-        self._modes = modes_of(policy.files)
+        self._base = PathBase(policy.root, policy.home)
+        self._modes = collect_modes(policy.files)
         self._refs = tuple(file.ref for file in policy.files)
         self._authoritative = {hook: file.ref for file in policy.files for hook in file.authoritative_hooks}
         self._uses = tuple(use for file in policy.files for use in file.classifiers)
-        self._by_tool = ToolIndex(self.rules)
+        self._by_tool = RuleToolIndex(self.rules)
         self._views: dict[tuple[str, str], ToolView] = {}
         self._indexes: WeakValueDictionary[tuple[int, ...], ArgumentIndex] = WeakValueDictionary()
         self._handed: dict[bytes, tuple[PolicyFile, ...]] = {}
         self._cedar = _cedar_table(policy) if policy.cedar is not None else None
-        self._shadow, self._shadow_problem = _shadow_of(policy, classifiers)
+        self._shadow, self._shadow_problem = _open_shadow(policy, classifiers)
         if self._cedar is not None:
             self._refs += (self._cedar.ref,)
 
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> RuleProgram:
         """The policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be used."""
-        view = self.view(entry)
-        handed = self.handed_over(request)
-        index = self._index(view, tuple(self._concerning(view, request, handed)))
-        table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
+        view = self.get_view(entry)
+        handed = self.read_caller_rules(request)
+        index = self._get_index(view, tuple(self._find_rules(view, request, handed)))
+        table: HitFinder | None = self._cedar.bind(view, request) if self._cedar is not None else None
         return RuleProgram(
             view,
-            self._frame(entry, request, view, handed),
-            Rules(index.always, index, table),
-            Panel(entry, tuple(self._asked_about(view)), self._classifiers),
-            self._shadowing(entry, request),
+            self._make_context(entry, request, view, handed),
+            ProgramRules(index.always, index, table),
+            ClassifierPanel(entry, tuple(self._find_classifiers(view)), self._classifiers),
+            self._make_shadow(entry, request),
         )
 
     def groups_of(self, person: str) -> frozenset[str]:
@@ -89,7 +89,7 @@ class RuleEngine:
         """A deny that holds for every call of the tool."""
         return self.program(entry, request).denies_statically
 
-    def view(self, entry: SurfaceEntry) -> ToolView:
+    def get_view(self, entry: SurfaceEntry) -> ToolView:
         """The tool as rules see it, worked out once for each digest."""
         key = (entry.digest, entry.tool.tool_id)
         view = self._views.get(key)
@@ -99,7 +99,7 @@ class RuleEngine:
                 self._views[key] = view
         return view
 
-    def handed_over(self, request: SurfaceRequest) -> tuple[PolicyFile, ...]:
+    def read_caller_rules(self, request: SurfaceRequest) -> tuple[PolicyFile, ...]:
         """The rules and modes that came with the caller, each under its source."""
         if not request.rules:
             return ()
@@ -111,13 +111,13 @@ class RuleEngine:
             by_source.setdefault(source, []).append({key: value for key, value in given.items() if key != "source"})
         return tuple(file for source, rules in by_source.items() for file in self._read(source, rules))
 
-    def candidates(self, view: ToolView) -> Iterator[PolicyRule]:
+    def find_candidates(self, view: ToolView) -> Iterator[PolicyRule]:
         """The rules of files that may concern a tool, in order."""
         return self._by_tool.find_rules((*view.names, *view.aliases))
 
-    def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: JudgedCall) -> tuple[CompiledRule, ...]:
+    def find_cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: JudgedCall) -> tuple[CompiledRule, ...]:
         """The Cedar policies that hold for a call; none where the engine is not Cedar."""
-        table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
+        table: HitFinder | None = self._cedar.bind(view, request) if self._cedar is not None else None
         return table(judged) if table is not None else ()
 
     def _read(self, source: RuleSource, given: list[dict[str, Any]]) -> tuple[PolicyFile, ...]:
@@ -134,15 +134,15 @@ class RuleEngine:
                 self._handed[key] = files
         return files
 
-    def _concerning(
+    def _find_rules(
         self, view: ToolView, request: SurfaceRequest, handed: tuple[PolicyFile, ...]
     ) -> Iterator[PolicyRule]:
         groups = self.policy.groups
-        for rule in (*self.candidates(view), *(rule for file in handed for rule in file.rules)):
-            if tool_miss(rule, view) is None and caller_miss(rule, request, groups) is None:
+        for rule in (*self.find_candidates(view), *(rule for file in handed for rule in file.rules)):
+            if find_tool_mismatch(rule, view) is None and find_caller_mismatch(rule, request, groups) is None:
                 yield rule
 
-    def _index(self, view: ToolView, rules: tuple[PolicyRule, ...]) -> ArgumentIndex:
+    def _get_index(self, view: ToolView, rules: tuple[PolicyRule, ...]) -> ArgumentIndex:
         """The rules, compiled and indexed: once for all callers that the same rules concern, while one of them is there."""
         # An index keeps its view and its rules, so none of these ids is another's while it is in the table.
         key = (id(view), *map(id, rules))
@@ -152,13 +152,13 @@ class RuleEngine:
             self._indexes[key] = index
         return index
 
-    def _frame(
+    def _make_context(
         self, entry: SurfaceEntry, request: SurfaceRequest, view: ToolView, handed: tuple[PolicyFile, ...]
-    ) -> Frame:
-        return Frame(
+    ) -> RulingContext:
+        return RulingContext(
             tool_id=entry.tool.tool_id,
-            requirements=view.requirements(entry),
-            modes=effective({*self._modes, *(file.mode for file in handed if file.mode)}),
+            requirements=view.list_requirements(entry),
+            modes=combine_modes({*self._modes, *(file.mode for file in handed if file.mode)}),
             is_interactive=request.is_interactive,
             policy_refs=(*self._refs, *(file.ref for file in handed)),
             groups=self.policy.groups,
@@ -166,10 +166,10 @@ class RuleEngine:
             authoritative_hooks=self._authoritative,
         )
 
-    def _asked_about(self, view: ToolView) -> Iterator[ClassifierUse]:
+    def _find_classifiers(self, view: ToolView) -> Iterator[ClassifierUse]:
         return (use for use in self._uses if any(fits(use.tools, name) for name in (*view.names, *view.aliases)))
 
-    def _shadowing(self, entry: SurfaceEntry, request: SurfaceRequest) -> ShadowProgram | None:
+    def _make_shadow(self, entry: SurfaceEntry, request: SurfaceRequest) -> ShadowProgram | None:
         policy = self.policy
         if not policy.shadow_ref:
             return None
@@ -181,7 +181,7 @@ class RuleEngine:
             return ShadowProgram(policy.shadow_ref, None, f"{type(error).__name__}: {error}")
 
 
-def _shadow_of(policy: PolicySet, classifiers: Mapping[str, Classifier]) -> tuple[RuleEngine | None, str]:
+def _open_shadow(policy: PolicySet, classifiers: Mapping[str, Classifier]) -> tuple[RuleEngine | None, str]:
     """The engine of the policy that is only watched, or why there is none."""
     if policy.shadow is None:
         return None, policy.shadow_problem
@@ -201,13 +201,13 @@ def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> Non
                 )
 
 
-def _digest(policy: PolicySet) -> str:
+def _compute_digest(policy: PolicySet) -> str:
     said = [policy.root, policy.home, policy.expires_seconds, policy.cedar, policy.groups, policy.shadow_ref]
     files = [(file.source, file.name, file.digest) for file in policy.files]
     return hashlib.sha256(msgspec.json.encode([1, said, files], order="deterministic")).hexdigest()
 
 
-class Considered(NamedTuple):
+class RuleExplanation(NamedTuple):
     """One rule and what came of it."""
 
     rule: PolicyRule
@@ -218,32 +218,32 @@ class Considered(NamedTuple):
 
 def explain_rules(
     engine: RuleEngine, entry: SurfaceEntry, request: SurfaceRequest, judged: JudgedCall
-) -> list[Considered]:
+) -> list[RuleExplanation]:
     """Every rule of every source, in the order of the sources."""
-    view = engine.view(entry)
-    handed = (rule for file in engine.handed_over(request) for rule in file.rules)
-    found = [_considered(rule, engine, view, request, judged) for rule in (*engine.rules, *handed)]
-    cedar = engine.cedar_hits(view, request, judged)
-    return found + [Considered(hit.rule, True, "its conditions hold") for hit in cedar]
+    view = engine.get_view(entry)
+    handed = (rule for file in engine.read_caller_rules(request) for rule in file.rules)
+    found = [_explain_rule(rule, engine, view, request, judged) for rule in (*engine.rules, *handed)]
+    cedar = engine.find_cedar_hits(view, request, judged)
+    return found + [RuleExplanation(hit.rule, True, "its conditions hold") for hit in cedar]
 
 
-def _considered(
+def _explain_rule(
     rule: PolicyRule, engine: RuleEngine, view: ToolView, request: SurfaceRequest, judged: JudgedCall
-) -> Considered:
-    miss = tool_miss(rule, view)
+) -> RuleExplanation:
+    miss = find_tool_mismatch(rule, view)
     if miss == "tool" and rule.decision == "allow" and any(fits(rule.tool, alias) for alias in view.aliases):
-        return Considered(rule, False, "`tool` fits an alias only, and an allow goes by the tool's own name")
+        return RuleExplanation(rule, False, "`tool` fits an alias only, and an allow goes by the tool's own name")
     if miss is not None:
-        return Considered(rule, False, f"`{miss}` does not fit the tool")
-    miss = caller_miss(rule, request, engine.policy.groups)
+        return RuleExplanation(rule, False, f"`{miss}` does not fit the tool")
+    miss = find_caller_mismatch(rule, request, engine.policy.groups)
     if miss is not None:
-        return Considered(rule, False, f"`{miss}` does not fit the caller")
-    compiled = compile_rule(rule, view, Base(engine.policy.root, engine.policy.home))
+        return RuleExplanation(rule, False, f"`{miss}` does not fit the caller")
+    compiled = compile_rule(rule, view, PathBase(engine.policy.root, engine.policy.home))
     missed = [check.key for check in compiled.checks if not check.test(judged)]
     if missed:
-        return Considered(
+        return RuleExplanation(
             rule,
             False,
             f"{' and '.join(f'`{key}`' for key in missed)} {'does' if len(missed) == 1 else 'do'} not hold for these arguments",
         )
-    return Considered(rule, True, "every matcher fits")
+    return RuleExplanation(rule, True, "every matcher fits")

@@ -33,19 +33,19 @@ def depends_on_input(facts: SafetyFacts) -> bool:
     )
 
 
-def call_facts(
+def compute_call_facts(
     tool: Tool, arguments: dict[str, Any], classifiers: Mapping[str, Classifier]
 ) -> tuple[SafetyFacts, tuple[str, ...]]:
     """The facts as they are for this input, and what could not be worked out, for the record."""
     facts = tool.facts
     if not depends_on_input(facts):
         return facts, ()
-    asked = _Asked(tool, subject_of(facts.classifier_input, arguments), classifiers)
-    values = {name: asked.value(name) for name in FLAGS}
+    asked = _FactEvaluator(tool, find_subject(facts.classifier_input, arguments), classifiers)
+    values = {name: asked.evaluate(name) for name in FLAGS}
     return replace(facts, **values), tuple(dict.fromkeys(asked.failures))
 
 
-def subject_of(classifier_input: Any, arguments: dict[str, Any]) -> Any:
+def find_subject(classifier_input: object, arguments: dict[str, Any]) -> object:
     """What a classifier looks at: what `input.<field>` points at, else all arguments."""
     if isinstance(classifier_input, str) and classifier_input.startswith("input."):
         subject: Any = arguments
@@ -55,10 +55,10 @@ def subject_of(classifier_input: Any, arguments: dict[str, Any]) -> Any:
     return arguments
 
 
-class _Asked:
+class _FactEvaluator:
     """The expressions of one call. A classifier is asked once, however many facts follow it."""
 
-    def __init__(self, tool: Tool, subject: Any, classifiers: Mapping[str, Classifier]) -> None:
+    def __init__(self, tool: Tool, subject: object, classifiers: Mapping[str, Classifier]) -> None:
         self._tool = tool
         self._subject = subject
         self._classifiers = classifiers
@@ -66,23 +66,23 @@ class _Asked:
         """None where a classifier could not be asked."""
         self.failures: list[str] = []
 
-    def value(self, fact: str) -> bool:
+    def evaluate(self, fact: str) -> bool:
         """The fact, worked out."""
         seen = [fact]
         written = getattr(self._tool.facts, fact)
         while isinstance(written, str) and written.startswith("same_as:"):
             target = written.removeprefix("same_as:").strip()
             if target in seen or target not in _FOLLOWED:
-                return self._closed(fact, f"{written!r} leads nowhere")
+                return self._fail_closed(fact, f"{written!r} leads nowhere")
             seen.append(target)
             written = getattr(self._tool.facts, target)
         if isinstance(written, bool):
             return written
         if isinstance(written, str) and written.startswith("classifier:"):
-            return self._classified(fact, seen[-1], written.removeprefix("classifier:").strip())
-        return self._closed(fact, f"nobody can answer {written!r}")
+            return self._classify(fact, seen[-1], written.removeprefix("classifier:").strip())
+        return self._fail_closed(fact, f"nobody can answer {written!r}")
 
-    def _classified(self, fact: str, asked: str, name: str) -> bool:
+    def _classify(self, fact: str, asked: str, name: str) -> bool:
         if name not in self._harmless:
             self._harmless[name] = self._ask(fact, name)
         harmless = self._harmless[name]
@@ -108,6 +108,6 @@ class _Asked:
         self.failures.append(f"{fact}: the classifier {name!r} answers later, and a fact is needed at once")
         return None
 
-    def _closed(self, fact: str, why: str) -> bool:
+    def _fail_closed(self, fact: str, why: str) -> bool:
         self.failures.append(f"{fact}: {why}")
         return CLOSED[fact]

@@ -18,7 +18,7 @@ def is_literal(pattern: str) -> bool:
     return _MAGIC.search(pattern) is None
 
 
-def defect_of(pattern: str) -> str | None:
+def find_glob_defect(pattern: str) -> str | None:
     """What makes a glob unusable, or None."""
     if not pattern.strip():
         return "it is empty and fits nothing"
@@ -34,7 +34,7 @@ def defect_of(pattern: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def test_of(pattern: str) -> Test:
+def compile_glob(pattern: str) -> Test:
     """A test for whole texts. Case counts."""
     if is_literal(pattern):
         return lambda text: text == pattern
@@ -44,7 +44,7 @@ def test_of(pattern: str) -> Test:
 
 def fits(patterns: Iterable[str], text: str) -> bool:
     """True when one of the patterns fits the text."""
-    return any(test_of(pattern)(text) for pattern in patterns)
+    return any(compile_glob(pattern)(text) for pattern in patterns)
 
 
 class Segments:
@@ -53,7 +53,7 @@ class Segments:
     __slots__ = ("_head", "_inner", "_needs_more", "_tail")
 
     def __init__(self, pattern: Sequence[str], *, needs_more: bool = False) -> None:
-        tests: list[Test | None] = [None if part == "**" else test_of(part) for part in pattern]
+        tests: list[Test | None] = [None if part == "**" else compile_glob(part) for part in pattern]
         stars = [number for number, test in enumerate(tests) if test is None]
         first, last = (stars[0], stars[-1]) if stars else (len(tests), len(tests))
         self._head = tuple(test for test in tests[:first] if test is not None)
@@ -76,18 +76,18 @@ class Segments:
         if inner is None or len(inner) == 1:
             return True
         # A closing `**` that stands for something leaves the last segment to it.
-        return _walks(inner, parts[len(head) : len(parts) - len(tail) - self._needs_more])
+        return _matches_inner(inner, parts[len(head) : len(parts) - len(tail) - self._needs_more])
 
 
-def _walks(tests: Sequence[Test | None], parts: Sequence[str]) -> bool:
+def _matches_inner(tests: Sequence[Test | None], parts: Sequence[str]) -> bool:
     """Follows all ways through a pattern with several `**` at once."""
-    ways = _through({0}, tests)
+    ways = _skip_stars({0}, tests)
     for part in parts:
-        ways = _through({after for at in ways for after in _step(tests, at, part)}, tests)
+        ways = _skip_stars({after for at in ways for after in _advance(tests, at, part)}, tests)
     return len(tests) in ways
 
 
-def _step(tests: Sequence[Test | None], at: int, part: str) -> tuple[int, ...]:
+def _advance(tests: Sequence[Test | None], at: int, part: str) -> tuple[int, ...]:
     if at == len(tests):
         return ()
     test = tests[at]
@@ -96,7 +96,7 @@ def _step(tests: Sequence[Test | None], at: int, part: str) -> tuple[int, ...]:
     return (at + 1,) if test(part) else ()
 
 
-def _through(ways: set[int], tests: Sequence[Test | None]) -> set[int]:
+def _skip_stars(ways: set[int], tests: Sequence[Test | None]) -> set[int]:
     """The positions, and those behind every `**` that stands for nothing."""
     reached = set(ways)
     for at in ways:

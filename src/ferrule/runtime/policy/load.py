@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from ferrule.contracts.policy import JudgedCall
 from ferrule.errors import PolicyError
 from ferrule.model.decision import DEFAULT_EXPIRY_SECONDS, RULE_SOURCES, RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
-from ferrule.runtime.policy.read import Choices, Read, read_text, read_value, unreadable
+from ferrule.runtime.policy.read import ParsedPolicy, ProjectChoices, make_unreadable, read_text, read_value
 from ferrule.runtime.policy.records import GROUP, PolicyFile, PolicySet
 
 SETTINGS_FILE = "ferrule.toml"
@@ -31,7 +31,7 @@ FLAG_VARIABLE = "FERRULE_POLICY"
 _LARGEST = 4 * 1024 * 1024
 
 
-class Home(NamedTuple):
+class PolicyLocation(NamedTuple):
     """One file of one source."""
 
     source: RuleSource
@@ -42,37 +42,39 @@ class Home(NamedTuple):
     """True when somebody named it, so that it must be there."""
 
 
-def homes(root: Path, choices: Choices, env: Mapping[str, str]) -> list[Home]:
+def list_locations(root: Path, choices: ProjectChoices, env: Mapping[str, str]) -> list[PolicyLocation]:
     """Where the files of a workspace's policy are looked for, ferrule.toml itself left out."""
     found = [
-        Home("policy_settings", root / choices.file, choices.file, choices.file != Choices().file),
-        Home("local_settings", root / LOCAL_FILE, LOCAL_FILE),
+        PolicyLocation("policy_settings", root / choices.file, choices.file, choices.file != ProjectChoices().file),
+        PolicyLocation("local_settings", root / LOCAL_FILE, LOCAL_FILE),
     ]
     if env.get("XDG_CONFIG_HOME"):
         path = Path(env["XDG_CONFIG_HOME"]) / USER_FILE
-        found.append(Home("user_settings", path, str(path)))
+        found.append(PolicyLocation("user_settings", path, str(path)))
     elif env.get("HOME"):
-        found.append(Home("user_settings", Path(env["HOME"]) / ".config" / USER_FILE, f"~/.config/{USER_FILE}"))
+        found.append(
+            PolicyLocation("user_settings", Path(env["HOME"]) / ".config" / USER_FILE, f"~/.config/{USER_FILE}")
+        )
     if env.get(FLAG_VARIABLE):
-        found.append(Home("flag_settings", Path(env[FLAG_VARIABLE]), env[FLAG_VARIABLE], True))
+        found.append(PolicyLocation("flag_settings", Path(env[FLAG_VARIABLE]), env[FLAG_VARIABLE], True))
     return found
 
 
-def read_home(home: Home) -> Read | None:
+def read_location(home: PolicyLocation) -> ParsedPolicy | None:
     """What a file says; None when it is not there and need not be."""
     if not os.path.lexists(home.path) and not home.is_named:
         return None
     try:
         if home.path.stat().st_size > _LARGEST:
-            return unreadable(home.source, home.name, "is too large to be a policy")
+            return make_unreadable(home.source, home.name, "is too large to be a policy")
         return read_text(home.path.read_text(encoding="utf-8-sig"), home.source, home.name)
     except OSError as error:
-        return unreadable(home.source, home.name, f"cannot be read: {error.strerror or error}")
+        return make_unreadable(home.source, home.name, f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError:
-        return unreadable(home.source, home.name, "is not UTF-8 text")
+        return make_unreadable(home.source, home.name, "is not UTF-8 text")
 
 
-def read_project(root: Path, table: Mapping[str, Any]) -> Read:
+def read_project(root: Path, table: Mapping[str, object]) -> ParsedPolicy:
     """The `[policy]` table of ferrule.toml: from the file, for its lines, else from the value."""
     file = root / SETTINGS_FILE
     try:
@@ -85,10 +87,10 @@ def read_project(root: Path, table: Mapping[str, Any]) -> Read:
 
 def load_policy(
     root: Path,
-    table: Mapping[str, Any],
+    table: Mapping[str, object],
     env: Mapping[str, str],
     *,
-    extra: Mapping[RuleSource, Sequence[Mapping[str, Any]]] | None = None,
+    extra: Mapping[RuleSource, Sequence[Mapping[str, object]]] | None = None,
     expires_seconds: int = DEFAULT_EXPIRY_SECONDS,
     is_personal: bool = True,
 ) -> PolicySet:
@@ -98,39 +100,39 @@ def load_policy(
     Raises PolicyError when any of it cannot be used as written: then nothing may be allowed.
     """
     project = read_project(root, table)
-    places = homes(root, project.choices, env if is_personal else {})
-    reads = [project, *filter(None, map(read_home, places))]
+    places = list_locations(root, project.choices, env if is_personal else {})
+    reads = [project, *filter(None, map(read_location, places))]
     reads += [
         read_value({"rules": [*map(dict, rules)]}, source, source, file="") for source, rules in (extra or {}).items()
     ]
     refuse_errors(reads)
     choices = project.choices
-    cedar = _cedar(root / choices.cedar) if choices.engine == "cedar" else None
+    cedar = _read_cedar(root / choices.cedar) if choices.engine == "cedar" else None
     policy = PolicySet(
-        files=ordered(read.file for read in reads),
-        groups=joined_groups([read.file for read in reads]),
+        files=order_files(read.file for read in reads),
+        groups=join_groups([read.file for read in reads]),
         root=os.path.abspath(root),
         home=env.get("HOME", ""),
         expires_seconds=expires_seconds,
         cedar=cedar,
         cedar_file=choices.cedar if cedar is not None else "",
     )
-    return _with_shadow(policy, root, choices.shadow) if choices.shadow else policy
+    return _add_shadow(policy, root, choices.shadow) if choices.shadow else policy
 
 
-def refuse_errors(reads: Iterable[Read]) -> None:
+def refuse_errors(reads: Iterable[ParsedPolicy]) -> None:
     """Raises PolicyError that names the first error and counts the others."""
     errors = [(read, finding) for read in reads for finding in read.errors]
     if not errors:
         return
     read, finding = errors[0]
-    place = f"{read.file.name}:{read.place_of(finding).line}"
+    place = f"{read.file.name}:{read.locate(finding).line}"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     hint = f"; {finding.hint}" if finding.hint else ""
     raise PolicyError(f"{place}: {finding.message}{hint}{more}; no call is allowed until `ferrule check` passes")
 
 
-def ordered(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
+def order_files(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
     """The files that say something, in the order of the sources."""
     said = [
         each for each in files if each.rules or each.mode or each.groups or each.classifiers or each.authoritative_hooks
@@ -138,26 +140,26 @@ def ordered(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
     return tuple(sorted(said, key=lambda each: RULE_SOURCES.index(each.source)))
 
 
-def joined_groups(files: Iterable[PolicyFile]) -> dict[str, tuple[str, ...]]:
+def join_groups(files: Iterable[PolicyFile]) -> dict[str, tuple[str, ...]]:
     """Members by group. Nobody else may fill a group that policy.toml speaks of, whether it defines it or not."""
     groups: dict[str, tuple[str, ...]] = {}
     reserved: set[str] = set()
-    for file in ordered(files):  # the security reviewer's comes first
+    for file in order_files(files):  # the security reviewer's comes first
         if file.source == "policy_settings":
-            reserved |= groups_named(file)
+            reserved |= find_referenced_groups(file)
         for name, members in file.groups.items():
             if name not in groups and (file.source == "policy_settings" or name not in reserved):
                 groups[name] = members
     return groups
 
 
-def groups_named(file: PolicyFile) -> set[str]:
+def find_referenced_groups(file: PolicyFile) -> set[str]:
     """Groups the rules of a file refer to."""
     names = (name for rule in file.rules for name in (*rule.principal, *rule.demand.approvers))
     return {name.removeprefix(GROUP) for name in names if name.startswith(GROUP)}
 
 
-def _cedar(path: Path) -> str:
+def _read_cedar(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -167,16 +169,16 @@ def _cedar(path: Path) -> str:
         ) from None
 
 
-def _with_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
+def _add_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
     """The policy with another one beside it, in which this file stands in for policy.toml."""
-    read = read_home(Home("policy_settings", root / name, name, True))
+    read = read_location(PolicyLocation("policy_settings", root / name, name, True))
     assert read is not None  # a named file that is missing is a finding
     if read.errors:
         first = read.errors[0]
-        problem = f"{name}:{read.place_of(first).line}: {first.message}"
+        problem = f"{name}:{read.locate(first).line}: {first.message}"
         return replace(policy, shadow_ref=name, shadow_problem=problem)
     others = [file for file in policy.files if file.source != "policy_settings"]
-    shadow = replace(policy, files=ordered([read.file, *others]), groups=joined_groups([read.file, *others]))
+    shadow = replace(policy, files=order_files([read.file, *others]), groups=join_groups([read.file, *others]))
     return replace(policy, shadow=shadow, shadow_ref=read.file.ref)
 
 

@@ -19,28 +19,28 @@ _VARIABLE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]+%")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-class Base(NamedTuple):
+class PathBase(NamedTuple):
     """What relative paths and `~` start from."""
 
     root: str
     home: str = ""
 
 
-class Readings(NamedTuple):
+class PathReadings(NamedTuple):
     """The absolute paths a text may mean."""
 
     paths: tuple[str, ...]
     is_certain: bool
 
 
-def readings(text: str, base: Base) -> Readings:
+def read_path(text: str, base: PathBase) -> PathReadings:
     """Every path the text may mean, absolute and without `.` and `..`. None that is longer than any path can be."""
     if len(text) > _LONGEST:
-        return Readings((), False)
+        return PathReadings((), False)
     texts = [text]
     is_certain = not _CONTROL.search(text) and not _VARIABLE.search(text) and bool(text)
     if text[:5].lower() == "file:":
-        host, path = _of_file_address(text)
+        host, path = _split_file_url(text)
         is_certain = is_certain and host in ("", "localhost")
         texts = [path]
     if "%" in texts[0]:
@@ -49,13 +49,13 @@ def readings(text: str, base: Base) -> Readings:
         texts += [each.replace("\\", "/") for each in texts]
     paths: list[str] = []
     for each in dict.fromkeys(texts):
-        absolute = _absolute(each, base)
+        absolute = _make_absolute(each, base)
         is_certain = is_certain and absolute is not None
         paths.append(posixpath.normpath("/" + (absolute if absolute is not None else each).lstrip("/")))
-    return Readings(tuple(dict.fromkeys(paths)), is_certain)
+    return PathReadings(tuple(dict.fromkeys(paths)), is_certain)
 
 
-def _of_file_address(text: str) -> tuple[str, str]:
+def _split_file_url(text: str) -> tuple[str, str]:
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -63,42 +63,42 @@ def _of_file_address(text: str) -> tuple[str, str]:
     return parts.netloc.lower(), unquote(parts.path)
 
 
-def _absolute(text: str, base: Base) -> str | None:
+def _make_absolute(text: str, base: PathBase) -> str | None:
     if text.startswith("~"):
         start, _, rest = text.partition("/")
         return f"{base.home}/{rest}" if start == "~" and base.home else None
     return text if text.startswith("/") else f"{base.root}/{text}"
 
 
-def globs_of(pattern: str, base: Base, *, is_strict: bool) -> tuple[Segments, ...]:
+def compile_path_globs(pattern: str, base: PathBase, *, is_strict: bool) -> tuple[Segments, ...]:
     """A glob of a rule over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
-    parts = parts_of_glob(pattern, base, is_strict=is_strict)
+    parts = split_glob(pattern, base, is_strict=is_strict)
     return tuple(Segments(each, needs_more=is_strict) for each in parts)
 
 
-def parts_of_glob(pattern: str, base: Base, *, is_strict: bool) -> list[list[str]]:
+def split_glob(pattern: str, base: PathBase, *, is_strict: bool) -> list[list[str]]:
     """Returns the segments of every absolute glob that a glob of a rule stands for."""
-    texts = [_anchored(pattern, base), "/" + pattern] if pattern.startswith("**/") else [_anchored(pattern, base)]
-    return [parts_of_path(text, is_strict=is_strict) for text in texts]
+    texts = [_anchor(pattern, base), "/" + pattern] if pattern.startswith("**/") else [_anchor(pattern, base)]
+    return [split_path(text, is_strict=is_strict) for text in texts]
 
 
-def parts_of_path(text: str, *, is_strict: bool) -> list[str]:
+def split_path(text: str, *, is_strict: bool) -> list[str]:
     """Returns the segments to compare. For an allow case counts; else neither case nor composition of letters does."""
-    return _segments(text if is_strict or (text.isascii() and text.islower()) else _folded(text))
+    return _normalize(text if is_strict or (text.isascii() and text.islower()) else _fold_case(text))
 
 
-def _anchored(pattern: str, base: Base) -> str:
+def _anchor(pattern: str, base: PathBase) -> str:
     # A root or home with `[` or `*` in its name must not act as a glob.
     if pattern.startswith("~/") or pattern == "~":
-        return f"{_quoted(base.home)}{pattern[1:]}" if base.home else "/?"
-    return pattern if pattern.startswith("/") else f"{_quoted(base.root)}/{pattern}"
+        return f"{_escape_glob(base.home)}{pattern[1:]}" if base.home else "/?"
+    return pattern if pattern.startswith("/") else f"{_escape_glob(base.root)}/{pattern}"
 
 
-def _quoted(text: str) -> str:
+def _escape_glob(text: str) -> str:
     return re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", text)
 
 
-def _segments(path: str) -> list[str]:
+def _normalize(path: str) -> list[str]:
     """The parts of a path, `.` and `..` worked out as in `posixpath.normpath`; in a pattern `..` may not climb over a `**`."""
     parts: list[str] = []
     for part in path.split("/"):
@@ -111,7 +111,7 @@ def _segments(path: str) -> list[str]:
     return parts
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     """Case and composition of letters do not count where a file system may ignore them."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
@@ -121,8 +121,10 @@ class PathMatcher:
 
     __slots__ = ("_base", "_globs", "_is_strict")
 
-    def __init__(self, patterns: tuple[str, ...], base: Base, *, is_strict: bool) -> None:
-        self._globs = tuple(glob for pattern in patterns for glob in globs_of(pattern, base, is_strict=is_strict))
+    def __init__(self, patterns: tuple[str, ...], base: PathBase, *, is_strict: bool) -> None:
+        self._globs = tuple(
+            glob for pattern in patterns for glob in compile_path_globs(pattern, base, is_strict=is_strict)
+        )
         self._base = base
         self._is_strict = is_strict
 
@@ -130,18 +132,18 @@ class PathMatcher:
         """True when one value of an argument fits: every reading of it for an allow, any for a deny or ask."""
         if not isinstance(value, str):
             return not self._is_strict
-        paths, is_certain = readings(value, self._base)
+        paths, is_certain = read_path(value, self._base)
         if self._is_strict:
             return is_certain and all(map(self._fits_path, paths))
         return not is_certain or any(map(self._fits_path, paths))
 
     def _fits_path(self, path: str) -> bool:
-        parts = parts_of_path(path, is_strict=self._is_strict)
+        parts = split_path(path, is_strict=self._is_strict)
         return any(glob.fits(parts) for glob in self._globs)
 
-    def shown(self, value: object) -> str:
+    def describe(self, value: object) -> str:
         """The value as `blocked_path` tells it."""
         if not isinstance(value, str):
             return str(value)
-        paths, is_certain = readings(value, self._base)
+        paths, is_certain = read_path(value, self._base)
         return next((path for path in paths if is_certain and self._fits_path(path)), value)

@@ -11,28 +11,28 @@ from msgspec.structs import replace
 
 from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import ClassifierNote, Ruling, Shadow
-from ferrule.runtime.policy.classifiers import Panel
-from ferrule.runtime.policy.commands import parsed_of
+from ferrule.runtime.policy.classifiers import ClassifierPanel
+from ferrule.runtime.policy.commands import parse_command
 from ferrule.runtime.policy.compiled import CompiledRule, is_harmless
-from ferrule.runtime.policy.facts import subject_of
+from ferrule.runtime.policy.facts import find_subject
 from ferrule.runtime.policy.indexing.index import ArgumentIndex
-from ferrule.runtime.policy.ruling import Frame, Heard, gate, ruling_of, suggestion
+from ferrule.runtime.policy.ruling import CallEvidence, RulingContext, decide_by_mode, make_ruling, make_suggestion
 from ferrule.runtime.policy.view import ToolView
 
-Table = Callable[[JudgedCall], tuple[CompiledRule, ...]]
+HitFinder = Callable[[JudgedCall], tuple[CompiledRule, ...]]
 """Rules kept elsewhere (Cedar): those that hold for a call."""
 Notes = tuple[ClassifierNote, ...]
 _KEPT = 256
 """Rulings a program keeps, one for each set of rules that held for some call."""
 
 
-class Rules(NamedTuple):
+class ProgramRules(NamedTuple):
     """The rules that concern a tool and a caller."""
 
     always: tuple[CompiledRule, ...]
     perhaps: ArgumentIndex
     """Those that look at the call."""
-    table: Table | None = None
+    table: HitFinder | None = None
 
 
 class RuleProgram:
@@ -40,30 +40,37 @@ class RuleProgram:
 
     __slots__ = ("_frame", "_panel", "_rules", "_rulings", "_shadow", "_view", "denies_statically", "fixed")
 
-    def __init__(self, view: ToolView, frame: Frame, rules: Rules, panel: Panel, shadow: ShadowProgram | None) -> None:
+    def __init__(
+        self,
+        view: ToolView,
+        frame: RulingContext,
+        rules: ProgramRules,
+        panel: ClassifierPanel,
+        shadow: ShadowProgram | None,
+    ) -> None:
         self._view = view
         self._frame = frame
         self._rules = rules
         self._panel = panel
         self._shadow = shadow
         self._rulings: dict[tuple[object, ...], Ruling] = {}
-        self.denies_statically = self._static_deny()
-        self.fixed = self._fixed()
+        self.denies_statically = self._find_static_deny()
+        self.fixed = self._find_fixed()
 
     def decide(self, judged: JudgedCall) -> Ruling | Awaitable[Ruling]:
         """The ruling for one call."""
         if self.fixed is not None:
             return self.fixed
-        hits = self._hits(judged)
+        hits = self._find_hits(judged)
         if self._panel.uses and not any(hit.rule.decision == "deny" for hit in hits):
-            notes = self._panel.ask(subject_of(self._view.tool.facts.classifier_input, judged.arguments))
+            notes = self._panel.ask(find_subject(self._view.tool.facts.classifier_input, judged.arguments))
             if inspect.isawaitable(notes):
-                return self._later(judged, hits, notes)
-            return self._ruled(judged, hits, notes)
-        return self._ruled(judged, hits, ())
+                return self._rule_later(judged, hits, notes)
+            return self._rule(judged, hits, notes)
+        return self._rule(judged, hits, ())
 
     @property
-    def looking(self) -> tuple[str, ...]:
+    def conditional_rules(self) -> tuple[str, ...]:
         """The rules that look at each call."""
         return tuple(hit.rule.rule_id for hit in self._rules.perhaps.rules)
 
@@ -75,67 +82,67 @@ class RuleProgram:
         denying = tuple(hit for hit in found if hit.rule.decision == "deny" and hit.fits(judged))
         if self._rules.table is not None:
             denying += tuple(hit for hit in self._rules.table(judged) if hit.rule.decision == "deny")
-        if denying or gate(self._frame.modes, is_read_only=judged.facts.is_read_only is True) == "deny":
-            return self._ruled(judged, (*self._rules.always, *denying), ())
+        if denying or decide_by_mode(self._frame.modes, is_read_only=judged.facts.is_read_only is True) == "deny":
+            return self._rule(judged, (*self._rules.always, *denying), ())
         return None
 
-    def ruled_with(self, judged: JudgedCall, notes: Notes) -> Ruling:
+    def rule_with_notes(self, judged: JudgedCall, notes: Notes) -> Ruling:
         """The ruling, classifiers heard already: for a policy that is only watched."""
-        return self.fixed or self._ruled(judged, self._hits(judged), notes)
+        return self.fixed or self._rule(judged, self._find_hits(judged), notes)
 
-    async def _later(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Awaitable[Notes]) -> Ruling:
-        return self._ruled(judged, hits, await notes)
+    async def _rule_later(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Awaitable[Notes]) -> Ruling:
+        return self._rule(judged, hits, await notes)
 
-    def _hits(self, judged: JudgedCall) -> tuple[CompiledRule, ...]:
+    def _find_hits(self, judged: JudgedCall) -> tuple[CompiledRule, ...]:
         rules = self._rules
         hits = (*rules.always, *[rule for rule in rules.perhaps.find_rules(judged) if rule.fits(judged)])
         return hits if rules.table is None else (*hits, *rules.table(judged))
 
-    def _ruled(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
+    def _rule(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
         facts = judged.facts
         is_read_only = facts.is_read_only is True
         harmless = is_harmless(self._view.tool, facts)
         key = (is_read_only, harmless, notes, *map(id, hits))
         ruling = self._rulings.get(key)
         if ruling is None:
-            ruling = ruling_of(self._frame, Heard(hits, is_read_only, harmless, notes))
+            ruling = make_ruling(self._frame, CallEvidence(hits, is_read_only, harmless, notes))
             is_kept = not notes and self._rules.table is None  # both are made anew for each call
             if is_kept and len(self._rulings) < _KEPT:
                 self._rulings[key] = ruling
-        ruling = self._with_details(ruling, judged, hits)
-        return self._shadow.beside(ruling, judged) if self._shadow is not None else ruling
+        ruling = self._add_details(ruling, judged, hits)
+        return self._shadow.attach_to(ruling, judged) if self._shadow is not None else ruling
 
-    def _with_details(self, ruling: Ruling, judged: JudgedCall, hits: tuple[CompiledRule, ...]) -> Ruling:
+    def _add_details(self, ruling: Ruling, judged: JudgedCall, hits: tuple[CompiledRule, ...]) -> Ruling:
         if ruling.behavior == "deny" and ruling.rule_refs:
             blocked = next((hit for hit in hits if hit.rule.rule_id == ruling.rule_refs[0] and hit.rule.path), None)
-            return replace(ruling, blocked_path=blocked.blocked(judged)) if blocked is not None else ruling
+            return replace(ruling, blocked_path=blocked.find_blocked_path(judged)) if blocked is not None else ruling
         if ruling.suggested_updates and self._view.has_command:
-            return replace(ruling, suggested_updates=self._narrow_suggestion(judged))
+            return replace(ruling, suggested_updates=self._suggest_command(judged))
         return ruling
 
-    def _narrow_suggestion(self, judged: JudgedCall) -> tuple[dict[str, Any], ...]:
+    def _suggest_command(self, judged: JudgedCall) -> tuple[dict[str, Any], ...]:
         """For a tool that runs commands: this command, not the tool. None when the line is not one plain command."""
-        found = self._view.fields.values("command", judged.arguments)
-        parsed = parsed_of(found[0].value) if len(found) == 1 else None
+        found = self._view.fields.find_values("command", judged.arguments)
+        parsed = parse_command(found[0].value) if len(found) == 1 else None
         if parsed is None or not parsed.is_certain or len(parsed.parts) != 1:
             return ()
         part = parsed.parts[0]
         if not part.is_plain or any(word.is_open or any(sign in word.text for sign in "*?[") for word in part.words):
             return ()
         line = shlex.join(word.text for word in part.words)
-        return (suggestion(self._view.tool.tool_id, command=[line]),) if line else ()
+        return (make_suggestion(self._view.tool.tool_id, command=[line]),) if line else ()
 
-    def _static_deny(self) -> Ruling | None:
+    def _find_static_deny(self) -> Ruling | None:
         facts = self._view.tool.facts
         is_denied = any(hit.rule.decision == "deny" for hit in self._rules.always)
         if not is_denied and (
             facts.is_read_only.__class__ is not bool
-            or gate(self._frame.modes, is_read_only=facts.is_read_only is True) != "deny"
+            or decide_by_mode(self._frame.modes, is_read_only=facts.is_read_only is True) != "deny"
         ):
             return None
-        return ruling_of(self._frame, Heard(self._rules.always, facts.is_read_only is True, False))
+        return make_ruling(self._frame, CallEvidence(self._rules.always, facts.is_read_only is True, False))
 
-    def _fixed(self) -> Ruling | None:
+    def _find_fixed(self) -> Ruling | None:
         if self.denies_statically is not None and self._shadow is None:
             return self.denies_statically
         view, rules = self._view, self._rules
@@ -143,10 +150,10 @@ class RuleProgram:
             return None
         facts = view.tool.facts
         harmless = is_harmless(view.tool, facts)
-        ruling = ruling_of(self._frame, Heard(rules.always, facts.is_read_only is True, harmless))
+        ruling = make_ruling(self._frame, CallEvidence(rules.always, facts.is_read_only is True, harmless))
         if ruling.suggested_updates and view.has_command:
             return None
-        return ruling if self._shadow is None else self._shadow.fixed_beside(ruling)
+        return ruling if self._shadow is None else self._shadow.attach_to_fixed(ruling)
 
 
 class ShadowProgram(NamedTuple):
@@ -157,30 +164,30 @@ class ShadowProgram(NamedTuple):
     """None when the policy cannot be used."""
     problem: str = ""
 
-    def beside(self, ruling: Ruling, judged: JudgedCall) -> Ruling:
+    def attach_to(self, ruling: Ruling, judged: JudgedCall) -> Ruling:
         """The ruling with what the shadow says, where it says something else."""
-        return _noted(ruling, self._said(ruling, judged))
+        return _attach_shadow(ruling, self._rule_in_shadow(ruling, judged))
 
-    def fixed_beside(self, ruling: Ruling) -> Ruling | None:
+    def attach_to_fixed(self, ruling: Ruling) -> Ruling | None:
         """The same for a ruling no argument can change; None when the shadow looks at arguments."""
         if self.program is None:
-            return _noted(ruling, self._refusal(self.problem))
-        return _noted(ruling, self._shown(self.program.fixed)) if self.program.fixed is not None else None
+            return _attach_shadow(ruling, self._refuse(self.problem))
+        return _attach_shadow(ruling, self._to_shadow(self.program.fixed)) if self.program.fixed is not None else None
 
-    def _said(self, ruling: Ruling, judged: JudgedCall) -> Shadow:
+    def _rule_in_shadow(self, ruling: Ruling, judged: JudgedCall) -> Shadow:
         if self.program is None:
-            return self._refusal(self.problem)
+            return self._refuse(self.problem)
         try:
-            return self._shown(self.program.ruled_with(judged, ruling.classifiers))
+            return self._to_shadow(self.program.rule_with_notes(judged, ruling.classifiers))
         except Exception as error:  # it may fail as it likes
-            return self._refusal(f"{type(error).__name__}: {error}")
+            return self._refuse(f"{type(error).__name__}: {error}")
 
-    def _shown(self, said: Ruling) -> Shadow:
+    def _to_shadow(self, said: Ruling) -> Shadow:
         return Shadow(self.policy_ref, said.behavior, said.rule_refs, said.message)
 
-    def _refusal(self, why: str) -> Shadow:
+    def _refuse(self, why: str) -> Shadow:
         return Shadow(self.policy_ref, "deny", (), f"it cannot be used, so it would refuse every call: {why}")
 
 
-def _noted(ruling: Ruling, shadow: Shadow) -> Ruling:
+def _attach_shadow(ruling: Ruling, shadow: Shadow) -> Ruling:
     return ruling if shadow.behavior == ruling.behavior else replace(ruling, shadow=shadow)

@@ -10,7 +10,7 @@ from ferrule.model.hints import nearest
 from ferrule.model.outline import Library
 from ferrule.model.value import Path
 from ferrule.runtime.policy.globs import fits, is_literal
-from ferrule.runtime.policy.read import Read
+from ferrule.runtime.policy.read import ParsedPolicy
 from ferrule.runtime.policy.records import GROUP, PolicyRule
 from ferrule.runtime.policy.table import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE
 
@@ -19,7 +19,7 @@ _CHOICES = ("tool_kind", "risk", "lifecycle")
 _WHOLE = ("facts", "path", "command", "url", "resource", "when")
 
 
-class Known(NamedTuple):
+class WorkspaceNames(NamedTuple):
     """What the workspace defines; nothing is said about tools when it is not all known."""
 
     tools: frozenset[str] = frozenset()
@@ -30,18 +30,18 @@ class Known(NamedTuple):
     is_complete: bool = False
 
 
-def known_of(
+def collect_names(
     library: Library,
     namespace: str = "",
     functions: frozenset[str] | None = frozenset(),
     imported: frozenset[tuple[str, str]] | None = frozenset(),
-) -> Known:
+) -> WorkspaceNames:
     """What a set of files defines. A tool file that cannot be parsed hides names, so then nothing is complete."""
     tools = [tool for versions in library.tools.values() for tool in versions]
     defined = frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}"))
     made = functions or frozenset()
     pinned = imported or frozenset()
-    return Known(
+    return WorkspaceNames(
         tools=defined
         | made
         | frozenset(f"{namespace}.{name}" for name in made)
@@ -61,42 +61,42 @@ def known_of(
     )
 
 
-class _Placed(NamedTuple):
+class _PlacedRule(NamedTuple):
     name: str
     path: Path
     rule: PolicyRule
 
 
-def purposeless(
-    reads: Mapping[str, Read], groups: Mapping[str, tuple[str, ...]], known: Known
+def find_purposeless_rules(
+    reads: Mapping[str, ParsedPolicy], groups: Mapping[str, tuple[str, ...]], known: WorkspaceNames
 ) -> Iterator[tuple[str, Finding]]:
     """Findings of this kind with the file each belongs to. A file with errors is left alone until they are mended."""
-    placed = [each for name, read in reads.items() if not read.errors for each in _rules(name, read)]
+    placed = [each for name, read in reads.items() if not read.errors for each in _place_rules(name, read)]
     for each in placed:
-        found = [*_about_nothing(each, known), *_groups(each, groups), *_unanswerable(each, groups)]
-        found += _overruled(each, placed)
+        found = [*_check_names(each, known), *_check_groups(each, groups), *_check_approvers(each, groups)]
+        found += _check_overruled(each, placed)
         yield from ((each.name, finding) for finding in found)
 
 
-def _rules(name: str, read: Read) -> Iterator[_Placed]:
+def _place_rules(name: str, read: ParsedPolicy) -> Iterator[_PlacedRule]:
     base: Path = ("policy", "rules") if read.file.source == "project_settings" else ("rules",)
     for number, rule in enumerate(read.file.rules):
-        yield _Placed(name, (*base, number), rule)
+        yield _PlacedRule(name, (*base, number), rule)
 
 
-def _about_nothing(placed: _Placed, known: Known) -> Iterator[Finding]:
+def _check_names(placed: _PlacedRule, known: WorkspaceNames) -> Iterator[Finding]:
     if not known.is_complete:
         return
     rule = placed.rule
     callable_as = known.tools if rule.decision == "allow" else known.tools | known.aliases
-    yield from _unmet(placed, "tool", rule.tool, callable_as, known.tools, known.aliases)
-    yield from _unmet(placed, "namespace", rule.namespace, known.namespaces, known.namespaces)
+    yield from _find_unmet(placed, "tool", rule.tool, callable_as, known.tools, known.aliases)
+    yield from _find_unmet(placed, "namespace", rule.namespace, known.namespaces, known.namespaces)
     if known.agents:
-        yield from _unmet(placed, "agent", rule.agent, known.agents, known.agents)
+        yield from _find_unmet(placed, "agent", rule.agent, known.agents, known.agents)
 
 
-def _unmet(
-    placed: _Placed,
+def _find_unmet(
+    placed: _PlacedRule,
     key: str,
     patterns: tuple[str, ...],
     names: frozenset[str],
@@ -115,7 +115,7 @@ def _unmet(
         yield Finding(UNREACHABLE, path, message, Severity.WARNING, hint)
 
 
-def _groups(placed: _Placed, groups: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+def _check_groups(placed: _PlacedRule, groups: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
     for key, names in (("principal", placed.rule.principal), ("approvers", placed.rule.demand.approvers)):
         for number, name in enumerate(names):
             group = name.removeprefix(GROUP)
@@ -134,7 +134,7 @@ def _groups(placed: _Placed, groups: Mapping[str, tuple[str, ...]]) -> Iterator[
             yield Finding(UNKNOWN_GROUP, path, message, severity, hint)
 
 
-def _unanswerable(placed: _Placed, groups: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+def _check_approvers(placed: _PlacedRule, groups: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
     demand = placed.rule.demand
     named = [name for name in demand.approvers if not name.startswith(GROUP)]
     listed = [name.removeprefix(GROUP) for name in demand.approvers if name.startswith(GROUP)]
@@ -148,7 +148,7 @@ def _unanswerable(placed: _Placed, groups: Mapping[str, tuple[str, ...]]) -> Ite
         yield Finding(UNANSWERABLE, (*placed.path, "people"), message, Severity.WARNING, "name more approvers")
 
 
-def _overruled(placed: _Placed, others: list[_Placed]) -> Iterator[Finding]:
+def _check_overruled(placed: _PlacedRule, others: list[_PlacedRule]) -> Iterator[Finding]:
     if placed.rule.decision != "allow":
         return
     for other in others:

@@ -15,11 +15,11 @@ import msgspec
 from ferrule.model.decision import RuleSource
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
-from ferrule.runtime.policy.globs import defect_of
-from ferrule.runtime.policy.places import Place, Places
+from ferrule.runtime.policy.globs import find_glob_defect
 from ferrule.runtime.policy.read_rule import read_rule
 from ferrule.runtime.policy.records import AUTHORITIES, ENGINES, MODES, ClassifierUse, PolicyFile, PolicyRule
-from ferrule.runtime.policy.table import DUPLICATE_ID, UNREADABLE, Table
+from ferrule.runtime.policy.table import DUPLICATE_ID, UNREADABLE, PolicyTable
+from ferrule.runtime.policy.toml_positions import TomlPosition, TomlPositions
 
 _OWNERS: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
 """Sources whose word about groups and classifiers counts; the others only add rules and tighten the mode."""
@@ -30,7 +30,7 @@ _PROJECT_KEYS = ("file", "engine", "cedar", "shadow")
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
-class Choices(NamedTuple):
+class ProjectChoices(NamedTuple):
     """What `[policy]` of ferrule.toml says about the other files."""
 
     file: str = "policy.toml"
@@ -39,93 +39,95 @@ class Choices(NamedTuple):
     shadow: str = ""
 
 
-class Read(NamedTuple):
+class ParsedPolicy(NamedTuple):
     """One file as read."""
 
     file: PolicyFile
     findings: tuple[Finding, ...]
-    choices: Choices = Choices()
-    places: Places | None = None
+    choices: ProjectChoices = ProjectChoices()
+    places: TomlPositions | None = None
 
     @property
     def errors(self) -> tuple[Finding, ...]:
         """What keeps it from being used."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
 
-    def place_of(self, finding: Finding) -> Place:
+    def locate(self, finding: Finding) -> TomlPosition:
         """Where a finding stands."""
         if finding.line:
-            return Place(finding.line, finding.column or 1, (finding.column or 1) + 1)
-        return self.places.find(finding.path) if self.places is not None else Place(1, 1, 1)
+            return TomlPosition(finding.line, finding.column or 1, (finding.column or 1) + 1)
+        return self.places.find(finding.path) if self.places is not None else TomlPosition(1, 1, 1)
 
 
-def read_text(text: str, source: RuleSource, name: str, *, below: Path = ()) -> Read:
+def read_text(text: str, source: RuleSource, name: str, *, below: Path = ()) -> ParsedPolicy:
     """A policy from TOML text. `below`: the table of the text that holds it (`("policy",)` in ferrule.toml)."""
     try:
         value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return Read(_empty(source, name), (_syntax(str(error)),))
+        return ParsedPolicy(_make_empty_file(source, name), (_make_syntax_finding(str(error)),))
     for step in below:
         value = value.get(step, {}) if isinstance(value, dict) else {}
-    return read_value(value, source, name, below=below, places=Places(text))
+    return read_value(value, source, name, below=below, places=TomlPositions(text))
 
 
 def read_value(
-    value: Any,
+    value: object,
     source: RuleSource,
     name: str,
     *,
     below: Path = (),
-    places: Places | None = None,
+    places: TomlPositions | None = None,
     file: str | None = None,
-) -> Read:
+) -> ParsedPolicy:
     """A policy from its value. `file` is what rules show as theirs; without one, the name."""
     findings: list[Finding] = []
     if not isinstance(value, dict):
         findings.append(Finding(UNREADABLE, below, f"the policy of {name} must be a table"))
-        return Read(_empty(source, name), tuple(findings), places=places)
-    table = Table(value, below, findings)
-    table.closed(_known(source), _hints(source, below))
+        return ParsedPolicy(_make_empty_file(source, name), tuple(findings), places=places)
+    table = PolicyTable(value, below, findings)
+    table.refuse_unknown_keys(_list_known_keys(source), _list_hints(source, below))
     policy = PolicyFile(
         source=source,
         name=name,
-        digest=digest_of(value),
-        mode=table.word("mode", MODES),  # type: ignore[arg-type]  # one of the modes
-        rules=_rules(table, source, name if file is None else file, places),
-        groups=_groups(table) if source in _OWNERS else {},
-        classifiers=_classifiers(table, source) if source in _OWNERS else (),
-        authoritative_hooks=table.texts("authoritative_hooks") if source == "policy_settings" else (),
+        digest=compute_digest(value),
+        mode=table.read_word("mode", MODES),  # type: ignore[arg-type]  # one of the modes
+        rules=_read_rules(table, source, name if file is None else file, places),
+        groups=_read_groups(table) if source in _OWNERS else {},
+        classifiers=_read_classifiers(table, source) if source in _OWNERS else (),
+        authoritative_hooks=table.read_texts("authoritative_hooks") if source == "policy_settings" else (),
     )
-    return Read(policy, tuple(findings), _choices(table) if source == "project_settings" else Choices(), places)
+    return ParsedPolicy(
+        policy, tuple(findings), _read_choices(table) if source == "project_settings" else ProjectChoices(), places
+    )
 
 
-def digest_of(value: Any) -> str:
+def compute_digest(value: object) -> str:
     """Of what a policy says, whatever its layout."""
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
-def unreadable(source: RuleSource, name: str, why: str) -> Read:
+def make_unreadable(source: RuleSource, name: str, why: str) -> ParsedPolicy:
     """A file that cannot be had."""
-    return Read(_empty(source, name), (Finding(UNREADABLE, (), f"{name} {why}", line=1, column=1),))
+    return ParsedPolicy(_make_empty_file(source, name), (Finding(UNREADABLE, (), f"{name} {why}", line=1, column=1),))
 
 
-def _empty(source: RuleSource, name: str) -> PolicyFile:
-    return PolicyFile(source=source, name=name, digest=digest_of(None))
+def _make_empty_file(source: RuleSource, name: str) -> PolicyFile:
+    return PolicyFile(source=source, name=name, digest=compute_digest(None))
 
 
-def _syntax(message: str) -> Finding:
+def _make_syntax_finding(message: str) -> Finding:
     found = _AT.search(message)
     line, column = (int(found[1]), int(found[2])) if found else (1, 1)
     return Finding(UNREADABLE, (), f"this is not TOML: {_AT.sub('', message).strip()}", line=line, column=column)
 
 
-def _known(source: RuleSource) -> tuple[str, ...]:
+def _list_known_keys(source: RuleSource) -> tuple[str, ...]:
     owned = _OWNER_KEYS if source in _OWNERS else ()
     special = {"policy_settings": _POLICY_KEYS, "project_settings": _PROJECT_KEYS}
     return (*_KEYS, *owned, *special.get(source, ()))
 
 
-def _hints(source: RuleSource, below: Path) -> dict[str, str]:
+def _list_hints(source: RuleSource, below: Path) -> dict[str, str]:
     hints = {"rule": "write [[rules]]", "policy": "here the tables stand at the top: [[rules]], not [[policy.rules]]"}
     if source not in _OWNERS:
         hints |= dict.fromkeys(_OWNER_KEYS, "only policy.toml and ferrule.toml may say it")
@@ -136,43 +138,45 @@ def _hints(source: RuleSource, below: Path) -> dict[str, str]:
     return hints
 
 
-def _rules(table: Table, source: RuleSource, file: str, places: Places | None) -> tuple[PolicyRule, ...]:
+def _read_rules(
+    table: PolicyTable, source: RuleSource, file: str, places: TomlPositions | None
+) -> tuple[PolicyRule, ...]:
     rules: list[PolicyRule] = []
     seen: set[str] = set()
-    for number, each in enumerate(table.tables("rules"), start=1):
+    for number, each in enumerate(table.read_tables("rules"), start=1):
         line = places.find(each.path).line if places is not None else 0
         rule = read_rule(each, source, file, line, f"{file or source}#{number}")
         if rule.rule_id in seen:
-            each.wrong(f"there is another rule with the id {rule.rule_id!r} here", "id", code=DUPLICATE_ID)
+            each.add_error(f"there is another rule with the id {rule.rule_id!r} here", "id", code=DUPLICATE_ID)
         seen.add(rule.rule_id)
         rules.append(rule)
     return tuple(rules)
 
 
-def _groups(table: Table) -> dict[str, tuple[str, ...]]:
-    groups = table.table("groups")
+def _read_groups(table: PolicyTable) -> dict[str, tuple[str, ...]]:
+    groups = table.read_table("groups")
     if groups is None:
         return {}
-    return {name: groups.texts(name) if groups.value[name] != [] else () for name in groups.value}
+    return {name: groups.read_texts(name) if groups.value[name] != [] else () for name in groups.value}
 
 
-def _classifiers(table: Table, source: RuleSource) -> tuple[ClassifierUse, ...]:
+def _read_classifiers(table: PolicyTable, source: RuleSource) -> tuple[ClassifierUse, ...]:
     found: list[ClassifierUse] = []
-    for each in table.tables("classifiers"):
-        each.closed(("name", "authority", "tools"))
+    for each in table.read_tables("classifiers"):
+        each.refuse_unknown_keys(("name", "authority", "tools"))
         if "name" not in each.value:
-            each.wrong("the classifier has no `name`", "name")
-        authority = each.word("authority", AUTHORITIES, "recommend")
-        tools = each.texts("tools", defect_of) or ("*",)
-        found.append(ClassifierUse(each.text("name"), authority or "recommend", source, tools))  # type: ignore[arg-type]  # one of the words
+            each.add_error("the classifier has no `name`", "name")
+        authority = each.read_word("authority", AUTHORITIES, "recommend")
+        tools = each.read_texts("tools", find_glob_defect) or ("*",)
+        found.append(ClassifierUse(each.read_text("name"), authority or "recommend", source, tools))  # type: ignore[arg-type]  # one of the words
     return tuple(found)
 
 
-def _choices(table: Table) -> Choices:
-    usual = Choices()
-    return Choices(
-        file=table.text("file", usual.file),
-        engine=table.word("engine", ENGINES, usual.engine) or usual.engine,
-        cedar=table.text("cedar", usual.cedar),
-        shadow=table.text("shadow", usual.shadow),
+def _read_choices(table: PolicyTable) -> ProjectChoices:
+    usual = ProjectChoices()
+    return ProjectChoices(
+        file=table.read_text("file", usual.file),
+        engine=table.read_word("engine", ENGINES, usual.engine) or usual.engine,
+        cedar=table.read_text("cedar", usual.cedar),
+        shadow=table.read_text("shadow", usual.shadow),
     )

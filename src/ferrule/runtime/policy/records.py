@@ -22,7 +22,7 @@ GROUP = "group:"
 """What a name begins with when it means a group of `[groups]`."""
 
 
-class Values(msgspec.Struct, frozen=True):
+class ValuePatterns(msgspec.Struct, frozen=True):
     """What a rule wants of values among a call's arguments: a path, a command, an address, a resource."""
 
     patterns: tuple[str, ...]
@@ -66,10 +66,10 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True):
     dialect: tuple[str, ...] = ()
     lifecycle: tuple[str, ...] = ()
     native_id: tuple[str, ...] = ()
-    path: Values | None = None
-    command: Values | None = None
-    url: Values | None = None
-    resource: Values | None = None
+    path: ValuePatterns | None = None
+    command: ValuePatterns | None = None
+    url: ValuePatterns | None = None
+    resource: ValuePatterns | None = None
     when: tuple[Condition, ...] = ()
     principal: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()

@@ -21,14 +21,14 @@ _FREE: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
 _NARROWING: tuple[Mode, ...] = ("read_only", "ask_all")
 
 
-def modes_of(files: Iterable[PolicyFile]) -> frozenset[Mode]:
+def collect_modes(files: Iterable[PolicyFile]) -> frozenset[Mode]:
     """Every mode that is set; `default` where the workspace sets none."""
     set_by = [(file.source, file.mode) for file in files if file.mode is not None]
     base = {mode for source, mode in set_by if source in _FREE} or {"default"}
-    return effective({*base, *(mode for _, mode in set_by)})
+    return combine_modes({*base, *(mode for _, mode in set_by)})
 
 
-def effective(modes: Iterable[Mode]) -> frozenset[Mode]:
+def combine_modes(modes: Iterable[Mode]) -> frozenset[Mode]:
     """The modes that matter: several together are as strict as the strictest of them is for each call."""
     given = set(modes)
     if "locked" in given:
@@ -37,27 +37,27 @@ def effective(modes: Iterable[Mode]) -> frozenset[Mode]:
     return frozenset(narrowing or ({"default"} if "default" in given else {"trusted"}))
 
 
-def label(modes: frozenset[Mode]) -> str:
+def format_modes(modes: frozenset[Mode]) -> str:
     """As decisions record it."""
     return "+".join(sorted(modes))
 
 
-def gate(modes: frozenset[Mode], *, is_read_only: bool) -> Behavior:
+def decide_by_mode(modes: frozenset[Mode], *, is_read_only: bool) -> Behavior:
     """What the mode says however a call is allowed: `passthrough` when it leaves it to the rules."""
     if "locked" in modes or ("read_only" in modes and not is_read_only):
         return "deny"
     return "ask" if "ask_all" in modes else "passthrough"
 
 
-def fallback(modes: frozenset[Mode], *, is_read_only: bool, is_harmless: bool) -> Behavior:
+def decide_by_default(modes: frozenset[Mode], *, is_read_only: bool, is_harmless: bool) -> Behavior:
     """What the mode says about a call no rule decides about."""
-    gated = gate(modes, is_read_only=is_read_only)
+    gated = decide_by_mode(modes, is_read_only=is_read_only)
     if gated != "passthrough":
         return gated
     return "allow" if "trusted" in modes or is_read_only or is_harmless else "ask"
 
 
-def combined(demands: Sequence[Demand], groups: Groups, expires_seconds: int) -> Requirement | None:
+def join_demands(demands: Sequence[Demand], groups: Groups, expires_seconds: int) -> Requirement | None:
     """The union of the demands; None when no person could satisfy all of them.
 
     Approvers must be acceptable to every rule, the highest number of people counts, one rule that excludes the requester
@@ -66,7 +66,7 @@ def combined(demands: Sequence[Demand], groups: Groups, expires_seconds: int) ->
     lists = [demand.approvers for demand in demands if demand.approvers]
     approvers = lists[0] if lists else ()
     for other in lists[1:]:
-        approvers = _common(approvers, other, groups)
+        approvers = _intersect_approvers(approvers, other, groups)
         if not approvers:
             return None
     stated = [demand.expires_seconds for demand in demands if demand.expires_seconds is not None]
@@ -80,18 +80,18 @@ def combined(demands: Sequence[Demand], groups: Groups, expires_seconds: int) ->
     )
 
 
-def _common(left: tuple[str, ...], right: tuple[str, ...], groups: Groups) -> tuple[str, ...]:
+def _intersect_approvers(left: tuple[str, ...], right: tuple[str, ...], groups: Groups) -> tuple[str, ...]:
     """Whoever is on both lists: names and groups written on both, and members of the groups of one who are on the other."""
     if set(left) == set(right):
         return left
     shared = [name for name in left if name in right]
-    on_right = set(_people(right, groups))
-    people = [name for name in _people(left, groups) if name in on_right and name not in shared]
-    covered = set(_people(tuple(shared), groups))
+    on_right = set(_expand_groups(right, groups))
+    people = [name for name in _expand_groups(left, groups) if name in on_right and name not in shared]
+    covered = set(_expand_groups(tuple(shared), groups))
     return (*shared, *(name for name in dict.fromkeys(people) if name not in covered))
 
 
-def _people(names: tuple[str, ...], groups: Groups) -> list[str]:
+def _expand_groups(names: tuple[str, ...], groups: Groups) -> list[str]:
     return [
         person
         for name in names
@@ -104,7 +104,7 @@ _PART = re.compile(r"(\d{1,9})\s*([smhdw])\s*")
 LONGEST = 366 * 86400
 
 
-def seconds_of(text: str) -> int | None:
+def parse_duration(text: str) -> int | None:
     """The duration in seconds; None when it is not one, is nothing, or is longer than a year."""
     at = total = 0
     while at < len(text) and (part := _PART.match(text, at)):
@@ -128,7 +128,7 @@ _WHO = {
 }
 
 
-class Frame(NamedTuple):
+class RulingContext(NamedTuple):
     """What stays the same for every call of one tool by one caller."""
 
     tool_id: str
@@ -142,7 +142,7 @@ class Frame(NamedTuple):
     """Hooks that policy_settings makes authoritative, each with the file that says so."""
 
 
-class Heard(NamedTuple):
+class CallEvidence(NamedTuple):
     """What speaks about one call."""
 
     hits: tuple[CompiledRule, ...]
@@ -164,10 +164,10 @@ class _Outcome(NamedTuple):
     """True for an ask that neither policy_settings, a definition, a role, an agent file, a mode nor a classifier demands."""
 
 
-def ruling_of(frame: Frame, heard: Heard) -> Ruling:
+def make_ruling(frame: RulingContext, heard: CallEvidence) -> Ruling:
     """The ruling, without what depends on the values of arguments (a blocked path, a narrower suggestion)."""
     hits = sorted(heard.hits, key=lambda hit: RULE_SOURCES.index(hit.rule.source))
-    outcome = _denied(frame, heard, hits) or _asked(frame, heard, hits) or _allowed(frame, heard, hits)
+    outcome = _find_deny(frame, heard, hits) or _find_ask(frame, heard, hits) or _find_allow(frame, heard, hits)
     behavior, message = outcome.behavior, outcome.message
     if behavior == "ask" and not frame.is_interactive:
         behavior = "deny"
@@ -180,62 +180,62 @@ def ruling_of(frame: Frame, heard: Heard) -> Ruling:
         reason_type=outcome.reason_type,
         source=rule.source if rule is not None else None,
         rule_refs=tuple(dict.fromkeys([rule.rule_id, *refs] if rule is not None else refs)),
-        mode=label(frame.modes),
+        mode=format_modes(frame.modes),
         policy_refs=frame.policy_refs,
         requirement=outcome.requirement,
-        suggested_updates=() if outcome.is_settled else (suggestion(frame.tool_id),),
+        suggested_updates=() if outcome.is_settled else (make_suggestion(frame.tool_id),),
         classifiers=heard.notes,
         authoritative_hooks=frame.authoritative_hooks if outcome.is_left_to_hooks else {},
     )
 
 
-def _denied(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | None:
+def _find_deny(frame: RulingContext, heard: CallEvidence, hits: list[CompiledRule]) -> _Outcome | None:
     for hit in hits:
         if hit.rule.decision == "deny":
-            return _by_rule(hit.rule)
-    if gate(frame.modes, is_read_only=heard.is_read_only) == "deny":
+            return _decide_by_rule(hit.rule)
+    if decide_by_mode(frame.modes, is_read_only=heard.is_read_only) == "deny":
         what = "nothing runs" if "locked" in frame.modes else "only tools that declare to be read-only run"
-        return _Outcome("deny", f"the mode is {label(frame.modes)}: {what}", "mode")
+        return _Outcome("deny", f"the mode is {format_modes(frame.modes)}: {what}", "mode")
     for note in heard.notes:
         if note.behavior == "deny" and note.authority in ("deny", "decide"):
             return _Outcome("deny", f"the classifier {note.classifier_ref!r} denies it: {note.reason}", "classifier")
     return None
 
 
-def _asked(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | None:
+def _find_ask(frame: RulingContext, heard: CallEvidence, hits: list[CompiledRule]) -> _Outcome | None:
     asking = [hit.rule for hit in hits if hit.rule.decision == "ask"]
     lifting = next((hit.rule for hit in hits if _lifts(hit)), None)
     required = frame.requirements if lifting is None else ()
-    by_mode = gate(frame.modes, is_read_only=heard.is_read_only) == "ask"
+    by_mode = decide_by_mode(frame.modes, is_read_only=heard.is_read_only) == "ask"
     notes = [note for note in heard.notes if note.behavior == "ask" and note.authority in ("deny", "decide")]
     if not (asking or required or by_mode or notes):
         return None
-    requirement = combined([rule.demand for rule in asking], frame.groups, frame.expires_seconds)
+    requirement = join_demands([rule.demand for rule in asking], frame.groups, frame.expires_seconds)
     if requirement is None:
         names = " and ".join(repr(rule.rule_id) for rule in asking if rule.demand.approvers)
         message = f"the rules {names} want approvers who have nobody in common, so nobody could say yes"
         return _Outcome("deny", message, "rule", asking[0])
     if asking:
         is_left = not (required or by_mode or notes) and all(rule.source != "policy_settings" for rule in asking)
-        return _by_rule(asking[0])._replace(requirement=requirement, is_left_to_hooks=is_left)
+        return _decide_by_rule(asking[0])._replace(requirement=requirement, is_left_to_hooks=is_left)
     if required:
         who = " and ".join(_WHO.get(each, each) for each in required)
         verb = "requires" if len(required) == 1 else "require"
         message = f"{who} {verb} an approval; only an allow rule in policy.toml that names the tool lifts it"
         return _Outcome("ask", message, "policy", None, requirement)
     if by_mode:
-        return _Outcome("ask", f"the mode is {label(frame.modes)}: every call asks", "mode", None, requirement)
+        return _Outcome("ask", f"the mode is {format_modes(frame.modes)}: every call asks", "mode", None, requirement)
     message = f"the classifier {notes[0].classifier_ref!r} asks first: {notes[0].reason}"
     return _Outcome("ask", message, "classifier", None, requirement)
 
 
-def _allowed(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome:
+def _find_allow(frame: RulingContext, heard: CallEvidence, hits: list[CompiledRule]) -> _Outcome:
     allowing = [hit.rule for hit in hits if hit.rule.decision == "allow"]
     lifting = [hit.rule for hit in hits if _lifts(hit)] if frame.requirements else []
     if allowing:
-        return _by_rule((lifting or allowing)[0])
-    mode = label(frame.modes)
-    if fallback(frame.modes, is_read_only=heard.is_read_only, is_harmless=heard.is_harmless) == "allow":
+        return _decide_by_rule((lifting or allowing)[0])
+    mode = format_modes(frame.modes)
+    if decide_by_default(frame.modes, is_read_only=heard.is_read_only, is_harmless=heard.is_harmless) == "allow":
         why = "it declares to be read-only" if heard.is_read_only else "it states that it is not destructive"
         if "trusted" in frame.modes:
             why = "no rule asks or denies"
@@ -252,14 +252,14 @@ def _lifts(hit: CompiledRule) -> bool:
     return hit.rule.decision == "allow" and hit.rule.source == "policy_settings" and hit.is_naming
 
 
-def _by_rule(rule: PolicyRule) -> _Outcome:
+def _decide_by_rule(rule: PolicyRule) -> _Outcome:
     reason = f": {rule.reason}" if rule.reason else ""
     return _Outcome(
         rule.decision, f"rule {rule.rule_id!r} ({rule.place}) {_VERBS[rule.decision]}{reason}", "rule", rule
     )
 
 
-def suggestion(tool_id: str, **narrower: Any) -> dict[str, Any]:
+def make_suggestion(tool_id: str, **narrower: object) -> dict[str, Any]:
     """The rule change that would settle such calls for next time. It changes nothing until somebody accepts it (AT-136)."""
     rule = {"id": f"allow-{tool_id}", "decision": "allow", "tool": tool_id, **narrower}
     destination: RuleSource = "local_settings"

@@ -23,7 +23,7 @@ UNKNOWN_GROUP = "FER-13"
 UNANSWERABLE = "FER-14"
 
 
-class Table:
+class PolicyTable:
     """A mapping at a path. Reading a wrong value notes a finding and gives the default."""
 
     def __init__(self, value: dict[str, Any], path: Path, findings: list[Finding]) -> None:
@@ -31,11 +31,11 @@ class Table:
         self.path = path
         self.findings = findings
 
-    def wrong(self, message: str, *keys: str | int, hint: str | None = None, code: str = MALFORMED) -> None:
+    def add_error(self, message: str, *keys: str | int, hint: str | None = None, code: str = MALFORMED) -> None:
         """Note an error below this table."""
         self.findings.append(Finding(code, (*self.path, *keys), message, Severity.ERROR, hint))
 
-    def closed(self, known: Iterable[str], hints: dict[str, str] | None = None) -> None:
+    def refuse_unknown_keys(self, known: Iterable[str], hints: dict[str, str] | None = None) -> None:
         """Note every key that is none of these."""
         names = tuple(known)
         for key in self.value:
@@ -46,94 +46,96 @@ class Table:
                 )
                 self.findings.append(finding)
 
-    def text(self, key: str, default: str = "") -> str:
+    def read_text(self, key: str, default: str = "") -> str:
         """A text that is not empty."""
         value = self.value.get(key, default)
         if isinstance(value, str) and (value.strip() or key not in self.value):
             return value
-        self.wrong(f"`{key}` must be a text that is not empty", key)
+        self.add_error(f"`{key}` must be a text that is not empty", key)
         return default
 
-    def word(self, key: str, known: Sequence[str], default: str | None = None) -> str | None:
+    def read_word(self, key: str, known: Sequence[str], default: str | None = None) -> str | None:
         """One of the known words."""
         value = self.value.get(key, default)
         if value is None or value in known:
             return value
         hint = nearest(value, known) if isinstance(value, str) else None
-        self.wrong(f"`{key}` must be one of {', '.join(known)}, not {_shown(value)}", key, hint=hint)
+        self.add_error(f"`{key}` must be one of {', '.join(known)}, not {_format_value(value)}", key, hint=hint)
         return default
 
-    def words(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
+    def read_words(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
         """Some of the known words: one, or a list."""
-        texts = self.texts(key)
+        texts = self.read_texts(key)
         for number, text in enumerate(texts):
             if text not in known:
                 message = f"{text!r} is none of {', '.join(known)}"
-                self.wrong(message, *self._item(key, number), hint=nearest(text, known))
+                self.add_error(message, *self._make_item_path(key, number), hint=nearest(text, known))
         return texts
 
-    def texts(self, key: str, defect_of: Callable[[str], str | None] = lambda text: None) -> tuple[str, ...]:
+    def read_texts(self, key: str, defect_of: Callable[[str], str | None] = lambda text: None) -> tuple[str, ...]:
         """A text, or a list of texts; each free of defects."""
         value = self.value.get(key, ())
         if key not in self.value:
             return ()
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, list) or not items:
-            self.wrong(f"`{key}` must be a text or a list of texts, not {_shown(value)}", key)
+            self.add_error(f"`{key}` must be a text or a list of texts, not {_format_value(value)}", key)
             return ()
         good: list[str] = []
         for number, item in enumerate(items):
             defect = defect_of(item) if isinstance(item, str) and item.strip() else "it is not a text, or an empty one"
             if defect:
-                self.wrong(f"{_shown(item)} cannot be used in `{key}`: {defect}", *self._item(key, number))
+                self.add_error(
+                    f"{_format_value(item)} cannot be used in `{key}`: {defect}", *self._make_item_path(key, number)
+                )
             else:
                 good.append(item)
         return tuple(good)
 
-    def flag(self, key: str) -> bool:
+    def read_flag(self, key: str) -> bool:
         """True or false; false when it is not written."""
         value = self.value.get(key, False)
         if isinstance(value, bool):
             return value
-        self.wrong(f"`{key}` must be true or false, not {_shown(value)}", key)
+        self.add_error(f"`{key}` must be true or false, not {_format_value(value)}", key)
         return False
 
-    def count(self, key: str, default: int) -> int:
+    def read_count(self, key: str, default: int) -> int:
         """A whole number of at least 1."""
         value = self.value.get(key, default)
         if is_integer(value) and 1 <= value <= 1000:
             return value
-        self.wrong(f"`{key}` must be a whole number from 1 to 1000, not {_shown(value)}", key)
+        self.add_error(f"`{key}` must be a whole number from 1 to 1000, not {_format_value(value)}", key)
         return default
 
-    def table(self, key: str) -> Table | None:
+    def read_table(self, key: str) -> PolicyTable | None:
         """The table under a key; None when there is none."""
         value = self.value.get(key)
         if key not in self.value:
             return None
         if isinstance(value, dict):
-            return Table(value, (*self.path, key), self.findings)
-        self.wrong(f"`{key}` must be a table, not {_shown(value)}", key)
+            return PolicyTable(value, (*self.path, key), self.findings)
+        self.add_error(f"`{key}` must be a table, not {_format_value(value)}", key)
         return None
 
-    def tables(self, key: str) -> list[Table]:
+    def read_tables(self, key: str) -> list[PolicyTable]:
         """The tables of a list: `[[rules]]`."""
         value = self.value.get(key, [])
         if not isinstance(value, list):
-            self.wrong(f"`{key}` must be a list of tables: write [[{key}]]", key)
+            self.add_error(f"`{key}` must be a list of tables: write [[{key}]]", key)
             return []
         found = []
         for number, item in enumerate(value):
             if isinstance(item, dict):
-                found.append(Table(item, (*self.path, key, number), self.findings))
+                found.append(PolicyTable(item, (*self.path, key, number), self.findings))
             else:
-                self.wrong(f"an entry of `{key}` must be a table, not {_shown(item)}", key, number)
+                self.add_error(f"an entry of `{key}` must be a table, not {_format_value(item)}", key, number)
         return found
 
-    def _item(self, key: str, number: int) -> tuple[str | int, ...]:
+    def _make_item_path(self, key: str, number: int) -> tuple[str | int, ...]:
         return (key, number) if isinstance(self.value[key], list) else (key,)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: object) -> str:
     text = repr(value) if not isinstance(value, bool) else str(value).lower()
     return text if len(text) <= 60 else text[:59] + "…"

@@ -13,33 +13,33 @@ import msgspec
 
 from ferrule.model.decision import RULE_SOURCES, Behavior, RuleSource
 from ferrule.runtime.policy.globs import is_literal
-from ferrule.runtime.policy.records import GROUP, Condition, Demand, PolicyFile, PolicyRule, PolicySet, Values
-from ferrule.runtime.policy.ruling import label, modes_of
+from ferrule.runtime.policy.records import GROUP, Condition, Demand, PolicyFile, PolicyRule, PolicySet, ValuePatterns
+from ferrule.runtime.policy.ruling import collect_modes, format_modes
 
 _ELSEWHERE = frozenset({"rule_id", "decision", "source", "file", "line", "reason", "demand"})
 
 
-def text_of(policy: PolicySet) -> str:
+def format_policy(policy: PolicySet) -> str:
     """The whole policy for people."""
-    lines = [f"mode {label(modes_of(policy.files))}"]
+    lines = [f"mode {format_modes(collect_modes(policy.files))}"]
     lines += [f"group {name}: {', '.join(members)}" for name, members in sorted(policy.groups.items())]
     for file in policy.files:
-        lines += ["", *_file_lines(file)]
+        lines += ["", *_format_file(file)]
     if policy.cedar is not None:
         lines += ["", f"# Cedar, {policy.cedar_file}", policy.cedar.rstrip()]
     return "\n".join(lines) + "\n"
 
 
-def _file_lines(file: PolicyFile) -> Iterator[str]:
+def _format_file(file: PolicyFile) -> Iterator[str]:
     yield f"# {file.source}, {file.ref}"
-    yield from map(rule_text, file.rules)
+    yield from map(format_rule, file.rules)
     if file.authoritative_hooks:
         yield f"hooks whose allow counts: {', '.join(file.authoritative_hooks)}"
     for use in file.classifiers:
         yield f"classifier {use.name} may {use.authority} for {', '.join(use.tools)}"
 
 
-def rule_text(rule: PolicyRule) -> str:
+def format_rule(rule: PolicyRule) -> str:
     """One rule on one line."""
     written: dict[str, Any] = msgspec.to_builtins(rule)
     parts = [f"{key} {_show_setting(value)}" for key, value in written.items() if value and key not in _ELSEWHERE]
@@ -49,7 +49,7 @@ def rule_text(rule: PolicyRule) -> str:
     return f"{rule.decision} {rule.rule_id} (line {rule.line}): {'; '.join(parts) or 'every call'}{reason}"
 
 
-def _show_setting(value: Any) -> str:
+def _show_setting(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
@@ -88,61 +88,61 @@ SOURCES: dict[RuleSource, str] = {
 """Whose word a source is."""
 
 
-def by_precedence(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
+def sort_by_precedence(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """The rules as they win: deny before ask before allow, then by source, then as they are written."""
     return sorted(rules, key=lambda rule: (_RANK[rule.decision], RULE_SOURCES.index(rule.source)))
 
 
-def conditions_in_words(rule: PolicyRule) -> list[str]:
+def describe_conditions(rule: PolicyRule) -> list[str]:
     """When a rule holds: all of these together. Empty for one that fits every call."""
-    return [*_about_the_tool(rule), *_about_values(rule), *_about_the_caller(rule)]
+    return [*_describe_tool(rule), *_describe_values(rule), *_describe_caller(rule)]
 
 
-def demands_in_words(demand: Demand) -> list[str]:
+def describe_demands(demand: Demand) -> list[str]:
     """What an ask wants besides a yes."""
     said = []
     if demand.approvers:
-        said.append(f"answered by {_either(map(_person, demand.approvers))}")
+        said.append(f"answered by {_join_with_or(map(_format_person, demand.approvers))}")
     if demand.people > 1:
         said.append(f"{demand.people} people have to agree")
     if demand.not_requester:
         said.append("not by whoever it is made for")
     if demand.channels:
-        said.append(f"the calling channel {_either(demand.channels)} may carry the answer")
+        said.append(f"the calling channel {_join_with_or(demand.channels)} may carry the answer")
     if demand.expires_seconds is not None:
-        said.append(f"within {_span(demand.expires_seconds)}")
+        said.append(f"within {_format_duration(demand.expires_seconds)}")
     return said
 
 
-def _about_the_tool(rule: PolicyRule) -> Iterator[str]:
+def _describe_tool(rule: PolicyRule) -> Iterator[str]:
     if rule.tool:
-        yield f"the tool is {_names(rule.tool)}"
+        yield f"the tool is {_format_names(rule.tool)}"
     if rule.namespace:
-        yield f"its namespace is {_names(rule.namespace)}"
+        yield f"its namespace is {_format_names(rule.namespace)}"
     if rule.tool_kind:
-        yield f"its kind is {_either(rule.tool_kind)}"
+        yield f"its kind is {_join_with_or(rule.tool_kind)}"
     if rule.risk:
-        yield f"its risk is {_either(rule.risk)}"
+        yield f"its risk is {_join_with_or(rule.risk)}"
     for name, wanted in rule.facts.items():
         yield f"it {_FACTS[name][0 if wanted else 1]}" if name in _FACTS else f"`{name}` is {_show_value(wanted)}"
     if rule.dialect:
-        yield f"its dialect is {_names(rule.dialect)}"
+        yield f"its dialect is {_format_names(rule.dialect)}"
     if rule.lifecycle:
-        yield f"its lifecycle is {_either(rule.lifecycle)}"
+        yield f"its lifecycle is {_join_with_or(rule.lifecycle)}"
     if rule.native_id:
-        yield f"its native id is {_names(rule.native_id)}"
+        yield f"its native id is {_format_names(rule.native_id)}"
 
 
-def _about_values(rule: PolicyRule) -> Iterator[str]:
+def _describe_values(rule: PolicyRule) -> Iterator[str]:
     for key, noun in _VALUES.items():
-        wanted: Values | None = getattr(rule, key)
+        wanted: ValuePatterns | None = getattr(rule, key)
         if wanted is not None:
-            where = f" in {_either(f'`{field}`' for field in wanted.fields)}" if wanted.fields else ""
-            yield f"{noun}{where} fits {_either(wanted.patterns)}"
-    yield from map(_condition, rule.when)
+            where = f" in {_join_with_or(f'`{field}`' for field in wanted.fields)}" if wanted.fields else ""
+            yield f"{noun}{where} fits {_join_with_or(wanted.patterns)}"
+    yield from map(_describe_condition, rule.when)
 
 
-def _condition(condition: Condition) -> str:
+def _describe_condition(condition: Condition) -> str:
     name = f"`{'.'.join(condition.path)}`"
     if condition.operator == "present":
         return f"{name} is {'given' if condition.operand else 'not given'}"
@@ -151,34 +151,34 @@ def _condition(condition: Condition) -> str:
     return f"{name} {_OPERATORS.get(condition.operator, condition.operator)} {shown}"
 
 
-def _about_the_caller(rule: PolicyRule) -> Iterator[str]:
+def _describe_caller(rule: PolicyRule) -> Iterator[str]:
     if rule.principal:
-        yield f"it is for {_either(map(_person, rule.principal))}"
+        yield f"it is for {_join_with_or(map(_format_person, rule.principal))}"
     for key in ("agent", "channel", "tenant", "model"):
         patterns: tuple[str, ...] = getattr(rule, key)
         if patterns:
-            yield f"the {key} is {_names(patterns)}"
+            yield f"the {key} is {_format_names(patterns)}"
 
 
-def _person(name: str) -> str:
+def _format_person(name: str) -> str:
     return f"the group {name.removeprefix(GROUP)}" if name.startswith(GROUP) else name
 
 
-def _names(patterns: Iterable[str]) -> str:
-    return _either(pattern if is_literal(pattern) else f"any {pattern}" for pattern in patterns)
+def _format_names(patterns: Iterable[str]) -> str:
+    return _join_with_or(pattern if is_literal(pattern) else f"any {pattern}" for pattern in patterns)
 
 
-def _either(words: Iterable[str]) -> str:
+def _join_with_or(words: Iterable[str]) -> str:
     found = list(words)
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
 
 
-def _span(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds % length == 0:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"
 
 
-def _show_value(value: Any) -> str:
+def _show_value(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -13,7 +13,7 @@ import socket
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ferrule.runtime.policy.globs import Segments, test_of
+from ferrule.runtime.policy.globs import Segments, compile_glob
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 _LONGEST = 8192
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
 
-class Address(NamedTuple):
+class ParsedUrl(NamedTuple):
     """An address in one spelling."""
 
     scheme: str
@@ -33,56 +33,56 @@ class Address(NamedTuple):
     path: tuple[str, ...]
 
 
-class Reading(NamedTuple):
+class UrlReading(NamedTuple):
     """The addresses a text may mean."""
 
-    addresses: tuple[Address, ...]
+    addresses: tuple[ParsedUrl, ...]
     is_certain: bool
 
 
-def reading_of(text: str) -> Reading:
+def read_url(text: str) -> UrlReading:
     """Every address the text may mean; certain when there is only one and nothing odd about it."""
     if len(text) > _LONGEST:
-        return Reading((), False)
-    found: list[Address] = []
+        return UrlReading((), False)
+    found: list[ParsedUrl] = []
     is_certain = not _ODD.search(text) and _SCHEME.match(text) is not None
-    texts = [text] if is_certain else [text, *_spellings(text)]
+    texts = [text] if is_certain else [text, *_list_spellings(text)]
     for each in texts:
-        parsed = _parsed(each)
+        parsed = _parse(each)
         is_certain = is_certain and parsed is not None and parsed[1]
         if parsed is not None:
             found.append(parsed[0])
-    return Reading(tuple(dict.fromkeys(found)), is_certain)
+    return UrlReading(tuple(dict.fromkeys(found)), is_certain)
 
 
-def _spellings(text: str) -> list[str]:
+def _list_spellings(text: str) -> list[str]:
     """How lenient readers would mend it: blanks dropped, backslashes turned, a scheme put in front."""
     dense = re.sub(r"[\x00-\x20\x7f]", "", text)
     mended = [dense, dense.replace("\\", "/"), unquote(dense)]
     return [each if _SCHEME.match(each) else f"https://{each.lstrip('/')}" for each in mended]
 
 
-def _parsed(text: str) -> tuple[Address, bool] | None:
+def _parse(text: str) -> tuple[ParsedUrl, bool] | None:
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
         return None
-    host, is_plain = host_of(parts.hostname or "")
+    host, is_plain = normalize_host(parts.hostname or "")
     if not host:
         return None
     scheme = parts.scheme.lower()
-    segments = _path(parts)
+    segments = _split_path(parts)
     is_certain = is_plain and "@" not in parts.netloc and "%" not in parts.netloc and "%2f" not in parts.path.lower()
-    return Address(scheme, host, port if port is not None else _DEFAULT_PORTS.get(scheme), segments), is_certain
+    return ParsedUrl(scheme, host, port if port is not None else _DEFAULT_PORTS.get(scheme), segments), is_certain
 
 
-def _path(parts: SplitResult) -> tuple[str, ...]:
+def _split_path(parts: SplitResult) -> tuple[str, ...]:
     normal = posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
     return tuple(part for part in normal.split("/") if part)
 
 
-def host_of(text: str) -> tuple[str, bool]:
+def normalize_host(text: str) -> tuple[str, bool]:
     """A host in one spelling, and whether it was written in an ordinary way. Empty when it is none."""
     host = unquote(text).lower().rstrip(".")
     if len(host) > 255:  # no name is that long, and encoding it takes quadratic time
@@ -117,19 +117,19 @@ class UrlPattern:
         scheme, rest = _cut_scheme(pattern)
         place, slash, path = rest.partition("/")
         host, port = _cut_port(place, "" if is_strict else "*")
-        self._scheme = test_of(scheme.lower())
-        self._host = _host_pattern(host)
+        self._scheme = compile_glob(scheme.lower())
+        self._host = _normalize_host_pattern(host)
         self._port = port
         self._has_path = bool(slash) and path != ""
-        self._path = Segments(_segments(path), needs_more=is_strict and path != "**")
+        self._path = Segments(_split_segments(path), needs_more=is_strict and path != "**")
 
-    def fits(self, address: Address) -> bool:
+    def fits(self, address: ParsedUrl) -> bool:
         """True when every part that the pattern names fits."""
-        if not (self._scheme(address.scheme) and test_of(self._host)(address.host) and self._fits_port(address)):
+        if not (self._scheme(address.scheme) and compile_glob(self._host)(address.host) and self._fits_port(address)):
             return False
         return not self._has_path or self._path.fits(address.path)
 
-    def _fits_port(self, address: Address) -> bool:
+    def _fits_port(self, address: ParsedUrl) -> bool:
         if self._port == "":
             return address.port == _DEFAULT_PORTS.get(address.scheme)
         return self._port in ("*", str(address.port))
@@ -139,13 +139,13 @@ class UrlPattern:
         return len(text) > _LONGEST or self._host.strip("*.") in unquote(text).lower()
 
 
-def pattern_parts(pattern: str) -> tuple[str, list[str]]:
+def split_url_pattern(pattern: str) -> tuple[str, list[str]]:
     """Returns the host of a pattern, as addresses are compared with it, and the segments of its path."""
     place, _, path = _cut_scheme(pattern)[1].partition("/")
-    return _host_pattern(_cut_port(place, "")[0]), _segments(path)
+    return _normalize_host_pattern(_cut_port(place, "")[0]), _split_segments(path)
 
 
-def _segments(path: str) -> list[str]:
+def _split_segments(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
@@ -160,10 +160,10 @@ def _cut_port(place: str, unstated: str) -> tuple[str, str]:
     return (host, port) if colon and "]" not in port else (place, unstated)
 
 
-def _host_pattern(host: str) -> str:
+def _normalize_host_pattern(host: str) -> str:
     if re.search(r"[*?]", host):
         return host.lower().rstrip(".")
-    return host_of(host)[0] or host.lower()
+    return normalize_host(host)[0] or host.lower()
 
 
 class UrlMatcher:
@@ -179,12 +179,12 @@ class UrlMatcher:
         """True when the address fits: for certain for an allow, in any reading for a deny or ask."""
         if not isinstance(value, str):
             return not self._is_strict
-        reading = reading_of(value)
+        reading = read_url(value)
         if self._is_strict:
             return reading.is_certain and all(map(self._fits_one, reading.addresses))
         if any(map(self._fits_one, reading.addresses)):
             return True
         return not reading.is_certain and any(pattern.names(value) for pattern in self._patterns)
 
-    def _fits_one(self, address: Address) -> bool:
+    def _fits_one(self, address: ParsedUrl) -> bool:
         return any(pattern.fits(address) for pattern in self._patterns)

@@ -48,7 +48,7 @@ _DEPTH = 8
 _SHORT = 64
 
 
-class Found(NamedTuple):
+class FieldValue(NamedTuple):
     """One value that a rule may look at."""
 
     field: str
@@ -57,25 +57,25 @@ class Found(NamedTuple):
     """A text; a list of words for a command given as one; something else where no text was expected."""
 
 
-class Fields:
+class ArgumentFields:
     """Which arguments of one tool hold what, beyond what their names tell."""
 
-    def __init__(self, schema: Any = None, matching_fields: Iterable[Any] = (), command: str = "") -> None:
+    def __init__(self, schema: object = None, matching_fields: Iterable[object] = (), command: str = "") -> None:
         self._kinds: dict[str, set[Kind]] = {command: {"command"}} if command else {}
-        for path, kind in _formats(schema, "", _DEPTH):
+        for path, kind in _find_formats(schema, "", _DEPTH):
             self._kinds.setdefault(path, set()).add(kind)
         for entry in matching_fields:
             name = entry.removeprefix("input.") if isinstance(entry, str) else ""
-            if name and not kinds_of_name(name) and name not in self._kinds:
+            if name and not find_kinds(name) and name not in self._kinds:
                 self._kinds[name] = {"resource"}
 
-    def values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[Found]:
+    def find_values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[FieldValue]:
         """Every value of a kind among the arguments, or those of the named arguments alone."""
-        found: list[Found] = []
+        found: list[FieldValue] = []
         self._collect(arguments, "", kind, named, found)
         return found
 
-    def _collect(self, value: Any, path: str, kind: Kind, named: tuple[str, ...], found: list[Found]) -> None:
+    def _collect(self, value: object, path: str, kind: Kind, named: tuple[str, ...], found: list[FieldValue]) -> None:
         if isinstance(value, list):
             for item in value:
                 self._collect(item, path, kind, named, found)
@@ -86,25 +86,25 @@ class Fields:
             if named:
                 is_meant = inner in named
             else:
-                is_meant = kind in kinds_of_name(name) or kind in self._kinds.get(inner, ())
+                is_meant = kind in find_kinds(name) or kind in self._kinds.get(inner, ())
             if is_meant:
-                found.extend(_leaves(inner, member, kind, value))
+                found.extend(_find_leaves(inner, member, kind, value))
             elif isinstance(member, (dict, list)):  # a union takes longer, and this is every argument
                 self._collect(member, inner, kind, named, found)
 
 
-def kinds_of_name(name: str) -> frozenset[Kind]:
+def find_kinds(name: str) -> frozenset[Kind]:
     """What an argument of this name holds, as far as a name can tell."""
     # Callers choose names: a cache of long ones would be theirs to fill.
-    return _kinds_of_short_name(name) if len(name) <= _SHORT else _kinds_of_words(name)
+    return _find_cached_kinds(name) if len(name) <= _SHORT else _find_kinds_by_words(name)
 
 
 @lru_cache(maxsize=4096)
-def _kinds_of_short_name(name: str) -> frozenset[Kind]:
-    return _kinds_of_words(name)
+def _find_cached_kinds(name: str) -> frozenset[Kind]:
+    return _find_kinds_by_words(name)
 
 
-def _kinds_of_words(name: str) -> frozenset[Kind]:
+def _find_kinds_by_words(name: str) -> frozenset[Kind]:
     words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
     if not words:
         return frozenset()
@@ -113,36 +113,36 @@ def _kinds_of_words(name: str) -> frozenset[Kind]:
     return frozenset(kind for kind in (whole, last) if kind is not None)
 
 
-def _leaves(path: str, value: Any, kind: Kind, siblings: dict[str, Any]) -> Iterator[Found]:
+def _find_leaves(path: str, value: object, kind: Kind, siblings: dict[str, Any]) -> Iterator[FieldValue]:
     if kind == "command":
-        yield from _commands(path, value, siblings)
+        yield from _find_commands(path, value, siblings)
     elif isinstance(value, list | dict):
         for member in value if isinstance(value, list) else value.values():
-            yield from _leaves(path, member, kind, siblings)
+            yield from _find_leaves(path, member, kind, siblings)
     elif value is not None:
-        yield Found(path, value)
+        yield FieldValue(path, value)
 
 
-def _commands(path: str, value: Any, siblings: dict[str, Any]) -> Iterator[Found]:
+def _find_commands(path: str, value: object, siblings: dict[str, Any]) -> Iterator[FieldValue]:
     if value is None:
         return
     own = path.rpartition(".")[2]
     if own.lower().endswith(("commands", "cmds")) and isinstance(value, list):  # command lines, not the words of one
         for member in value:
-            yield from _commands(own[:-1], member, {})
+            yield from _find_commands(own[:-1], member, {})
         return
     rest = next((siblings[name] for name in _COMPANIONS if name != own and name in siblings), None)
     if rest is None or rest == []:
-        yield Found(path, value)
+        yield FieldValue(path, value)
     elif isinstance(value, str) and isinstance(rest, list) and all(isinstance(word, str) for word in rest):
-        yield Found(path, [value, *rest])
+        yield FieldValue(path, [value, *rest])
     elif isinstance(value, str) and isinstance(rest, str):
-        yield Found(path, f"{value} {rest}")
+        yield FieldValue(path, f"{value} {rest}")
     else:
-        yield Found(path, None)  # words that cannot be told
+        yield FieldValue(path, None)  # words that cannot be told
 
 
-def _formats(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Kind]]:
+def _find_formats(schema: object, path: str, depth: int) -> Iterator[tuple[str, Kind]]:
     if not isinstance(schema, dict) or not depth:
         return
     stated = schema.get("format")
@@ -150,12 +150,12 @@ def _formats(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Kind]]:
         yield path, _FORMATS[stated]
     properties = schema.get("properties")
     for name, member in properties.items() if isinstance(properties, dict) else ():
-        yield from _formats(member, f"{path}.{name}" if path else name, depth - 1)
-    yield from _formats(schema.get("items"), path, depth - 1)
+        yield from _find_formats(member, f"{path}.{name}" if path else name, depth - 1)
+    yield from _find_formats(schema.get("items"), path, depth - 1)
     for key in ("anyOf", "oneOf", "allOf"):
         members = schema.get(key)
         for member in members if isinstance(members, list) else ():
-            yield from _formats(member, path, depth - 1)
+            yield from _find_formats(member, path, depth - 1)
 
 
 _PLAIN = ("source", "type", "description", "title", "notes", "method")
@@ -185,51 +185,51 @@ class ToolView:
         self.tool = tool
         self.names = (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}")
         self.aliases = tuple(name for alias in tool.aliases for name in (alias, f"{tool.namespace}.{alias}"))
-        self.native_ids = tuple(dict.fromkeys(_native_ids(payload)))
+        self.native_ids = tuple(dict.fromkeys(_find_native_ids(payload)))
         self.risk: Risk = risk_of(tool, payload)
         matching = profile.get("rule_matching_fields")
-        self.fields = Fields(schema, matching if isinstance(matching, list) else (), _command_field(tool))
-        self.has_command = tool.tool_kind == "shell_command" or _names_command(schema)
+        self.fields = ArgumentFields(schema, matching if isinstance(matching, list) else (), _find_command_field(tool))
+        self.has_command = tool.tool_kind == "shell_command" or _has_command_name(schema)
         self.is_approval_required = tool.approval_required or profile.get("approval_required") is True
         self.asks_facts = depends_on_input(tool.facts)
         """True when some fact is known only once the input is."""
 
-    def requirements(self, entry: SurfaceEntry) -> tuple[str, ...]:
+    def list_requirements(self, entry: SurfaceEntry) -> tuple[str, ...]:
         """Who requires an approval of every call, whatever the rules say."""
         own = ("tool",) if self.is_approval_required and "tool" not in entry.approval_from else ()
         return (*own, *entry.approval_from)
 
 
-def _command_field(tool: Tool) -> str:
+def _find_command_field(tool: Tool) -> str:
     """The argument of a shell tool that its definition points classifiers at: its command, whatever it is called."""
     written = tool.facts.classifier_input
     is_pointing = tool.tool_kind == "shell_command" and isinstance(written, str) and written.startswith("input.")
     return written.removeprefix("input.") if is_pointing else ""
 
 
-def _names_command(schema: Any) -> bool:
+def _has_command_name(schema: object) -> bool:
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    return isinstance(properties, dict) and any("command" in kinds_of_name(name) for name in properties)
+    return isinstance(properties, dict) and any("command" in find_kinds(name) for name in properties)
 
 
-def _native_ids(payload: dict[str, Any]) -> Iterator[str]:
+def _find_native_ids(payload: dict[str, Any]) -> Iterator[str]:
     """Names the tool has elsewhere: its mappings, its interface's native ids, its transport."""
     mappings = payload.get("external_mappings")
     for mapping in mappings if isinstance(mappings, list) else ():
         if isinstance(mapping, dict):
-            yield from _ids_of(mapping, mapping.get("source"))
+            yield from _list_ids(mapping, mapping.get("source"))
     interface = payload.get("tool_interface")
     native = interface.get("native_ids") if isinstance(interface, dict) else None
     if isinstance(native, dict):
-        yield from _ids_of(native, None)
+        yield from _list_ids(native, None)
     transport = payload.get("transport")
     if isinstance(transport, dict):
-        yield from _ids_of(transport, transport.get("type"))
+        yield from _list_ids(transport, transport.get("type"))
     if isinstance(payload.get("id"), str):
         yield payload["id"]
 
 
-def _ids_of(mapping: dict[str, Any], source: Any) -> Iterator[str]:
+def _list_ids(mapping: dict[str, Any], source: object) -> Iterator[str]:
     for key, value in mapping.items():
         if isinstance(value, str) and key not in _PLAIN:
             yield value

@@ -16,21 +16,21 @@ from msgspec.structs import replace
 
 from ferrule.contracts.policy import JudgedCall
 from ferrule.model.decision import Behavior, Ruling
-from ferrule.runtime.policy.classifiers import Panel
-from ferrule.runtime.policy.commands import words_of
+from ferrule.runtime.policy.classifiers import ClassifierPanel
+from ferrule.runtime.policy.commands import split_pattern
 from ferrule.runtime.policy.compiled import CompiledRule, compile_rule
 from ferrule.runtime.policy.conditions import OPERATORS, compile_regex
-from ferrule.runtime.policy.engine import engine_of
-from ferrule.runtime.policy.globs import defect_of
-from ferrule.runtime.policy.indexing.index import ArgumentIndex, ToolIndex
-from ferrule.runtime.policy.paths import Base
-from ferrule.runtime.policy.program import RuleProgram, Rules
-from ferrule.runtime.policy.records import Condition, PolicyFile, PolicyRule, PolicySet, Values
-from ferrule.runtime.policy.ruling import Frame
+from ferrule.runtime.policy.engine import make_engine
+from ferrule.runtime.policy.globs import find_glob_defect
+from ferrule.runtime.policy.indexing.index import ArgumentIndex, RuleToolIndex
+from ferrule.runtime.policy.paths import PathBase
+from ferrule.runtime.policy.program import ProgramRules, RuleProgram
+from ferrule.runtime.policy.records import Condition, PolicyFile, PolicyRule, PolicySet, ValuePatterns
+from ferrule.runtime.policy.ruling import RulingContext
 from ferrule.runtime.policy.view import ToolView
 from tests.runtime.policy.samples import ROOT, caller, entry, tool
 
-BASE = Base(ROOT, "/home/ada")
+BASE = PathBase(ROOT, "/home/ada")
 TOOL = tool("work", tool_kind="shell_command", schema={"properties": {"place": {"type": "string", "format": "uri"}}})
 VIEW = ToolView(TOOL)
 
@@ -228,17 +228,17 @@ def conditions(names: list[str]) -> st.SearchStrategy[Condition]:
 
 def is_usable(kind: str, pattern: str) -> bool:
     if kind != "command":
-        return defect_of(pattern) is None
+        return find_glob_defect(pattern) is None
     try:
-        return all(defect_of(word) is None for word in words_of(pattern))
+        return all(find_glob_defect(word) is None for word in split_pattern(pattern))
     except ValueError:
         return False
 
 
-def wanted(kind: str) -> st.SearchStrategy[Values | None]:
+def wanted(kind: str) -> st.SearchStrategy[ValuePatterns | None]:
     patterns = st.sampled_from(PATTERNS[kind]) | loose_text.filter(lambda text: is_usable(kind, text))
     fields = st.just(()) | st.lists(st.sampled_from(NAMES), min_size=1, max_size=2).map(tuple)
-    return st.builds(Values, st.lists(patterns, min_size=1, max_size=3).map(tuple), fields)
+    return st.builds(ValuePatterns, st.lists(patterns, min_size=1, max_size=3).map(tuple), fields)
 
 
 decisions: st.SearchStrategy[Behavior] = st.sampled_from(["allow", "ask", "deny", "passthrough"])
@@ -323,9 +323,9 @@ def outcome(ask: Callable[[JudgedCall], Any], judged: JudgedCall) -> Any:
 
 
 def program(looking: tuple[CompiledRule, ...], few: int) -> RuleProgram:
-    frame = Frame("work", (), frozenset({"default"}), True, (), {}, 60, {})
-    rules = Rules((), ArgumentIndex(looking, VIEW, BASE, few))
-    return RuleProgram(VIEW, frame, rules, Panel(entry(TOOL), (), {}), None)
+    frame = RulingContext("work", (), frozenset({"default"}), True, (), {}, 60, {})
+    rules = ProgramRules((), ArgumentIndex(looking, VIEW, BASE, few))
+    return RuleProgram(VIEW, frame, rules, ClassifierPanel(entry(TOOL), (), {}), None)
 
 
 @settings(max_examples=200, deadline=None)
@@ -393,7 +393,7 @@ def test_a_call_meets_only_the_rules_that_may_fit(
 def test_globs_are_found_by_what_stands_before_or_behind_their_wildcards(
     kind: str, pattern: str, call: dict[str, Any], expected: list[int]
 ) -> None:
-    made = index_from([{kind: Values((pattern.format(number),))} for number in range(50)])
+    made = index_from([{kind: ValuePatterns((pattern.format(number),))} for number in range(50)])
     assert candidates(made, **call) == expected
 
 
@@ -407,7 +407,7 @@ def test_globs_are_found_by_what_stands_before_or_behind_their_wildcards(
     ],
 )
 def test_a_line_that_hides_its_command_is_tested_against_every_rule(call: dict[str, Any]) -> None:
-    made = index_from([{"command": Values((f"git push r{number:02}",))} for number in range(50)])
+    made = index_from([{"command": ValuePatterns((f"git push r{number:02}",))} for number in range(50)])
     assert candidates(made, **call) == list(range(50))
 
 
@@ -470,7 +470,7 @@ def test_callers_that_the_same_rules_concern_share_an_index() -> None:
     rules = tuple(written(rule_id=f"r{number}", when=(Condition(("a",), "equals", number),)) for number in range(20))
     of_eve = written(rule_id="eve", principal=("eve",), when=(Condition(("a",), "equals", 1),))
     file = PolicyFile(source="policy_settings", name="p.toml", digest="d", rules=(*rules, of_eve))
-    engine, called = engine_of(PolicySet(files=(file,), root=ROOT)), entry(TOOL, digest="d")
+    engine, called = make_engine(PolicySet(files=(file,), root=ROOT)), entry(TOOL, digest="d")
     compile_counted = Mock(side_effect=compile_rule)
     with patch("ferrule.runtime.policy.engine.compile_rule", compile_counted):
         programs = [engine.program(called, caller(principal=name)) for name in ("ada", "bob", "eve")]
@@ -480,7 +480,7 @@ def test_callers_that_the_same_rules_concern_share_an_index() -> None:
 
 
 def test_rules_are_found_by_the_names_of_tools_in_their_order() -> None:
-    made = ToolIndex((written(tool=("a", "b")), written(tool=("b*",)), written(), written(tool=("c",))))
+    made = RuleToolIndex((written(tool=("a", "b")), written(tool=("b*",)), written(), written(tool=("c",))))
     assert [rule.tool for rule in made.find_rules(("a", "shop.a"))] == [("a", "b"), ("b*",), ()]
     assert [rule.tool for rule in made.find_rules(("x",))] == [("b*",), ()]
 
@@ -488,12 +488,12 @@ def test_rules_are_found_by_the_names_of_tools_in_their_order() -> None:
 def test_a_ruling_of_many_rules_is_that_of_the_rule_that_fits() -> None:
     many = tuple(written(rule_id=f"r{number}", when=(Condition(("a",), "equals", number),)) for number in range(500))
     file = PolicyFile(source="policy_settings", name="p.toml", digest="d", rules=many)
-    program = engine_of(PolicySet(files=(file,), root=ROOT)).program(entry(TOOL), caller())
+    program = make_engine(PolicySet(files=(file,), root=ROOT)).program(entry(TOOL), caller())
     ruling = program.decide(JudgedCall({"a": 321}, TOOL.facts, 0))
     assert isinstance(ruling, Ruling)
     assert (ruling.behavior, ruling.rule_refs) == ("deny", ("r321",))
     assert program.early_deny(JudgedCall({"a": 321}, TOOL.facts, 0)) == ruling
-    assert len(program.looking) == 500
+    assert len(program.conditional_rules) == 500
 
 
 def written(**fields: Any) -> PolicyRule:

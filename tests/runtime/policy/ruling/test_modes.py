@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.runtime.policy.records import MODES
-from ferrule.runtime.policy.ruling import effective, fallback
+from ferrule.runtime.policy.ruling import combine_modes, decide_by_default
 from tests.runtime.policy.ruling.strictness import STRICTNESS
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
@@ -77,7 +77,7 @@ def test_a_session_tightens_the_mode_and_never_loosens_it() -> None:
 @given(st.sets(st.sampled_from(MODES), min_size=1), st.sampled_from(MODES), st.booleans(), st.booleans())
 def test_one_more_mode_never_makes_a_call_easier(modes: Any, more: Any, reads: bool, harmless: bool) -> None:
     def strictness(given: Any) -> int:
-        return STRICTNESS[fallback(effective(given), is_read_only=reads, is_harmless=harmless or reads)]
+        return STRICTNESS[decide_by_default(combine_modes(given), is_read_only=reads, is_harmless=harmless or reads)]
 
     assert strictness({*modes, more}) >= strictness(modes)
 

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from ferrule.contracts.policy import JudgedCall
 from ferrule.runtime.policy.compiled import find_values
-from ferrule.runtime.policy.conditions import SCALARS, values_under
-from ferrule.runtime.policy.indexing.clues import Column, Entry, reader_of, value_key
-from ferrule.runtime.policy.indexing.lookups import Beginnings, Fragments, Range, Ranges
-from ferrule.runtime.policy.paths import Base
-from ferrule.runtime.policy.records import Condition, Values
+from ferrule.runtime.policy.conditions import SCALARS, collect_values
+from ferrule.runtime.policy.indexing.clues import ClueEntry, Column, make_reader, make_value_key
+from ferrule.runtime.policy.indexing.lookups import Beginnings, Fragments, NumberRange, RangeTree
+from ferrule.runtime.policy.paths import PathBase
+from ferrule.runtime.policy.records import Condition, ValuePatterns
 from ferrule.runtime.policy.view import ToolView
 
 _PLAIN = frozenset({str, int, float, bool, list, dict, type(None)})
@@ -24,10 +24,10 @@ _PLAIN = frozenset({str, int, float, bool, list, dict, type(None)})
 class ColumnReader(Protocol):
     """Finds rules by one column of a call."""
 
-    def file(self, entry: Entry, number: int) -> None:
+    def file(self, entry: ClueEntry, number: int) -> None:
         """Files a rule under an entry."""
 
-    def watch(self, about: Condition | Values) -> None:
+    def watch(self, about: Condition | ValuePatterns) -> None:
         """Notes a check that is tested before the one a rule is filed by: what it fails on, `find` fails on."""
 
     def close(self) -> None:
@@ -62,8 +62,8 @@ class ArgumentColumn:
         self._beginnings = Beginnings()
         self._patterns = Beginnings()
         self._fragments = Fragments()
-        self._ranges: list[tuple[Range, int]] = []
-        self._tree: Ranges | None = None
+        self._ranges: list[tuple[NumberRange, int]] = []
+        self._tree: RangeTree | None = None
         self._texts: list[int] = []
         """Numbers of the rules that want a text, and cannot judge anything else."""
         self._ranged: list[int] = []
@@ -71,7 +71,7 @@ class ArgumentColumn:
         self._everything: list[int] = []
         self._wants_encodable = False
 
-    def file(self, entry: Entry, number: int) -> None:
+    def file(self, entry: ClueEntry, number: int) -> None:
         """Files a rule under an entry."""
         self._everything.append(number)
         match entry.table:
@@ -91,7 +91,7 @@ class ArgumentColumn:
                 self._beginnings.add(entry.key, number)
         self._texts.append(number)
 
-    def watch(self, about: Condition | Values) -> None:
+    def watch(self, about: Condition | ValuePatterns) -> None:
         """Notes a check that is tested before: the engine of regular expressions takes no half of a surrogate pair."""
         if isinstance(about, Condition) and about.operator == "matches":
             self._wants_encodable = True
@@ -100,7 +100,7 @@ class ArgumentColumn:
         """Ends the filing."""
         # No number is in an empty range; two numbers in a list may still fulfil both of its conditions.
         ranges = [item for item in self._ranges if item[0].low <= item[0].high]
-        self._tree = Ranges(ranges) if ranges else None
+        self._tree = RangeTree(ranges) if ranges else None
 
     def find(self, judged: JudgedCall, found: list[int]) -> None:
         """Appends the numbers of the rules that may fit."""
@@ -109,7 +109,7 @@ class ArgumentColumn:
         if value.__class__ in SCALARS:
             self._find_value(value, found)
             return
-        values = values_under(arguments, self._path)
+        values = collect_values(arguments, self._path)
         for value in values:
             if value.__class__ not in _PLAIN:
                 raise TypeError(f"{value.__class__.__name__} is no plain JSON")
@@ -123,7 +123,7 @@ class ArgumentColumn:
     def _find_value(self, value: Any, found: list[int]) -> None:
         kind = value.__class__
         if self._values:
-            found += self._values.get(value_key(value), ())
+            found += self._values.get(make_value_key(value), ())
         if kind is not str:
             found += self._texts
             if kind is bool or (kind is float and not math.isfinite(value)):
@@ -146,20 +146,20 @@ class ValuesColumn:
 
     __slots__ = ("_beginnings", "_column", "_endings", "_everything", "_read", "_view")
 
-    def __init__(self, column: Column, view: ToolView, base: Base) -> None:
+    def __init__(self, column: Column, view: ToolView, base: PathBase) -> None:
         self._column = column
         self._view = view
-        self._read = reader_of(column, base)
+        self._read = make_reader(column, base)
         self._beginnings = Beginnings()
         self._endings = Beginnings()
         self._everything: list[int] = []
 
-    def file(self, entry: Entry, number: int) -> None:
+    def file(self, entry: ClueEntry, number: int) -> None:
         """Files a rule under an entry."""
         self._everything.append(number)
         (self._endings if entry.table == "ending" else self._beginnings).add(entry.key, number)
 
-    def watch(self, about: Condition | Values) -> None:
+    def watch(self, about: Condition | ValuePatterns) -> None:
         """Notes a check that is tested before: `find` reads every value in any case."""
 
     def close(self) -> None:

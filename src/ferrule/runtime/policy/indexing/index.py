@@ -13,23 +13,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ferrule.contracts.policy import JudgedCall
-from ferrule.runtime.policy.compiled import Check, CompiledRule
+from ferrule.runtime.policy.compiled import CompiledRule, RuleCheck
 from ferrule.runtime.policy.globs import is_literal
-from ferrule.runtime.policy.indexing.clues import Clue, Column, Entry, clue_of, column_of, may_fail
+from ferrule.runtime.policy.indexing.clues import Clue, ClueEntry, Column, find_clue, find_column, may_fail
 from ferrule.runtime.policy.indexing.columns import ArgumentColumn, ColumnReader, ValuesColumn
-from ferrule.runtime.policy.indexing.lookups import Range
-from ferrule.runtime.policy.paths import Base
+from ferrule.runtime.policy.indexing.lookups import NumberRange
+from ferrule.runtime.policy.paths import PathBase
 from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.policy.view import ToolView
 
 _FEW = 8
 """So many rules are tested as quickly as they are looked up."""
 
-Counts = Counter[tuple[Column, Entry | None]]
+Counts = Counter[tuple[Column, ClueEntry | None]]
 """How many rules want an entry of a column; under None, how many want some range of it."""
 
 
-class ToolIndex:
+class RuleToolIndex:
     """Rules by the names of the tools that they give."""
 
     __slots__ = ("_named", "_others", "_rules")
@@ -54,11 +54,11 @@ class ToolIndex:
         return (self._rules[number] for number in sorted(numbers))
 
 
-class Way(NamedTuple):
+class FilingWay(NamedTuple):
     """One way to file a rule."""
 
     clue: Clue
-    before: tuple[Check, ...]
+    before: tuple[RuleCheck, ...]
     """The checks that come first. They may fail, so the index reads what they read; if that fails, no rule is left out."""
 
 
@@ -67,7 +67,7 @@ class ArgumentIndex:
 
     __slots__ = ("__weakref__", "_base", "_columns", "_unfiled", "_view", "always", "rules")
 
-    def __init__(self, concerning: Iterable[CompiledRule], view: ToolView, base: Base, few: int = _FEW) -> None:
+    def __init__(self, concerning: Iterable[CompiledRule], view: ToolView, base: PathBase, few: int = _FEW) -> None:
         compiled = tuple(concerning)
         self.always = tuple(rule for rule in compiled if not rule.checks)
         """Those that fit every call."""
@@ -99,7 +99,7 @@ class ArgumentIndex:
         return [rules[number] for number in sorted(set(numbers))]
 
     def _fill(self) -> tuple[ColumnReader, ...]:
-        ways = [list(_ways(rule, self._base)) for rule in self.rules]
+        ways = [list(_list_ways(rule, self._base)) for rule in self.rules]
         counts = _count(way.clue for each in ways for way in each)
         columns: dict[Column, ColumnReader] = {}
         unfiled: list[int] = []
@@ -108,20 +108,20 @@ class ArgumentIndex:
                 unfiled.append(number)
                 continue
             clue, before = min(each, key=lambda way: _weigh(way.clue, counts))
-            reader = self._reader(columns, clue.column)
+            reader = self._get_reader(columns, clue.column)
             for choice in clue.choices:
                 reader.file(min(choice, key=lambda entry: counts[clue.column, entry]), number)
             for check in before:
                 if check.about is not None:
-                    column = column_of(check.about, check.kind, is_strict=rule.rule.decision == "allow")
-                    self._reader(columns, column).watch(check.about)
+                    column = find_column(check.about, check.kind, is_strict=rule.rule.decision == "allow")
+                    self._get_reader(columns, column).watch(check.about)
         for reader in columns.values():
             reader.close()
         self._unfiled = tuple(unfiled)
         self._columns = tuple(columns.values())
         return self._columns
 
-    def _reader(self, columns: dict[Column, ColumnReader], column: Column) -> ColumnReader:
+    def _get_reader(self, columns: dict[Column, ColumnReader], column: Column) -> ColumnReader:
         reader = columns.get(column)
         if reader is None:
             is_argument = column.kind is None
@@ -130,19 +130,19 @@ class ArgumentIndex:
         return reader
 
 
-def _ways(rule: CompiledRule, base: Base) -> Iterator[Way]:
-    ranges: dict[Column, Range] = {}
+def _list_ways(rule: CompiledRule, base: PathBase) -> Iterator[FilingWay]:
+    ranges: dict[Column, NumberRange] = {}
     for place, check in enumerate(rule.checks):
         if check.about is None:
             continue
-        column = column_of(check.about, check.kind, is_strict=rule.rule.decision == "allow")
-        clue = clue_of(check.about, column, base)
+        column = find_column(check.about, check.kind, is_strict=rule.rule.decision == "allow")
+        clue = find_clue(check.about, column, base)
         if clue is not None:
             entry = clue.choices[0][0]
             if entry.table == "range":  # `above` and `below` of one argument are one range
                 ranges[column] = ranges[column].narrow(entry.key) if column in ranges else entry.key
-                clue = Clue(column, ((Entry("range", ranges[column]),),))
-            yield Way(clue, rule.checks[:place])
+                clue = Clue(column, ((ClueEntry("range", ranges[column]),),))
+            yield FilingWay(clue, rule.checks[:place])
         if may_fail(check.about):
             return
 
@@ -160,7 +160,7 @@ def _weigh(clue: Clue, counts: Counts) -> float:
     return max(min(_weigh_entry(clue.column, entry, counts) for entry in choice) for choice in clue.choices)
 
 
-def _weigh_entry(column: Column, entry: Entry, counts: Counts) -> float:
+def _weigh_entry(column: Column, entry: ClueEntry, counts: Counts) -> float:
     if entry.table != "range":
         return counts[column, entry]
     return counts[column, None] / (16 if entry.key.is_closed else 2)

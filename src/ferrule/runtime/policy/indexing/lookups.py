@@ -37,7 +37,7 @@ class Beginnings:
                 found += numbers
 
 
-class Range(NamedTuple):
+class NumberRange(NamedTuple):
     """Numbers of arguments from one bound to the other, both included."""
 
     low: float
@@ -48,12 +48,12 @@ class Range(NamedTuple):
         """True when it has an end on both sides."""
         return -math.inf < self.low and self.high < math.inf
 
-    def narrow(self, other: Range) -> Range:
+    def narrow(self, other: NumberRange) -> NumberRange:
         """Returns the part that both have in common; its low bound is above its high one when they have none."""
-        return Range(max(self.low, other.low), min(self.high, other.high))
+        return NumberRange(max(self.low, other.low), min(self.high, other.high))
 
 
-class Ranges:
+class RangeTree:
     """Numbers by ranges, as a tree: each node holds the ranges around its centre, sorted by either bound.
 
     Bounds may be whole numbers of any size beside fractions: Python compares the two exactly.
@@ -61,7 +61,7 @@ class Ranges:
 
     __slots__ = ("_above", "_below", "_by_high", "_by_low", "_centre", "_highs", "_lows")
 
-    def __init__(self, ranges: Sequence[tuple[Range, int]]) -> None:
+    def __init__(self, ranges: Sequence[tuple[NumberRange, int]]) -> None:
         bounds = sorted(bound for each, _ in ranges for bound in each)
         self._centre = centre = bounds[len(bounds) // 2]
         around = [item for item in ranges if item[0].low <= centre <= item[0].high]
@@ -73,12 +73,12 @@ class Ranges:
         self._highs = [each.high for each, _ in by_high]
         self._by_low = [number for _, number in by_low]
         self._by_high = [number for _, number in by_high]
-        self._below = Ranges(below) if below else None
-        self._above = Ranges(above) if above else None
+        self._below = RangeTree(below) if below else None
+        self._above = RangeTree(above) if above else None
 
     def find(self, value: float, found: list[int]) -> None:
         """Appends the numbers of every range that holds the value."""
-        node: Ranges | None = self
+        node: RangeTree | None = self
         while node is not None:
             if value < node._centre:
                 found += node._by_low[: bisect_right(node._lows, value)]

@@ -19,12 +19,12 @@ from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.outline import Library
 from ferrule.model.timestamps import iso
-from ferrule.runtime.policy.check import check_policy, policy_files
+from ferrule.runtime.policy.check import check_policy, find_policy_files
 from ferrule.runtime.policy.engine import RuleEngine
 from ferrule.runtime.policy.load import SETTINGS_FILE, RefusingPolicy
 from ferrule.runtime.policy.records import PolicyFile, PolicyRule
-from ferrule.runtime.policy.ruling import label, modes_of
-from ferrule.runtime.policy.text import SOURCES, by_precedence, conditions_in_words, demands_in_words
+from ferrule.runtime.policy.ruling import collect_modes, format_modes
+from ferrule.runtime.policy.text import SOURCES, describe_conditions, describe_demands, sort_by_precedence
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.replies import AnyReply, JsonReply, link_header, next_link
@@ -143,7 +143,7 @@ async def get_policy(ask: Ask) -> AnyReply:
         problems=problems,
         digest=engine.digest,
         in_force_since=await _find_start(ask),
-        mode=label(modes_of(files)) if policy is not None else None,
+        mode=format_modes(collect_modes(files)) if policy is not None else None,
         engine="rules" if policy is None or policy.cedar is None else "cedar",
         cedar=None if policy is None else policy.cedar,
         sources=[_encode_source(file) for file in files],
@@ -189,7 +189,7 @@ def _find_problems(edge: Edge) -> list[PolicyProblem]:
     except FerruleError as error:
         broken = Diagnostic("settings", Severity.ERROR, "", SETTINGS_FILE, 1, 1, 1, 1, str(error))
         return [_encode_problem(edge, broken, {})]
-    paths = policy_files(root, table)
+    paths = find_policy_files(root, table)
     state = (table, read_stamps(paths.values()))
     known, problems = _problem_cache.get(edge, (None, []))
     if known != state:
@@ -269,7 +269,7 @@ def _list_in_order(engine: PolicyEngine) -> list[RuleState]:
     if not isinstance(engine, RuleEngine):
         return []
     if engine not in _rule_cache:
-        ordered = by_precedence(engine.rules)
+        ordered = sort_by_precedence(engine.rules)
         _rule_cache[engine] = [_encode_rule(rule, place) for place, rule in enumerate(ordered, start=1)]
     return _rule_cache[engine]
 
@@ -284,8 +284,8 @@ def _encode_rule(rule: PolicyRule, place: int) -> RuleState:
         file=rule.file,
         line=rule.line,
         reason=rule.reason,
-        conditions=conditions_in_words(rule),
-        demands=demands_in_words(rule.demand) if rule.decision == "ask" else [],
+        conditions=describe_conditions(rule),
+        demands=describe_demands(rule.demand) if rule.decision == "ask" else [],
     )
 
 

@@ -16,13 +16,13 @@ from ferrule.app.preview.trial import CaseResult, PolicyTrial, TrialCall
 from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.cases import Case, read_cases
-from ferrule.runtime.policy.check import policy_files
+from ferrule.runtime.policy.check import find_policy_files
 from ferrule.runtime.policy.classifiers import BUILTIN
-from ferrule.runtime.policy.engine import Considered, RuleEngine, engine_of
+from ferrule.runtime.policy.engine import RuleEngine, RuleExplanation, make_engine
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.policy.records import Demand
-from ferrule.runtime.policy.text import SOURCES, demands_in_words
+from ferrule.runtime.policy.text import SOURCES, describe_demands
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.policies import read_stamps
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem
@@ -112,7 +112,7 @@ async def explain_policy(ask: Ask) -> AnyReply:
     return JsonReply(_encode_explanation(tried, considered))
 
 
-def _encode_explanation(tried: TrialCall, considered: list[Considered]) -> PolicyExplanation:
+def _encode_explanation(tried: TrialCall, considered: list[RuleExplanation]) -> PolicyExplanation:
     found = tried.preview
     ruling = found.ruling or _NOT_ASKED
     is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
@@ -139,12 +139,12 @@ def _list_demands(ruling: Ruling) -> list[str]:
     wanted = ruling.requirement
     if ruling.behavior != "ask":
         return []
-    return demands_in_words(
+    return describe_demands(
         Demand(wanted.approvers, wanted.people, wanted.not_requester, wanted.channels, wanted.expires_seconds)
     )
 
 
-def _encode_considered(each: Considered) -> RuleConsidered:
+def _encode_considered(each: RuleExplanation) -> RuleConsidered:
     rule = each.rule
     return RuleConsidered(
         id=rule.rule_id,
@@ -169,7 +169,7 @@ async def run_policy_cases(ask: Ask) -> AnyReply:
         state = (
             app.catalog.digest,
             table,
-            read_stamps([*policy_files(app.root, table).values(), app.root / CASES_FILE]),
+            read_stamps([*find_policy_files(app.root, table).values(), app.root / CASES_FILE]),
         )
         known = _results.get(ask.edge)
         if known is None or known[0] != state:
@@ -207,4 +207,4 @@ def _build_own_engine(root: Path) -> RuleEngine:
     policy = load_policy(
         root, settings.policy, {}, expires_seconds=settings.approval.expires_seconds, is_personal=False
     )
-    return engine_of(policy)
+    return make_engine(policy)

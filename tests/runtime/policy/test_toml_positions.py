@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.model.value import Path
-from ferrule.runtime.policy.places import Place, Places
+from ferrule.runtime.policy.toml_positions import TomlPosition, TomlPositions
 
 TEXT = """\
 # a comment with [[rules]] in it
@@ -36,7 +36,7 @@ is_destructive = true
 
 
 def test_keys_tables_and_items_have_their_lines() -> None:
-    places = Places(TEXT)
+    places = TomlPositions(TEXT)
     expected = {
         ("mode",): 2,
         ("groups",): 4,
@@ -51,13 +51,13 @@ def test_keys_tables_and_items_have_their_lines() -> None:
         ("rules", 1, "facts", "is_destructive"): 20,
     }
     assert {path: places.find(path).line for path in expected} == expected
-    assert places.find(("rules", 0, "when", "amount")) == Place(11, 10, 16)
+    assert places.find(("rules", 0, "when", "amount")) == TomlPosition(11, 10, 16)
 
 
 def test_what_is_not_written_is_at_what_surrounds_it() -> None:
-    places = Places(TEXT)
+    places = TomlPositions(TEXT)
     assert places.find(("rules", 1, "decision")).line == 13
-    assert places.find(("nothing", "at", "all")) == Place(1, 1, 1)
+    assert places.find(("nothing", "at", "all")) == TomlPosition(1, 1, 1)
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=6)
@@ -73,7 +73,7 @@ def test_every_key_and_item_of_any_text_is_found(value: dict[str, Any], is_sprea
     lines = [f"{quoted(key)}{' ' * is_spread}= {written(member)}" for key, member in value.items()]
     text = "\n".join(line for entry in lines for line in ("# note = 1", entry, "") if is_spread or line == entry)
     assert tomllib.loads(text) == value
-    places = Places(text)
+    places = TomlPositions(text)
     for number, (key, member) in enumerate(value.items()):
         line = 3 * number + 2 if is_spread else number + 1
         for path in paths(member, (key,)):

@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r'\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[btnfr"\\])')
 _ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 
 
-class Place(NamedTuple):
+class TomlPosition(NamedTuple):
     """A key or a list item: its line and columns, counted from 1."""
 
     line: int
@@ -28,37 +28,37 @@ class Place(NamedTuple):
     end_column: int
 
 
-class Places:
+class TomlPositions:
     """The places of one TOML text by path; list positions count from 0."""
 
     def __init__(self, text: str) -> None:
         self._text = text.replace("\r\n", "\n")
         self._lines = [0, *(found.end() for found in re.finditer("\n", self._text))]
-        self._known: dict[Path, Place] = {}
+        self._known: dict[Path, TomlPosition] = {}
         self._arrays: dict[Path, int] = {}
         self._at = 0
-        self._statements()
+        self._scan_statements()
 
-    def find(self, path: Path) -> Place:
+    def find(self, path: Path) -> TomlPosition:
         """The place of the key or item at a path; of what surrounds it when nothing is written there."""
         while path and path not in self._known:
             path = path[:-1]
-        return self._known.get(path, Place(1, 1, 1))
+        return self._known.get(path, TomlPosition(1, 1, 1))
 
-    def _statements(self) -> None:
+    def _scan_statements(self) -> None:
         table: Path = ()
         while self._skip(_BLANK) < len(self._text):
             if self._text[self._at] == "[":
-                table = self._header()
+                table = self._scan_header()
             else:
-                self._pair(table)
+                self._scan_pair(table)
 
-    def _header(self) -> Path:
+    def _scan_header(self) -> Path:
         is_array = self._text.startswith("[[", self._at)
         start = self._at
         self._at += 2 if is_array else 1
         path: Path = ()
-        for part in self._key():
+        for part in self._scan_key():
             path = self._last_item((*path, part))
         if is_array:
             bare = path[:-1] if isinstance(path[-1], int) else path
@@ -74,25 +74,25 @@ class Places:
     def _last_item(self, path: Path) -> Path:
         return (*path, self._arrays[path]) if path in self._arrays else path
 
-    def _pair(self, table: Path) -> None:
+    def _scan_pair(self, table: Path) -> None:
         path = table
         self._skip(_SPACE)
         start = self._at
-        for part in self._key():
+        for part in self._scan_key():
             path = (*path, part)
             self._note(path, start)
         self._skip(_SPACE)
         self._at += 1  # the `=`
-        self._value(path)
+        self._scan_value(path)
 
-    def _key(self) -> list[str]:
-        parts = [self._key_part()]
+    def _scan_key(self) -> list[str]:
+        parts = [self._scan_key_part()]
         while _DOT.match(self._text, self._at):
             self._skip(_DOT)
-            parts.append(self._key_part())
+            parts.append(self._scan_key_part())
         return parts
 
-    def _key_part(self) -> str:
+    def _scan_key_part(self) -> str:
         self._skip(_SPACE)
         quote = self._text[self._at]
         if quote not in "\"'":
@@ -100,38 +100,38 @@ class Places:
             self._at = found.end() if found else self._at + 1
             return found[0] if found else ""
         start = self._at + 1
-        self._string()
+        self._scan_string()
         raw = self._text[start : self._at - 1]
-        return raw if quote == "'" else _ESCAPE.sub(_unescaped, raw)
+        return raw if quote == "'" else _ESCAPE.sub(_unescape, raw)
 
-    def _value(self, path: Path) -> None:
+    def _scan_value(self, path: Path) -> None:
         self._skip(_SPACE)
         match self._text[self._at : self._at + 1]:
             case '"' | "'":
-                self._string()
+                self._scan_string()
             case "[":
-                self._members(path, "]")
+                self._scan_members(path, "]")
             case "{":
-                self._members(path, "}")
+                self._scan_members(path, "}")
             case _:
                 self._skip(_BARE_VALUE)
 
-    def _members(self, path: Path, closing: str) -> None:
+    def _scan_members(self, path: Path, closing: str) -> None:
         self._at += 1
         number = 0
         while self._skip(_BLANK) < len(self._text) and self._text[self._at] != closing:
             if self._text[self._at] == ",":
                 self._at += 1
             elif closing == "}":
-                self._pair(path)
+                self._scan_pair(path)
             else:
                 start = self._at
-                self._value((*path, number))
+                self._scan_value((*path, number))
                 self._note((*path, number), start)
                 number += 1
         self._at += 1
 
-    def _string(self) -> None:
+    def _scan_string(self) -> None:
         quote = self._text[self._at]
         fence = quote * 3 if self._text.startswith(quote * 3, self._at) else quote
         self._at += len(fence)
@@ -149,13 +149,13 @@ class Places:
     def _note(self, path: Path, start: int) -> None:
         line = bisect_right(self._lines, start)
         first = self._lines[line - 1]
-        end = self._at if self._at <= self._line_end(line) else self._line_end(line)
-        self._known.setdefault(path, Place(line, start - first + 1, max(end - first + 1, start - first + 2)))
+        end = self._at if self._at <= self._find_line_end(line) else self._find_line_end(line)
+        self._known.setdefault(path, TomlPosition(line, start - first + 1, max(end - first + 1, start - first + 2)))
 
-    def _line_end(self, line: int) -> int:
+    def _find_line_end(self, line: int) -> int:
         return self._lines[line] - 1 if line < len(self._lines) else len(self._text)
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     code = found[1]
     return chr(int(code[1:], 16)) if code[0] in "uU" else _ESCAPED[code]
