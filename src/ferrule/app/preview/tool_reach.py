@@ -164,7 +164,8 @@ def list_rules_about_others(listed: CatalogEntry, engine: PolicyEngine) -> list[
     return [
         _make_access_rule(rule, is_always=False)
         for rule in engine.find_candidates(view)
-        if find_tool_mismatch(rule, view) is None and find_caller_mismatch(rule, anybody, engine.policy.groups) is not None
+        if find_tool_mismatch(rule, view) is None
+        and find_caller_mismatch(rule, anybody, engine.policy.groups) is not None
     ]
 
 
