@@ -134,7 +134,7 @@ class Root:
         return answer
 
     def _route(self, request: HttpRequest) -> Response:
-        endpoint = self._find(request.path)
+        endpoint = self._exact.get(request.path) or self._find(request.path)
         if endpoint is None:
             raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
         if isinstance(endpoint, _Open):

@@ -140,7 +140,9 @@ class GuardedGate:
         """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
 
         Raises Refused."""
-        credential, digest = self._read_credential(request)
+        seen = request.seen
+        # A remembered head brings its credential along, digest and all.
+        credential, digest = (seen.get("credential") if seen else None) or self._read_credential(request)
         now = self._clock()
         if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
             self._look(now)
@@ -171,10 +173,6 @@ class GuardedGate:
 
     def _read_credential(self, request: HttpRequest) -> tuple[bytes, bytes]:
         """Returns the credential of a request and its digest. Raises Refused."""
-        seen = request.seen
-        if seen is not None and "credential" in seen:
-            known: tuple[bytes, bytes] = seen["credential"]
-            return known
         credential = None
         for name, value in request.headers:
             if name == b"authorization":
@@ -184,8 +182,8 @@ class GuardedGate:
         if credential is None:
             raise self._unauthenticated(request)
         pair = credential, blake2s(credential).digest()
-        if seen is not None:
-            seen["credential"] = pair
+        if request.seen is not None:
+            request.seen["credential"] = pair
         return pair
 
     def _watched(self, request: HttpRequest) -> None:

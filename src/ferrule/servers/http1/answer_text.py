@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ferrule.infra.clock import Clock, id_maker
-from ferrule.servers.asgi import Header, HttpAnswer
+from ferrule.servers.asgi import JSON, Header, HttpAnswer
 from ferrule.servers.root import problem
 
 _STATUS = {
@@ -35,15 +35,18 @@ def head_text(status: int, headers: Iterable[Header]) -> bytearray:
     return head
 
 
-def whole_text(answer: HttpAnswer, *, is_bodiless: bool, is_kept: bool) -> bytearray:
-    """A whole answer. `is_bodiless`: without its body, as HEAD wants it."""
-    head = head_text(answer.status, answer.headers)
-    if answer.status != 204 and answer.status != 304:
-        head += b"content-length: %d\r\n" % len(answer.body)
-    head += b"\r\n" if is_kept else b"connection: close\r\n\r\n"
-    if not is_bodiless:
-        head += answer.body
-    return head
+def whole_text(answer: HttpAnswer, *, is_bodiless: bool, is_kept: bool) -> bytes:
+    """Writes a whole answer. `is_bodiless`: without its body, as HEAD wants it."""
+    status, headers, body = answer.status, answer.headers, answer.body
+    is_usual = status == 200 and len(headers) == 1 and headers[0] is JSON
+    head = _USUAL_HEAD if is_usual else bytes(head_text(status, headers))
+    length = b"" if status == 204 or status == 304 else b"content-length: %d\r\n" % len(body)
+    end = b"\r\n" if is_kept else b"connection: close\r\n\r\n"
+    return b"%b%b%b%b" % (head, length, end, b"" if is_bodiless else body)
+
+
+_USUAL_HEAD = bytes(head_text(200, [JSON]))
+"""Most answers are JSON and nothing else is said of them."""
 
 
 def refusal_text(status: int) -> bytes:
@@ -53,4 +56,4 @@ def refusal_text(status: int) -> bytes:
     answer = problem(status, code, detail, request_id=request_id)
     answer.headers += [(b"x-request-id", request_id.encode()), *more]
     _log.debug("a connection was answered with %d: %s (request %s)", status, detail, request_id)
-    return bytes(whole_text(answer, is_bodiless=False, is_kept=False))
+    return whole_text(answer, is_bodiless=False, is_kept=False)

@@ -132,11 +132,11 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes were read."""
+        """Takes so many bytes, which were read into the buffer."""
         self.data_received(self._buffer[:nbytes].tobytes())
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes of requests."""
+        """Takes some bytes of requests."""
         if self._failure:
             self._throw_away(data)
             return
@@ -168,7 +168,9 @@ class Connection(asyncio.BufferedProtocol):
         return not self._server.is_closing
 
     def came(self, request: Http1Request) -> None:
-        """A request has come, and its body with it."""
+        """Takes a request that came with its body."""
+        if self._server.is_closing:
+            request.is_kept = False
         self._waiting.append(request)
         self._until = _NEVER
 
@@ -214,27 +216,28 @@ class Connection(asyncio.BufferedProtocol):
     def answer(self) -> None:
         """Answers requests as long as they are answered at once, and their client takes the answers; one that has to wait
         becomes a task, in the context in which it began. After a few it is the others' turn, however many were sent."""
-        respond, tasks = self._server.respond, self._server.tasks
-        for _ in range(_IN_A_ROW):
-            if not self._waiting or self._current is not None or self._task is not None or self._drained is not None:
+        server, waiting, left = self._server, self._waiting, _IN_A_ROW
+        while waiting and self._current is None and self._task is None and self._drained is None:
+            if not left:
+                server.enlist(self)
                 break
-            request = self._current = self._waiting.popleft()
+            left -= 1
+            request = self._current = waiting.popleft()
             context = copy_context()
-            response = tasks.begin(context, respond, request)
+            response = server.tasks.begin(context, server.respond, request)
             if isinstance(response, HttpAnswer) and self._goes_on_after(request):
                 self._keep(request, response)
             else:
                 self._start(request, response, context)
-        else:
-            if self._waiting:
-                self._server.enlist(self)
-        if len(self._waiting) <= _PIPELINED:
+        if not self._is_reading and len(waiting) <= _PIPELINED:
             self._resume()
 
     def flush(self) -> None:
-        """Write what was answered."""
-        if self._answers:
-            self.write(b"")
+        """Writes what was answered."""
+        answers = self._answers
+        if answers:
+            self._answers = bytearray()  # first, so that `write` has nothing to put before them
+            self.write(answers)
 
     def _start(self, request: Http1Request, response: Response, context: Context) -> None:
         self._owes_answer = True

@@ -168,10 +168,7 @@ class Reader:
         owner = self._owner
         if head is None or owner is None or len(data) - end != head.length:
             return False
-        request = Http1Request(owner, head.method, head.path, head.query, head.headers, head.seen)
-        request.is_kept = owner.is_kept
-        request.of_known_head(data[end:])
-        owner.came(request)
+        owner.came(Http1Request(owner, head.method, head.path, head.query, head.headers, head.seen, data[end:]))
         return True
 
     def _feed(self, data: bytes) -> None:

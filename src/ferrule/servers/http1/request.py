@@ -60,7 +60,9 @@ class Http1Request(HttpRequest):
         query: bytes,
         headers: list[Header],
         seen: dict[str, Any] | None = None,
+        body: bytes | None = None,
     ) -> None:
+        """`body`: the whole of it, where it came with its head."""
         self.scope = connection.scope
         self.seen = seen
         self.watcher = None
@@ -70,16 +72,16 @@ class Http1Request(HttpRequest):
         self.path = path
         self.query = query
         self.headers = headers
-        self.is_complete = False
+        self.is_complete = body is not None
         self.is_kept = True
         """False when the connection ends with its answer."""
         self.is_chunked = True
         self.is_lost = False
         self.expects = False
         """True when the client waits to be told to send its body."""
-        self._body: bytes | None = None
+        self._body = body
         self._chunks: list[bytes | bytearray] = []
-        self._size = 0
+        self._size = 0 if body is None else len(body)
         self._connection = connection
         self._wanted: asyncio.Future[None] | None = None
         self._watching: list[asyncio.Future[None]] = []
@@ -158,11 +160,6 @@ class Http1Request(HttpRequest):
         """The body is whole."""
         self.is_complete = True
         self._wake()
-
-    def of_known_head(self, body: bytes) -> None:
-        """The body is whole, and came with its head."""
-        self._body, self._size = body, len(body)
-        self.is_complete = True
 
     @property
     def size(self) -> int:

@@ -80,7 +80,8 @@ class McpEndpoint:
         """Answers one request of an authenticated caller; returns something to await when it has to wait."""
         if request.method != "POST":
             return self._respond_to_other(request, caller)
-        head = _head_of(request)
+        seen = request.seen
+        head = (seen.get("mcp") if seen else None) or _head_of(request)
         if not (head.accepted.json or head.accepted.events):
             return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
         if not head.is_json:
@@ -133,18 +134,14 @@ class McpEndpoint:
 
 
 def _head_of(request: HttpRequest) -> McpHead:
-    seen = request.seen
-    if seen is not None and "mcp" in seen:
-        known: McpHead = seen["mcp"]
-        return known
     headers = dict(request.headers)
     version = headers.get(VERSION)
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = find_repeated_header(request.headers) if len(headers) != len(request.headers) else None
     accepted = read_accept(headers.get(b"accept"))
     head = McpHead(headers, version, is_modern, accepted, twice, is_json(headers.get(b"content-type")))
-    if seen is not None:
-        seen["mcp"] = head
+    if request.seen is not None:  # for other requests with the very same head
+        request.seen["mcp"] = head
     return head
 
 
