@@ -31,7 +31,7 @@ CASES: dict[str, tuple[SchedulerPolicy, Callable[[int], Claim]]] = {
 
 def alone(policy: SchedulerPolicy, claim: Callable[[int], Claim]) -> float:
     """Microseconds a call: all enter, then each leaves as soon as it runs. Nothing but the scheduler."""
-    lane, claims = Scheduler(policy).lane("bench"), [claim(number) for number in range(MANY)]
+    lane, claims = Scheduler(policy).get_lane("bench"), [claim(number) for number in range(MANY)]
     began = time.process_time()
     left, places = 0, [lane.enter(each) for each in claims]
     while left < MANY:
@@ -47,7 +47,7 @@ async def one(lane: Lane, claim: Claim) -> None:
     place = lane.enter(claim)
     try:
         if place.state == "waiting":
-            await place.turn()
+            await place.wait_turn()
         await asyncio.sleep(0)
     finally:
         lane.leave(place)
@@ -55,7 +55,7 @@ async def one(lane: Lane, claim: Claim) -> None:
 
 async def with_tasks(policy: SchedulerPolicy, claim: Callable[[int], Claim]) -> float:
     """Microseconds a call, the task and its waking included."""
-    lane, claims = Scheduler(policy).lane("bench"), [claim(number) for number in range(MANY)]
+    lane, claims = Scheduler(policy).get_lane("bench"), [claim(number) for number in range(MANY)]
     began = time.process_time()
     await asyncio.gather(*(one(lane, each) for each in claims))
     return (time.process_time() - began) / MANY * 1e6
@@ -67,7 +67,7 @@ def main() -> None:
         scheduler = statistics.median(alone(policy, claim) for _ in range(ROUNDS))
         tasks = statistics.median(asyncio.run(with_tasks(policy, claim)) for _ in range(ROUNDS))
         print(f"{name:40} {scheduler:6.2f} µs a call; {tasks:6.2f} µs with its task")
-    lane = Scheduler().lane("bench")
+    lane = Scheduler().get_lane("bench")
     began = time.process_time()
     for _ in range(1_000_000):
         if lane.slip_in():

@@ -222,7 +222,7 @@ async def _play(given: Play, loop: VirtualLoop) -> Course:
         while app.services.live.calls or app.services.live._spawned:
             await asyncio.sleep(0.1)
             assert loop.time() < 1000, f"{app.services.live.calls} never ends"
-        assert not app.services.scheduler.snapshot()["lanes"], "somebody is still in a lane"
+        assert not app.services.scheduler.describe()["lanes"], "somebody is still in a lane"
         await app.store.flush()
         course = stage.course
         course.rows = await app.store.rows_after(0, 100_000)

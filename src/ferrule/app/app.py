@@ -296,7 +296,7 @@ class App:
                 key = f"principal {request.tenant} {request.principal}"
             case _:
                 key = "workspace"
-        return scheduler.lane(key, policy)
+        return scheduler.get_lane(key, policy)
 
     # What people get
 

@@ -55,10 +55,10 @@ from ferrule.runtime.executors.shell import ShellExecutor
 from ferrule.runtime.executors.transports import TransportExecutor
 from ferrule.runtime.functions import bind_functions, load_modules
 from ferrule.runtime.functions.function_tools import join_functions, rejoin_functions
-from ferrule.runtime.hooks.builtin import hooks_of
-from ferrule.runtime.hooks.guardrail_agents import agents_in
+from ferrule.runtime.hooks.builtin import build_hooks
+from ferrule.runtime.hooks.guardrail_agents import list_agent_files
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
-from ferrule.runtime.hooks.guardrail_set import around, guardrails_of
+from ferrule.runtime.hooks.guardrail_set import build_guardrails, order_hooks
 from ferrule.runtime.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.pipeline.breaker import Breakers
@@ -379,11 +379,11 @@ def _make_hooks(
 ) -> tuple[Hook, ...]:
     """The hooks of the settings, then those that a program brought, with the guardrails around them."""
     settings, root = workspace.settings, workspace.root
-    agents = agents_in(catalog)
-    hooks = (*hooks_of(settings.hooks, root, env, client), *others)
+    agents = list_agent_files(catalog)
+    hooks = (*build_hooks(settings.hooks, root, env, client), *others)
     if not settings.guardrails and not agents:
         return hooks
-    return around(hooks, guardrails_of(settings.guardrails, agents, root, env, client, fired))
+    return order_hooks(hooks, build_guardrails(settings.guardrails, agents, root, env, client, fired))
 
 
 def _make_why_ended(workspace: Workspace) -> WhyEnded:

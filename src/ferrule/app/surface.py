@@ -267,7 +267,7 @@ class SurfaceHandle:
             if (policy.interrupt_behavior or live.call.interrupt_behavior) == "cancel":
                 live.ask_to_stop(Cancel(reason=reason, by=self._request.principal))
                 told.append(live.call.invocation_id)
-        lane.hold()
+        lane.add_barrier()
         return told
 
     def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:

@@ -6,8 +6,8 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.oxp_tools import check_oxp_server
 from ferrule.infra.lockfile.tools import check_server
 from ferrule.model.credentials import BadCredentials, read_credentials
-from ferrule.runtime.hooks.builtin import fit_hooks
-from ferrule.runtime.hooks.guardrail_set import fit_guardrails
+from ferrule.runtime.hooks.builtin import check_hooks
+from ferrule.runtime.hooks.guardrail_set import check_guardrails
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.settings import FILE_NAME
 from ferrule.workspace.workspace import Workspace
@@ -19,8 +19,8 @@ def refuse_unusable(workspace: Workspace) -> None:
     Nothing of the workspace is run."""
     settings = workspace.settings
     try:
-        fit_hooks(settings.hooks)
-        fit_guardrails(settings.guardrails)
+        check_hooks(settings.hooks)
+        check_guardrails(settings.guardrails)
         KnownSecrets(settings.redaction, {})
         for server_id, server in settings.mcp.servers.items():
             check_server(server_id, server)

@@ -12,7 +12,7 @@ import msgspec
 
 from ferrule.contracts.hook import Hook, HookInput, HookOutput
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings
-from ferrule.runtime.hooks.guardrail_set import guardrails_of
+from ferrule.runtime.hooks.guardrail_set import build_guardrails
 from tests.runtime.hooks.answering import Answering, answering, local_client
 
 SECRET = "a secret that signs questions"
@@ -32,7 +32,7 @@ def hooks_of(
     env: Mapping[str, str] = ENV,
 ) -> tuple[Hook, ...]:
     files = {agent: {"guardrails": block} for agent, block in (agents or {}).items()}
-    return guardrails_of(said, files, root, env, local_client, fired)
+    return build_guardrails(said, files, root, env, local_client, fired)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.hook import HookInput
 from ferrule.errors import SettingsError
-from ferrule.runtime.hooks.builtin import hooks_of
+from ferrule.runtime.hooks.builtin import build_hooks
 from ferrule.settings import HookSettings
 from tests.runtime.hooks.answering import local_client
 from tests.runtime.hooks.workspace import ENV, RAN, call, made, script
@@ -79,4 +79,4 @@ def test_a_hook_that_could_never_work_is_refused_at_once(tmp_path: Path, said: d
 def test_two_hooks_of_one_name_at_one_event_are_refused(tmp_path: Path) -> None:
     one = HookSettings(id="guard", event="pre_tool_use", kind="command", command=("true",))
     with pytest.raises(SettingsError, match="rename one"):
-        hooks_of([one, one], tmp_path, ENV, local_client)
+        build_hooks([one, one], tmp_path, ENV, local_client)

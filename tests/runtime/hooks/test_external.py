@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.contracts.hook import HookFailed
-from ferrule.runtime.hooks.external import answer_of
+from ferrule.runtime.hooks.external import decode_answer
 from tests.runtime.hooks.workspace import RAN, call, made, script
 
 NO_ANSWERS = (
@@ -34,5 +34,5 @@ def test_tools_limit_what_a_hook_sees(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b'{"stop": "s3cret", "x-s3cret": 1}', b'{"permission": "s3cret"}', b"s3cret"])
 def test_a_complaint_about_an_answer_repeats_none_of_it(text: bytes) -> None:
     with pytest.raises(HookFailed) as failed:
-        answer_of(text)
+        decode_answer(text)
     assert "s3cret" not in str(failed.value)

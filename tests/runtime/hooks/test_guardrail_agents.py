@@ -164,7 +164,7 @@ async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_bl
             agents={"desk": {point: ["watch"], **BLOCKING}}, fired=fired,
         )  # fmt: skip
         await output(hook, told(agent="desk", run_id="r1", result=None if point == "tool_input" else {"content": []}))
-    assert (fired.of("r1") is not None) == is_blocked
+    assert (fired.find("r1") is not None) == is_blocked
 
 
 @played

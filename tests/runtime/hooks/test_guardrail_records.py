@@ -12,5 +12,5 @@ def test_the_memory_of_runs_is_bounded_and_keeps_the_first() -> None:
         fired.mark(f"run_{number}", "a", "first")
         fired.mark(f"run_{number}", "b", "second")
     fired.mark("", "a")
-    assert len(fired) == 2 and fired.of("run_0") is None
-    assert fired.of("run_2") == ("a", "first")
+    assert len(fired) == 2 and fired.find("run_0") is None
+    assert fired.find("run_2") == ("a", "first")

@@ -14,7 +14,7 @@ from ferrule.app.app import App
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.hooks.guardrail_set import around
+from ferrule.runtime.hooks.guardrail_set import order_hooks
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import ScriptedApprover, memory_app
 from tests.runtime.hooks.answering import answering
@@ -206,7 +206,7 @@ async def test_nothing_a_hook_slips_in_passes_unjudged(event: str) -> None:
         )
         changed = {"city": "smuggled"}
         said = HookOutput(updated_input=changed) if event == "pre_tool_use" else HookOutput(updated_output=changed)
-        hooks = around((TestHook(lambda told: said, event),), guardrails)
+        hooks = order_hooks((TestHook(lambda told: said, event),), guardrails)
         async with scene(hooks=hooks) as on:
             result = await on.call()
             assert result.error is not None and result.error.error_code == "guardrail_blocked"

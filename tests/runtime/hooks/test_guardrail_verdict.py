@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.hook import HookFailed
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL
-from ferrule.runtime.hooks.guardrail_verdict import read_verdict, without_content
+from ferrule.runtime.hooks.guardrail_verdict import read_verdict, redact_reason
 
 
 @given(st.binary(max_size=200), st.sampled_from(list(ON_FAIL)), st.sampled_from(["tool_input", "tool_output"]))
@@ -32,10 +32,10 @@ def test_no_answer_raises_anything_else(answer: bytes, kind: Any, point: Any) ->
     ("smells of injection", {"city": "Bern"}, "smells of injection"),
 ])  # fmt: skip
 def test_a_reason_repeats_nothing_of_what_was_judged(reason: str | None, judged: Any, kept: str) -> None:
-    assert without_content(reason, judged) == kept
+    assert redact_reason(reason, judged) == kept
 
 
 @given(st.text(max_size=400), st.recursive(st.text(max_size=30) | st.integers(), st.lists, max_leaves=5))
 def test_any_reason_is_one_short_line(reason: str, judged: Any) -> None:
-    kept = without_content(reason, judged)
+    kept = redact_reason(reason, judged)
     assert len(kept) <= 300 and kept.isprintable()

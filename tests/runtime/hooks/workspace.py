@@ -10,7 +10,7 @@ from typing import Any
 import ferrule
 from ferrule.contracts.hook import Hook
 from ferrule.model.result import Result
-from ferrule.runtime.hooks.builtin import hooks_of
+from ferrule.runtime.hooks.builtin import build_hooks
 from ferrule.settings import HookSettings
 from ferrule.testing import memory_app
 from tests.runtime.hooks.answering import local_client
@@ -29,7 +29,7 @@ async def look(city: str) -> str:
 def made(root: Path, **said: Any) -> Hook:
     """The one hook of these settings."""
     usual: dict[str, Any] = {"id": "guard", "event": "pre_tool_use", "timeout_seconds": 10.0}
-    (one,) = hooks_of([HookSettings(**(usual | said))], root, ENV, local_client)
+    (one,) = build_hooks([HookSettings(**(usual | said))], root, ENV, local_client)
     return one
 
 

@@ -243,7 +243,7 @@ async def overtime(**parts: Any) -> AsyncIterator[tuple[App, SurfaceHandle]]:
         await until(lambda: not app.services.live.calls)
         await app.store.flush()
         check_lives(await app.store.rows_after(0, 100_000))
-        assert not app.services.scheduler.snapshot()["lanes"], "somebody is still in a lane"
+        assert not app.services.scheduler.describe()["lanes"], "somebody is still in a lane"
 
 
 async def until(condition: Callable[[], object]) -> None:

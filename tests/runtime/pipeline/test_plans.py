@@ -30,7 +30,7 @@ WRITE = Claim("write", "ann")
 
 
 def lane_of(**policy: Any) -> Lane:
-    return Scheduler(SchedulerPolicy(**policy)).lane("surface")
+    return Scheduler(SchedulerPolicy(**policy)).get_lane("surface")
 
 
 async def given_later(work: Callable[[], Awaitable[Any]]) -> Any:
@@ -157,7 +157,7 @@ def test_one_that_runs_alone_waits_behind_an_interruption() -> None:
     """AT-168"""
     lane = lane_of()
     running = lane.enter(SAFE)
-    lane.hold()
+    lane.add_barrier()
     assert not lane.slip_in_alone()
     lane.leave(running)
     assert lane.slip_in_alone()

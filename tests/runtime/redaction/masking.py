@@ -16,4 +16,4 @@ SECRET: dict[str, Any] = {"type": "string", "sensitive": True}
 def masked(schema: Any, value: Any, **contract: Any) -> Any:
     mask = Mask.of(tool(schema, **contract))
     assert mask is not None
-    return msgspec.json.decode(mask.masked(msgspec.json.encode(value)))
+    return msgspec.json.decode(mask.mask_json(msgspec.json.encode(value)))

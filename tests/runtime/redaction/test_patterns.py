@@ -280,5 +280,5 @@ def test_a_pattern_that_takes_too_long_takes_out_the_rest() -> None:
 
 @given(st.sampled_from(well_known.OPENINGS), st.binary(max_size=300), st.binary(max_size=150))
 def test_the_quick_look_at_short_texts_overlooks_no_opening(opening: bytes, before: bytes, after: bytes) -> None:
-    found = well_known.openings_in(before + opening + after)
+    found = well_known.find_openings(before + opening + after)
     assert (len(before), opening) in found

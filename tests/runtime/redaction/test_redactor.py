@@ -160,7 +160,7 @@ def test_learning_is_cheap_and_safe_from_any_thread(monkeypatch: pytest.MonkeyPa
 
 
 def test_memory_is_bounded_and_settings_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MOST", 50)
+    monkeypatch.setattr(engine, "MAX_LEARNED", 50)
     known = plain(FIXED="of-the-settings")
     for number in range(200):
         known.add("TOKEN", f"rotating-token-{number:04}")

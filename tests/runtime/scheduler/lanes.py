@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.runtime.scheduler.scheduler import Lane, Place, Scheduler
+from ferrule.runtime.scheduler.scheduler import Lane, QueuePlace, Scheduler
 
 SAFE = Claim("look", "ann", is_concurrency_safe=True, is_read_only=True, is_destructive=False, is_open_world=False)
 ALONE = Claim("write", "ann")
@@ -17,9 +17,9 @@ def safe(*locks: str, tool: str = "look", principal: str = "ann", priority: int 
 
 
 def lane_of(**policy: object) -> Lane:
-    return Scheduler(SchedulerPolicy(**policy)).lane("surface")  # type: ignore[arg-type]  # whatever the test says
+    return Scheduler(SchedulerPolicy(**policy)).get_lane("surface")  # type: ignore[arg-type]  # whatever the test says
 
 
-def states(*places: Place) -> str:
+def states(*places: QueuePlace) -> str:
     """One letter each: a, w, r, g."""
     return "".join(place.state[0] for place in places)

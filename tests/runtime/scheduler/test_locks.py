@@ -11,7 +11,7 @@ from tests.runtime.scheduler.lanes import lane_of, safe, states
 def test_calls_that_share_a_lock_do_not_overlap_in_any_lane() -> None:
     """AT-164"""
     scheduler = Scheduler()
-    one, other = scheduler.lane("one"), scheduler.lane("other")
+    one, other = scheduler.get_lane("one"), scheduler.get_lane("other")
     first, second = one.enter(safe("order:1")), other.enter(safe("order:1"))
     different = other.enter(safe("order:2"))
     assert states(first, second, different) == "rwr"
@@ -33,7 +33,7 @@ def test_locks_are_taken_all_at_once() -> None:
     lane = lane_of()
     first, both, other = lane.enter(safe("a")), lane.enter(safe("b", "a")), lane.enter(safe("c"))
     assert states(first, both, other) == "rwr"
-    assert lane._scheduler.snapshot()["locks"]["b"]["held"] == 0
+    assert lane._scheduler.describe()["locks"]["b"]["held"] == 0
     lane.leave(first)
     assert states(first, both) == "gr"
 

@@ -15,7 +15,7 @@ from tests.runtime.scheduler.lanes import ALONE, SAFE, lane_of, safe, states
 
 def test_limits_of_tools_and_principals_hold_across_lanes() -> None:
     scheduler = Scheduler(SchedulerPolicy(max_parallel_per_tool=1, max_parallel_per_principal=2))
-    one, two = scheduler.lane("one"), scheduler.lane("two")
+    one, two = scheduler.get_lane("one"), scheduler.get_lane("two")
     first, second = one.enter(safe(tool="t")), two.enter(safe(tool="t"))
     other, third = two.enter(safe(tool="u")), two.enter(safe(tool="v"))
     anybody = two.enter(safe(tool="v", principal="bob"))
@@ -26,7 +26,7 @@ def test_limits_of_tools_and_principals_hold_across_lanes() -> None:
 
 def test_lanes_take_turns_at_a_limit() -> None:
     scheduler = Scheduler(SchedulerPolicy(max_parallel_per_tool=1))
-    busy, quiet = scheduler.lane("busy"), scheduler.lane("quiet")
+    busy, quiet = scheduler.get_lane("busy"), scheduler.get_lane("quiet")
     running, *many = [busy.enter(safe()) for _ in range(50)]
     one = quiet.enter(safe())
     busy.leave(running)
@@ -60,7 +60,7 @@ def test_priority_goes_first_and_nobody_is_forgotten() -> None:
 def test_a_place_that_never_finds_all_limits_free_at_once_still_runs() -> None:
     """Whenever its tool is free its lane is full, and the other way round."""
     scheduler = Scheduler(SchedulerPolicy(max_parallel=1, max_parallel_per_tool=1))
-    here, there = scheduler.lane("here"), scheduler.lane("there")
+    here, there = scheduler.get_lane("here"), scheduler.get_lane("there")
     beside, tool = here.enter(safe(tool="other")), there.enter(safe(tool="t"))
     unlucky = here.enter(safe(tool="t"))
     for _ in range(200):
@@ -85,7 +85,7 @@ def test_a_call_waits_for_its_turn_and_learns_when_it_was_withdrawn() -> None:
     async def main() -> None:
         lane = lane_of(max_parallel=1)
         running, waiting, withdrawn = (lane.enter(SAFE) for _ in range(3))
-        turn, other = asyncio.create_task(waiting.turn()), asyncio.create_task(withdrawn.turn())
+        turn, other = asyncio.create_task(waiting.wait_turn()), asyncio.create_task(withdrawn.wait_turn())
         await asyncio.sleep(0)
         assert not turn.done()
         lane.leave(withdrawn)
@@ -93,10 +93,10 @@ def test_a_call_waits_for_its_turn_and_learns_when_it_was_withdrawn() -> None:
             await other
         lane.leave(running)
         await turn
-        await waiting.turn()
+        await waiting.wait_turn()
         lane.leave(waiting)
         with pytest.raises(QueueLeft):
-            await waiting.turn()
+            await waiting.wait_turn()
 
     asyncio.run(main())
 
@@ -105,13 +105,13 @@ def test_a_turn_that_was_cancelled_can_be_waited_for_again() -> None:
     async def main() -> None:
         lane = lane_of(max_parallel=1)
         running, waiting = lane.enter(SAFE), lane.enter(SAFE)
-        task = asyncio.create_task(waiting.turn())
+        task = asyncio.create_task(waiting.wait_turn())
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         lane.leave(running)
-        await asyncio.wait_for(waiting.turn(), 1)
+        await asyncio.wait_for(waiting.wait_turn(), 1)
 
     asyncio.run(main())
 
@@ -130,7 +130,7 @@ def test_no_turn_is_lost_whenever_waiting_tasks_are_cancelled(most: int, calls: 
     async def one(lane: Lane, claim: Claim, steps: int) -> None:
         place = lane.enter(claim)
         try:
-            await place.turn()
+            await place.wait_turn()
             for _ in range(steps):
                 await asyncio.sleep(0)
         finally:

@@ -168,6 +168,6 @@ def _without_secrets(found: Preview, prepared: Prepared, services: Services, arg
     ruling = found.ruling
     if ruling is None or ruling.reason_type in _OWN_WORDS or prepared.fixed is not None:
         return found
-    secrets = prepared.mask.values(arguments) if prepared.mask is not None else frozenset()
+    secrets = prepared.mask.list_values(arguments) if prepared.mask is not None else frozenset()
     told = (services.redactor or ONLY_GIVEN).value(ruling.message, secrets)[0]
     return msgspec.structs.replace(found, why=told, ruling=msgspec.structs.replace(ruling, message=told))

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from ferrule.infra.network.client import Client
 
 HOOKS = {
-    "command": "ferrule.runtime.hooks.making:command",
-    "http": "ferrule.runtime.hooks.making:http",
-    "function": "ferrule.runtime.hooks.making:function",
+    "command": "ferrule.runtime.hooks.making:build_command_hook",
+    "http": "ferrule.runtime.hooks.making:build_http_hook",
+    "function": "ferrule.runtime.hooks.making:build_function_hook",
 }
-_KEYS = {"command": "command", "http": "url", "function": "function"}
+_REQUIRED_KEY = {"command": "command", "http": "url", "function": "function"}
 """What each kind cannot do without."""
-_OTHERS = {"command": ("env",), "http": ("secret_env",), "function": ()}
+_OPTIONAL_KEYS = {"command": ("env",), "http": ("secret_env",), "function": ()}
 """What else it understands."""
 
 
-class HookWords(Protocol):
+class HookTable(Protocol):
     """One `[[hooks]]` table, as settings give it."""
 
     @property
@@ -50,25 +50,25 @@ class HookWords(Protocol):
     def env(self) -> tuple[str, ...]: ...
 
 
-Maker = Callable[[HookWords, HookEvent, Path, Mapping[str, str], "Callable[[], Client]"], Hook]
+HookBuilder = Callable[[HookTable, HookEvent, Path, Mapping[str, str], "Callable[[], Client]"], Hook]
 
 
-def hooks_of(
-    settings: Iterable[HookWords], root: Path, env: Mapping[str, str], client: Callable[[], Client]
+def build_hooks(
+    settings: Iterable[HookTable], root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> tuple[Hook, ...]:
     """The hooks of a workspace, in the order they are written; `client` is asked for by those that speak HTTP.
 
     Raises SettingsError for one that could never work."""
-    makers: Registry[Maker] = Registry("kind of hook", HOOKS)
-    return tuple(makers.get(each.kind)(each, event, root, env, client) for each, event in fit_hooks(settings))
+    makers: Registry[HookBuilder] = Registry("kind of hook", HOOKS)
+    return tuple(makers.get(each.kind)(each, event, root, env, client) for each, event in check_hooks(settings))
 
 
-def fit_hooks(settings: Iterable[HookWords]) -> list[tuple[HookWords, HookEvent]]:
+def check_hooks(settings: Iterable[HookTable]) -> list[tuple[HookTable, HookEvent]]:
     """Each hook with its event; nothing is run or looked for. Raises SettingsError for one that could never work."""
-    hooks: list[tuple[HookWords, HookEvent]] = []
+    hooks: list[tuple[HookTable, HookEvent]] = []
     seen: set[tuple[str, str]] = set()
     for each in settings:
-        event = _refused(each)
+        event = _check_hook(each)
         if (each.id, event) in seen:
             raise SettingsError(f"two hooks are called {each.id!r} at {event}; rename one of them")
         seen.add((each.id, event))
@@ -76,7 +76,7 @@ def fit_hooks(settings: Iterable[HookWords]) -> list[tuple[HookWords, HookEvent]
     return hooks
 
 
-def _refused(each: HookWords) -> HookEvent:
+def _check_hook(each: HookTable) -> HookEvent:
     if not each.id.strip() or not each.id.isprintable():
         raise SettingsError("a hook has no name that can be shown; give it an id, it stands in every record")
     if each.event not in HOOK_EVENTS:
@@ -84,20 +84,20 @@ def _refused(each: HookWords) -> HookEvent:
         raise SettingsError(f"the hook {each.id!r} waits for {each.event!r}, which never comes; {hint}")
     if not each.tools:
         raise SettingsError(f"the hook {each.id!r} would see no tool; leave out `tools` for all of them")
-    _refuse_strangers(each)
+    _check_keys(each)
     return each.event
 
 
-def _refuse_strangers(each: HookWords) -> None:
+def _check_keys(each: HookTable) -> None:
     """A key of another kind was meant to do something, and would do nothing."""
-    needed = _KEYS.get(each.kind)
+    needed = _REQUIRED_KEY.get(each.kind)
     if needed is not None and not _given(each, needed):
         raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; say `{needed}` too")
-    understood = (needed, *_OTHERS.get(each.kind, ()))
+    understood = (needed, *_OPTIONAL_KEYS.get(each.kind, ()))
     for key in ("command", "url", "function", "env", "secret_env"):
         if key not in understood and _given(each, key):
             raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; leave out `{key}`")
 
 
-def _given(each: HookWords, key: str) -> Any:
+def _given(each: HookTable, key: str) -> Any:
     return getattr(each, key)

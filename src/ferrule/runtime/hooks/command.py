@@ -18,7 +18,7 @@ from ferrule.contracts.hook import HookFailed
 from ferrule.errors import SettingsError
 
 MAX_ANSWER_BYTES = 1024 * 1024
-_REAPED_SECONDS = 1.0
+_REAP_SECONDS = 1.0
 """How long a killed program is waited for; it takes that long only where the system is stuck."""
 
 
@@ -44,7 +44,7 @@ class CommandReach:
         """What the program wrote to its standard output. Raises HookFailed."""
         try:
             async with asyncio.timeout(self.timeout_seconds):
-                return await self._answer(message)
+                return await self._run(message)
         except TimeoutError:
             raise HookFailed(f"{self._program} gave no answer within {self.timeout_seconds:g} s") from None
 
@@ -56,9 +56,9 @@ class CommandReach:
         """For messages. Its arguments may hold secrets, its name does not."""
         return f"the program {os.path.basename(self._argv[0])!r}"
 
-    async def _answer(self, message: bytes) -> bytes:
+    async def _run(self, message: bytes) -> bytes:
         loop = asyncio.get_running_loop()
-        heard = _Heard(loop)
+        heard = _ProgramOutput(loop)
         # A pipe of our own: asyncio's is a socket on some systems, which a program cannot open as /dev/stdin.
         read_end, write_end = os.pipe()
         stdin = open(write_end, "wb", buffering=0)  # noqa: SIM115  # closed by its transport
@@ -84,15 +84,15 @@ class CommandReach:
             writing.write(message)
             writing.write_eof()
             try:
-                await heard.whole
+                await heard.complete
             finally:
                 if writing.get_write_buffer_size():  # nobody read it; without a rest it closes itself
                     writing.abort()
         finally:
-            await _ended(transport, heard)
-        return self._taken(heard, transport.get_returncode())
+            await _end_program(transport, heard)
+        return self._take_output(heard, transport.get_returncode())
 
-    def _taken(self, heard: _Heard, code: int | None) -> bytes:
+    def _take_output(self, heard: _ProgramOutput, code: int | None) -> bytes:
         if heard.is_too_long:
             raise HookFailed(f"{self._program} wrote more than {MAX_ANSWER_BYTES} bytes")
         if code != 0:
@@ -102,7 +102,7 @@ class CommandReach:
         return bytes(heard.output)
 
 
-class _Heard(asyncio.SubprocessProtocol):
+class _ProgramOutput(asyncio.SubprocessProtocol):
     """What a program has said so far. Its error output is counted, not kept: nobody knows what is in it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -110,7 +110,7 @@ class _Heard(asyncio.SubprocessProtocol):
         self.error_bytes = 0
         self.is_too_long = False
         self.exited: asyncio.Future[None] = loop.create_future()
-        self.whole: asyncio.Future[None] = loop.create_future()
+        self.complete: asyncio.Future[None] = loop.create_future()
         """Done when the program has ended and nobody can write any more, or when it wrote too much."""
         self._transport: asyncio.SubprocessTransport | None = None
 
@@ -126,25 +126,25 @@ class _Heard(asyncio.SubprocessProtocol):
             self.output += data
         else:
             self.is_too_long = True
-            _settle(self.whole)
+            _complete(self.complete)
 
     def process_exited(self) -> None:
         """It ended; what it left behind ends too, which closes the pipes."""
-        _settle(self.exited)
+        _complete(self.exited)
         if self._transport is not None:
             _kill_group(self._transport.get_pid())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It ended and every pipe is closed."""
-        _settle(self.whole)
+        _complete(self.complete)
 
 
-async def _ended(transport: asyncio.SubprocessTransport, heard: _Heard) -> None:
+async def _end_program(transport: asyncio.SubprocessTransport, heard: _ProgramOutput) -> None:
     """End a program and whatever it started, and let go of it, also when whoever waits is told to stop meanwhile."""
     try:
         if not heard.exited.done():
             _kill_group(transport.get_pid())
-            await asyncio.wait({heard.exited}, timeout=_REAPED_SECONDS)
+            await asyncio.wait({heard.exited}, timeout=_REAP_SECONDS)
     finally:
         transport.close()
 
@@ -154,6 +154,6 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _settle(waiting: asyncio.Future[None]) -> None:
+def _complete(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)

@@ -14,27 +14,27 @@ from ferrule.model.misfits import read_misfit
 _decode = msgspec.json.Decoder(HookOutput).decode
 
 
-def answer_of(text: bytes) -> HookOutput:
+def decode_answer(text: bytes) -> HookOutput:
     """The answer that JSON holds; `{}` says nothing. Raises HookFailed without a word of the text."""
     try:
         return _decode(text)
     except msgspec.ValidationError as error:
-        raise HookFailed(f"its answer is not one: {_told(error)}") from None
+        raise HookFailed(f"its answer is not one: {_describe_misfit(error)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise HookFailed("its answer is no JSON; `{}` says that there is nothing to say") from None
 
 
-def answer_from(value: Any) -> HookOutput | None:
+def convert_answer(value: Any) -> HookOutput | None:
     """The answer a function gave: a `HookOutput`, the same as a dict, or None. Raises HookFailed."""
     if value is None or isinstance(value, HookOutput):
         return value
     try:
         return msgspec.convert(value, HookOutput)
     except msgspec.ValidationError as error:
-        raise HookFailed(f"its answer is not one: {_told(error)}") from None
+        raise HookFailed(f"its answer is not one: {_describe_misfit(error)}") from None
 
 
-def _told(error: msgspec.ValidationError) -> str:
+def _describe_misfit(error: msgspec.ValidationError) -> str:
     """What is wrong, by type and place. A value that a message quotes is left out."""
     misfit = read_misfit(error)
     if misfit.kind == "unknown_key":
@@ -71,18 +71,18 @@ class ExternalHook:
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
         """True when one of its patterns fits the tool's id or name."""
-        return fits(self._tools, tool_id, tool_name)
+        return matches_tool(self._tools, tool_id, tool_name)
 
     async def run(self, told: HookInput) -> HookOutput:
         """Ask, and read the answer. Raises HookFailed."""
-        return answer_of(await self._reach.ask(_encode(told)))
+        return decode_answer(await self._reach.ask(_encode(told)))
 
     async def aclose(self) -> None:
         """Let go of the reach."""
         await self._reach.aclose()
 
 
-def fits(patterns: Sequence[str], tool_id: str, tool_name: str) -> bool:
+def matches_tool(patterns: Sequence[str], tool_id: str, tool_name: str) -> bool:
     """True when a pattern is the tool's id or name, or fits one of them with `*`."""
     for pattern in patterns:
         if pattern in ("*", tool_id, tool_name) or fnmatchcase(tool_id, pattern) or fnmatchcase(tool_name, pattern):

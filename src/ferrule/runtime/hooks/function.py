@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, HookEvent, HookInput, HookOutput
 from ferrule.errors import BindingError, SettingsError
 from ferrule.runtime.functions.discovery import load_modules
-from ferrule.runtime.hooks.external import answer_from, fits
+from ferrule.runtime.hooks.external import convert_answer, matches_tool
 
-Answer: TypeAlias = HookOutput | dict[str, Any] | None
-Asked: TypeAlias = Callable[[HookInput], Answer | Awaitable[Answer]]
+HookAnswer: TypeAlias = HookOutput | dict[str, Any] | None
+HookFunction: TypeAlias = Callable[[HookInput], HookAnswer | Awaitable[HookAnswer]]
 """Takes what a hook is told; gives a `HookOutput`, the same as a dict, or None."""
 
 
@@ -27,7 +27,7 @@ class FunctionHook:
         self,
         hook_id: str,
         event: HookEvent,
-        function: Asked,
+        function: HookFunction,
         tools: Sequence[str] = ("*",),
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
@@ -38,24 +38,24 @@ class FunctionHook:
         self._function = function
         self._tools = tuple(tools)
 
-    def __call__(self, told: HookInput) -> Answer | Awaitable[Answer]:
+    def __call__(self, told: HookInput) -> HookAnswer | Awaitable[HookAnswer]:
         """What the function says."""
         return self._function(told)
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
         """True when one of its patterns fits the tool's id or name."""
-        return fits(self._tools, tool_id, tool_name)
+        return matches_tool(self._tools, tool_id, tool_name)
 
     def run(self, told: HookInput) -> HookOutput | Awaitable[HookOutput | None] | None:
         """Its answer. Raises whatever the function raises, and HookFailed for what is no answer."""
         said = self._function(told)
         if said is None or isinstance(said, HookOutput):
             return said
-        return _awaited(said) if isawaitable(said) else answer_from(said)
+        return _read_awaited(said) if isawaitable(said) else convert_answer(said)
 
 
-async def _awaited(said: Awaitable[Any]) -> HookOutput | None:
-    return answer_from(await said)
+async def _read_awaited(said: Awaitable[Any]) -> HookOutput | None:
+    return convert_answer(await said)
 
 
 def hook(
@@ -64,17 +64,17 @@ def hook(
     tools: Sequence[str] = ("*",),
     name: str | None = None,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-) -> Callable[[Asked], FunctionHook]:
+) -> Callable[[HookFunction], FunctionHook]:
     """Make a function a hook, for `hooks=[…]`. Its id is the function's name unless `name` says another."""
 
-    def made(function: Asked) -> FunctionHook:
+    def decorate(function: HookFunction) -> FunctionHook:
         hook_id = name or str(getattr(function, "__name__", type(function).__name__))
         return FunctionHook(hook_id, event, function, tools, timeout_seconds)
 
-    return made
+    return decorate
 
 
-def load_function(reference: str, root: Path, hook_id: str) -> Asked:
+def load_function(reference: str, root: Path, hook_id: str) -> HookFunction:
     """The function at `module:name`; the module may be a file of the workspace. Raises SettingsError."""
     where, _, name = reference.rpartition(":")
     if not where or not name:
@@ -85,5 +85,5 @@ def load_function(reference: str, root: Path, hook_id: str) -> Asked:
         raise SettingsError(f"the hook {hook_id!r}: {error}") from error
     if not callable(found):
         raise SettingsError(f"the hook {hook_id!r}: there is no function {name!r} in {where}")
-    function: Asked = found
+    function: HookFunction = found
     return function

@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
-from ferrule.runtime.hooks.external import fits
-from ferrule.runtime.hooks.guardrail_agents import AgentGuards, Rule, own_rule
+from ferrule.runtime.hooks.external import matches_tool
+from ferrule.runtime.hooks.guardrail_agents import AgentGuards, GuardRule, build_default_rule
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings, Point
 from ferrule.runtime.hooks.guardrail_verdict import (
-    Score,
-    Transformed,
+    ScoreVerdict,
+    TransformVerdict,
     Verdict,
-    given_back,
-    output_of,
+    find_output,
     read_verdict,
-    without_content,
+    redact_reason,
+    restore_output,
 )
 
 EVENTS: dict[Point, HookEvent] = {"tool_input": "pre_tool_use", "tool_output": "post_tool_use"}
@@ -37,15 +37,15 @@ class Guards:
     def __init__(self, agents: Mapping[str, AgentGuards] | None = None) -> None:
         self.agents = agents or {}
 
-    def rule(self, settings: GuardrailSettings, point: Point, agent: str | None) -> Rule | None:
+    def find_rule(self, settings: GuardrailSettings, point: Point, agent: str | None) -> GuardRule | None:
         """How strictly a guardrail guards a caller; None when it does not."""
         known = self.agents.get(agent) if agent is not None else None
         named = known.rules.get((settings.id, point)) if known is not None else None
         if named is not None:
             return named
         if settings.agents:
-            return own_rule(settings) if agent in settings.agents or "*" in settings.agents else None
-        return own_rule(settings) if known is None else None
+            return build_default_rule(settings) if agent in settings.agents or "*" in settings.agents else None
+        return build_default_rule(settings) if known is None else None
 
 
 class Guardrail:
@@ -66,26 +66,26 @@ class Guardrail:
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
         """True for calls of the tools it is set up for."""
-        return fits(self._settings.tools, tool_id, tool_name)
+        return matches_tool(self._settings.tools, tool_id, tool_name)
 
     def run(self, told: HookInput) -> Awaitable[HookOutput] | None:
         """What becomes of the call; None when its caller is not guarded by this."""
-        rule = self._guards.rule(self._settings, self._point, told.agent)
-        return None if rule is None else self._guarded(told, rule)
+        rule = self._guards.find_rule(self._settings, self._point, told.agent)
+        return None if rule is None else self._guard(told, rule)
 
-    async def _guarded(self, told: HookInput, rule: Rule) -> HookOutput:
-        judged = told.observable_input if self._point == "tool_input" else output_of(told.result or {})
+    async def _guard(self, told: HookInput, rule: GuardRule) -> HookOutput:
+        judged = told.observable_input if self._point == "tool_input" else find_output(told.result or {})
         try:
-            verdict = await self._verdict(told, judged)
+            verdict = await self._ask_provider(told, judged)
         except HookFailed as failed:
-            return self._unasked(told, rule, str(failed))
-        return self._judged(told, rule, verdict, judged)
+            return self._act_on_failure(told, rule, str(failed))
+        return self._act_on_verdict(told, rule, verdict, judged)
 
     async def aclose(self) -> None:
         """Let go of the provider."""
         await self._reach.aclose()
 
-    async def _verdict(self, told: HookInput, judged: Any) -> Verdict:
+    async def _ask_provider(self, told: HookInput, judged: Any) -> Verdict:
         """What the provider says. Raises HookFailed."""
         question = {
             "guardrail_id": self._settings.id,
@@ -106,67 +106,69 @@ class Guardrail:
         except Exception as error:  # whatever it is, the value was not judged
             raise HookFailed(f"it failed ({type(error).__name__})") from error
 
-    def _unasked(self, told: HookInput, rule: Rule, why: str) -> HookOutput:
+    def _act_on_failure(self, told: HookInput, rule: GuardRule, why: str) -> HookOutput:
         """The provider failed: a severity stands in, and from the threshold on nothing passes that had to be judged."""
         severity = self._settings.error_severity
         text = f"the guardrail {self._settings.id!r} could not judge this ({why})"
         if severity < rule.severity_threshold:
-            return self._noted(rule, "pass", severity, text, error=why)
+            return self._note(rule, "pass", severity, text, error=why)
         if self._settings.type == "score":
-            return self._acted(told, rule, severity, text, error=why)
+            return self._act_on_score(told, rule, severity, text, error=why)
         if rule.on_fail == "skip":
-            return self._noted(rule, "skip", severity, text, error=why)
-        return self._blocked(told, rule, severity, text, error=why)
+            return self._note(rule, "skip", severity, text, error=why)
+        return self._block(told, rule, severity, text, error=why)
 
-    def _judged(self, told: HookInput, rule: Rule, verdict: Verdict, judged: Any) -> HookOutput:
-        if isinstance(verdict, Score):
+    def _act_on_verdict(self, told: HookInput, rule: GuardRule, verdict: Verdict, judged: Any) -> HookOutput:
+        if isinstance(verdict, ScoreVerdict):
             if verdict.score < rule.severity_threshold:
-                return self._noted(rule, "pass", verdict.score)
+                return self._note(rule, "pass", verdict.score)
             scored = f"the guardrail {self._settings.id!r} scored {verdict.score:g} (limit {rule.severity_threshold:g})"
-            return self._acted(told, rule, verdict.score, _because(scored, verdict.reason, judged))
-        if isinstance(verdict, Transformed):
-            return self._transformed(told, rule, verdict, judged)
+            return self._act_on_score(told, rule, verdict.score, _add_reason(scored, verdict.reason, judged))
+        if isinstance(verdict, TransformVerdict):
+            return self._act_on_transform(told, rule, verdict, judged)
         if not verdict.blocks:
-            return self._noted(rule, "pass")
-        said = self._noted(rule, "add")
+            return self._note(rule, "pass")
+        said = self._note(rule, "add")
         return msgspec.structs.replace(said, additional_context=verdict.blocks)
 
-    def _acted(self, told: HookInput, rule: Rule, score: float, text: str, **more: Any) -> HookOutput:
+    def _act_on_score(self, told: HookInput, rule: GuardRule, score: float, text: str, **more: Any) -> HookOutput:
         """A score at or over the threshold."""
         match rule.on_fail:
             case "log" | "warn":
-                self._remember(told, text)
-                said = self._noted(rule, rule.on_fail, score, text, **more)
+                self._remember_fired(told, text)
+                said = self._note(rule, rule.on_fail, score, text, **more)
                 context = ({"type": "text", "text": f"Warning: {text}"},) if rule.on_fail == "warn" else ()
                 return msgspec.structs.replace(said, additional_context=context)
             case "escalate" if self._point == "tool_input":
-                self._remember(told, text)
-                said = self._noted(rule, "escalate", score, text, **more)
+                self._remember_fired(told, text)
+                said = self._note(rule, "escalate", score, text, **more)
                 return msgspec.structs.replace(said, permission="ask", permission_reason=text)
             case "escalate":
                 text = f"{text}; the output is withheld, and a person has to look at it"
-                said = self._noted(rule, "escalate", score, text, **more)
+                said = self._note(rule, "escalate", score, text, **more)
                 return msgspec.structs.replace(said, stop=text, stop_code="guardrail_escalated")
             case _:
-                return self._blocked(told, rule, score, text, **more)
+                return self._block(told, rule, score, text, **more)
 
-    def _transformed(self, told: HookInput, rule: Rule, verdict: Transformed, judged: Any) -> HookOutput:
+    def _act_on_transform(self, told: HookInput, rule: GuardRule, verdict: TransformVerdict, judged: Any) -> HookOutput:
         if not verdict.is_changed:
-            return self._noted(rule, "pass")
+            return self._note(rule, "pass")
         if rule.on_fail == "reject":
             text = f"the guardrail {self._settings.id!r} would have had to change this, which is not allowed"
-            return self._blocked(told, rule, None, _because(text, verdict.reason, judged))
-        said = self._noted(rule, "apply", None, f"the guardrail {self._settings.id!r} changed the {self._noun}")
+            return self._block(told, rule, None, _add_reason(text, verdict.reason, judged))
+        said = self._note(rule, "apply", None, f"the guardrail {self._settings.id!r} changed the {self._noun}")
         if self._point == "tool_input":
             return msgspec.structs.replace(said, updated_input=verdict.value)
-        return msgspec.structs.replace(said, updated_output=given_back(told.result or {}, verdict.value))
+        return msgspec.structs.replace(said, updated_output=restore_output(told.result or {}, verdict.value))
 
-    def _blocked(self, told: HookInput, rule: Rule, score: float | None, text: str, **more: Any) -> HookOutput:
-        self._remember(told, text)
-        said = self._noted(rule, "block", score, text, **more)
+    def _block(self, told: HookInput, rule: GuardRule, score: float | None, text: str, **more: Any) -> HookOutput:
+        self._remember_fired(told, text)
+        said = self._note(rule, "block", score, text, **more)
         return msgspec.structs.replace(said, stop=text, stop_code="guardrail_blocked")
 
-    def _noted(self, rule: Rule, action: str, score: float | None = None, text: str = "", **more: Any) -> HookOutput:
+    def _note(
+        self, rule: GuardRule, action: str, score: float | None = None, text: str = "", **more: Any
+    ) -> HookOutput:
         """An answer with nothing but what goes on record."""
         outcome = {
             "type": "guardrail",
@@ -179,7 +181,7 @@ class Guardrail:
         }
         return HookOutput(messages=(text,) if text else (), outcome=outcome)
 
-    def _remember(self, told: HookInput, text: str) -> None:
+    def _remember_fired(self, told: HookInput, text: str) -> None:
         """A guardrail fired on the input: agents that say so call nothing more in this run (AML-104)."""
         if self._point == "tool_input":
             self._fired.mark(told.run_id, self._settings.id, text)
@@ -189,6 +191,6 @@ class Guardrail:
         return "arguments" if self._point == "tool_input" else "output"
 
 
-def _because(text: str, reason: str | None, judged: Any) -> str:
-    told = without_content(reason, judged)
+def _add_reason(text: str, reason: str | None, judged: Any) -> str:
+    told = redact_reason(reason, judged)
     return f"{text}: {told}" if told else text

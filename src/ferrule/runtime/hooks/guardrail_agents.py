@@ -16,7 +16,7 @@ from ferrule.model.value import is_integer
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, POINTS, GuardrailSettings, OnFail, Point
 
 
-class Reference(msgspec.Struct, frozen=True):
+class GuardrailReference(msgspec.Struct, frozen=True):
     """One guardrail an agent names."""
 
     guardrail_id: str
@@ -26,7 +26,7 @@ class Reference(msgspec.Struct, frozen=True):
     """What the agent says besides, as written."""
 
 
-class Rule(msgspec.Struct, frozen=True):
+class GuardRule(msgspec.Struct, frozen=True):
     """When a guardrail fires for a caller, and what happens then."""
 
     on_fail: OnFail
@@ -36,14 +36,14 @@ class Rule(msgspec.Struct, frozen=True):
 class AgentGuards(msgspec.Struct, frozen=True):
     """The guardrails of one agent."""
 
-    rules: Mapping[tuple[str, Point], Rule]
+    rules: Mapping[tuple[str, Point], GuardRule]
     blocks_run: bool
     """`tool_calls.block_tools_on_input_fail`."""
     problem: str = ""
     """Why none of its tools may be called: a protection it declares is not there."""
 
 
-def agents_in(catalog: CatalogView) -> dict[str, dict[str, Any]]:
+def list_agent_files(catalog: CatalogView) -> dict[str, dict[str, Any]]:
     """The agent files of a catalog as they were written, the newest of each, by id."""
     found: dict[str, dict[str, Any]] = {}
     for agent in sorted({record.record_id for record in catalog.records("agent")}):
@@ -54,34 +54,36 @@ def agents_in(catalog: CatalogView) -> dict[str, dict[str, Any]]:
     return found
 
 
-def guards_of(agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]) -> AgentGuards:
+def read_agent_guards(
+    agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]
+) -> AgentGuards:
     """What an agent's file demands of the guardrails that are configured."""
     block = file.get("guardrails")
-    blocks_run, problem = _blocks_run(agent, block)
-    rules: dict[tuple[str, Point], Rule] = {}
-    for reference in _references(block):
+    blocks_run, problem = _read_blocks_run(agent, block)
+    rules: dict[tuple[str, Point], GuardRule] = {}
+    for reference in _iter_references(block):
         points = (
             [reference.point] if reference.point else [at for at in POINTS if (reference.guardrail_id, at) in known]
         )
         found = [(at, known[reference.guardrail_id, at]) for at in points if (reference.guardrail_id, at) in known]
         if not found:
-            problem = problem or _missing(agent, reference)
+            problem = problem or _describe_missing(agent, reference)
         for at, settings in found:
-            rule = _stricter(settings, reference.said)
+            rule = _tighten(settings, reference.said)
             if isinstance(rule, str):
                 problem = problem or f"the file of the agent {agent!r} says {rule}"
             else:
                 key = reference.guardrail_id, at
-                rules[key] = _together(settings, rules[key], rule) if key in rules else rule
+                rules[key] = _combine(settings, rules[key], rule) if key in rules else rule
     return AgentGuards(rules, blocks_run, problem)
 
 
-def own_rule(settings: GuardrailSettings) -> Rule:
+def build_default_rule(settings: GuardrailSettings) -> GuardRule:
     """What the settings say, where no agent says more."""
-    return Rule(settings.on_fail or ON_FAIL[settings.type][0], settings.severity_threshold)
+    return GuardRule(settings.on_fail or ON_FAIL[settings.type][0], settings.severity_threshold)
 
 
-def _blocks_run(agent: str, block: Any) -> tuple[bool, str]:
+def _read_blocks_run(agent: str, block: Any) -> tuple[bool, str]:
     calls = block.get("tool_calls") if isinstance(block, dict) else None
     said = calls.get("block_tools_on_input_fail", False) if isinstance(calls, dict) else False
     if isinstance(said, bool):
@@ -89,25 +91,25 @@ def _blocks_run(agent: str, block: Any) -> tuple[bool, str]:
     return True, f"the file of the agent {agent!r} says neither true nor false for block_tools_on_input_fail; mend it"
 
 
-def _references(block: Any) -> Iterator[Reference]:
+def _iter_references(block: Any) -> Iterator[GuardrailReference]:
     if isinstance(block, dict):
         for point in POINTS:
-            yield from _listed(block.get(point), point)
+            yield from _iter_listed(block.get(point), point)
     elif block is not None:
-        yield from _listed(block, None)
+        yield from _iter_listed(block, None)
 
 
-def _listed(written: Any, point: Point | None) -> Iterator[Reference]:
+def _iter_listed(written: Any, point: Point | None) -> Iterator[GuardrailReference]:
     for entry in written if isinstance(written, list) else () if written is None else (written,):
         if isinstance(entry, str):
-            yield Reference(entry, point)
+            yield GuardrailReference(entry, point)
             continue
         name = (entry.get("ref") or entry.get("id")) if isinstance(entry, dict) else None
         # An entry that names nothing stands for a protection all the same: no guardrail has an empty id.
-        yield Reference(name if isinstance(name, str) else "", point, entry if isinstance(entry, dict) else {})
+        yield GuardrailReference(name if isinstance(name, str) else "", point, entry if isinstance(entry, dict) else {})
 
 
-def _missing(agent: str, reference: Reference) -> str:
+def _describe_missing(agent: str, reference: GuardrailReference) -> str:
     if not reference.guardrail_id:
         return (
             f"the file of the agent {agent!r} has a guardrail without a `ref`, so nobody knows what guards it; name it"
@@ -120,25 +122,27 @@ def _missing(agent: str, reference: Reference) -> str:
     )
 
 
-def _stricter(settings: GuardrailSettings, said: Mapping[str, Any]) -> Rule | str:
+def _tighten(settings: GuardrailSettings, said: Mapping[str, Any]) -> GuardRule | str:
     """The stricter of settings and agent; what is wrong with what the agent says, as a text."""
-    rule, words = own_rule(settings), ON_FAIL[settings.type]
+    rule, words = build_default_rule(settings), ON_FAIL[settings.type]
     threshold, on_fail = said.get("severity_threshold"), said.get("on_fail")
     if threshold is not None:
         is_number = is_integer(threshold) or isinstance(threshold, float)
         if not is_number or not 0 <= threshold <= 10:
             return f"severity_threshold {threshold!r} for the guardrail {settings.id!r}; write a number from 0 to 10"
-        rule = _together(settings, rule, Rule(rule.on_fail, float(threshold)))
+        rule = _combine(settings, rule, GuardRule(rule.on_fail, float(threshold)))
     if on_fail is not None:
         if on_fail not in words:
             return (
                 f"on_fail {on_fail!r} for the guardrail {settings.id!r}, which answers with {settings.type}; write"
                 f" {' or '.join(words)}"
             )
-        rule = _together(settings, rule, Rule(on_fail, rule.severity_threshold))
+        rule = _combine(settings, rule, GuardRule(on_fail, rule.severity_threshold))
     return rule
 
 
-def _together(settings: GuardrailSettings, one: Rule, other: Rule) -> Rule:
+def _combine(settings: GuardrailSettings, one: GuardRule, other: GuardRule) -> GuardRule:
     words = ON_FAIL[settings.type]
-    return Rule(min(one.on_fail, other.on_fail, key=words.index), min(one.severity_threshold, other.severity_threshold))
+    return GuardRule(
+        min(one.on_fail, other.on_fail, key=words.index), min(one.severity_threshold, other.severity_threshold)
+    )

@@ -62,11 +62,11 @@ class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """One that takes longer could not be asked."""
 
 
-RUNS_KEPT = 100_000
+MAX_RUNS = 100_000
 """With one more, the oldest is forgotten."""
 
 
-class Fired(NamedTuple):
+class FiredGuardrail(NamedTuple):
     """What fired in a run, first."""
 
     guardrail_id: str
@@ -76,9 +76,9 @@ class Fired(NamedTuple):
 class FiredRuns:
     """Which runs are blocked. Safe from any thread."""
 
-    def __init__(self, size: int = RUNS_KEPT) -> None:
+    def __init__(self, size: int = MAX_RUNS) -> None:
         self._size = size
-        self._runs: OrderedDict[str, Fired] = OrderedDict()
+        self._runs: OrderedDict[str, FiredGuardrail] = OrderedDict()
         self._lock = threading.Lock()
 
     def mark(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
@@ -86,12 +86,12 @@ class FiredRuns:
         if not run_id:
             return
         with self._lock:
-            self._runs.setdefault(run_id, Fired(guardrail_id, reason))
+            self._runs.setdefault(run_id, FiredGuardrail(guardrail_id, reason))
             self._runs.move_to_end(run_id)
             if len(self._runs) > self._size:
                 self._runs.popitem(last=False)
 
-    def of(self, run_id: str) -> Fired | None:
+    def find(self, run_id: str) -> FiredGuardrail | None:
         """What fired in a run; None when nothing did."""
         return self._runs.get(run_id)
 

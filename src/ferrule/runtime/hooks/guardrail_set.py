@@ -22,7 +22,7 @@ from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.functions.threads import Threads
 from ferrule.runtime.hooks.command import CommandReach
 from ferrule.runtime.hooks.guardrail import Guardrail, Guards
-from ferrule.runtime.hooks.guardrail_agents import guards_of
+from ferrule.runtime.hooks.guardrail_agents import read_agent_guards
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns, GuardrailSettings, Point
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 _http_reach: Callable[..., Reach] = late("ferrule.runtime.hooks.http:HttpReach")
 
-_USUAL = ("PATH", "HOME", "LANG")
+_DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
 _THREADS = 8
 
-Ask = Callable[[dict[str, Any]], Any]
+AskProvider = Callable[[dict[str, Any]], Any]
 """Takes what a provider is told and gives its answer, or an awaitable of it."""
 
 
 class FunctionReach:
     """A Python function: takes what a provider is told and gives its answer. A plain one runs in a thread."""
 
-    def __init__(self, function: Ask) -> None:
+    def __init__(self, function: AskProvider) -> None:
         self._function = function
         self._threads = Threads(_THREADS, "ferrule-guardrail")
 
@@ -64,7 +64,7 @@ class FunctionReach:
         self._threads.close()
 
 
-class Unreachable:
+class UnconfiguredReach:
     """A provider that cannot be asked until something is set up."""
 
     def __init__(self, why: str) -> None:
@@ -78,24 +78,24 @@ class Unreachable:
         """Nothing is held."""
 
 
-def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]) -> Reach:
+def open_reach(settings: GuardrailSettings, root: Path, env: Mapping[str, str], client: Callable[[], Client]) -> Reach:
     """The way to a guardrail's provider. Raises SettingsError for settings that could never work."""
-    refuse_strangers(settings)
+    check_keys(settings)
     if settings.kind == "command":
-        names = (*_USUAL, *settings.env)
+        names = (*_DEFAULT_VARIABLES, *settings.env)
         seen = {name: env[name] for name in names if name in env}
         return CommandReach(settings.command, root, seen, settings.timeout_seconds)
     if settings.kind == "function":
-        return FunctionReach(_function(settings, root))
+        return FunctionReach(_load_function(settings, root))
     secret = env.get(settings.secret_env, "") if settings.secret_env else ""
     if not secret:
         # Not an error of the workspace: whoever only looks at it need not have what a caller's process uses.
         which = settings.secret_env or "that secret_env names"
-        return Unreachable(f"set its secret in the environment variable {which}")
+        return UnconfiguredReach(f"set its secret in the environment variable {which}")
     return _http_reach(client(), settings.url, secret, settings.timeout_seconds)
 
 
-def refuse_strangers(settings: GuardrailSettings) -> None:
+def check_keys(settings: GuardrailSettings) -> None:
     """Raises SettingsError for a guardrail without what its kind needs, or with what only another kind understands."""
     keys = {"command": settings.command, "http": settings.url, "function": settings.function}
     for kind, given in keys.items():
@@ -106,7 +106,7 @@ def refuse_strangers(settings: GuardrailSettings) -> None:
             raise SettingsError(f"the guardrail {settings.id!r} is of kind {settings.kind!r}; leave out {key}")
 
 
-def _function(settings: GuardrailSettings, root: Path) -> Ask:
+def _load_function(settings: GuardrailSettings, root: Path) -> AskProvider:
     where, _, name = settings.function.rpartition(":")
     if not where or not name:
         raise SettingsError(f"the function of the guardrail {settings.id!r} is written as module:name")
@@ -116,7 +116,7 @@ def _function(settings: GuardrailSettings, root: Path) -> Ask:
         raise SettingsError(f"the guardrail {settings.id!r}: {error}") from error
     if not callable(function):
         raise SettingsError(f"there is no function {settings.function!r} for the guardrail {settings.id!r}")
-    return cast(Ask, function)
+    return cast(AskProvider, function)
 
 
 class GuardrailGate:
@@ -139,20 +139,20 @@ class GuardrailGate:
         if agent is None:
             return None
         if agent.problem:
-            return _stopped(agent.problem, stop_code="guardrail_missing")
-        fired = self._fired.of(told.run_id) if agent.blocks_run else None
+            return _build_stop(agent.problem, stop_code="guardrail_missing")
+        fired = self._fired.find(told.run_id) if agent.blocks_run else None
         if fired is None:
             return None
         text = f"the guardrail {fired.guardrail_id!r} fired on the input of this run, so the agent calls no tools in it"
-        return _stopped(text, stop_code="guardrail_fired", guardrail=fired.guardrail_id)
+        return _build_stop(text, stop_code="guardrail_fired", guardrail=fired.guardrail_id)
 
 
-def _stopped(text: str, *, stop_code: str, guardrail: str | None = None) -> HookOutput:
+def _build_stop(text: str, *, stop_code: str, guardrail: str | None = None) -> HookOutput:
     outcome = {"type": "guardrail", "guardrail": guardrail, "action": "block"}
     return HookOutput(stop=text, stop_code=stop_code, messages=(text,), outcome=outcome)
 
 
-def guardrails_of(
+def build_guardrails(
     settings: Sequence[GuardrailSettings],
     agents: Mapping[str, Mapping[str, Any]],
     root: Path,
@@ -167,8 +167,8 @@ def guardrails_of(
     Nothing is made where neither settings nor agents ask for it.
     """
     memory = FiredRuns() if fired is None else fired
-    known = fit_guardrails(settings)
-    guards = Guards({agent: guards_of(agent, file, known) for agent, file in agents.items()})
+    known = check_guardrails(settings)
+    guards = Guards({agent: read_agent_guards(agent, file, known) for agent, file in agents.items()})
     hooks: list[Hook] = []
     if any(agent.problem or agent.blocks_run for agent in guards.agents.values()):
         hooks.append(GuardrailGate(guards, memory))
@@ -176,12 +176,12 @@ def guardrails_of(
         # A call may have waited for a person while its run was blocked.
         hooks.append(GuardrailGate(guards, memory, "permission_decision"))
     for each in settings:
-        reach = reach_of(each, root, env, client)
+        reach = open_reach(each, root, env, client)
         hooks += [Guardrail(each, point, reach, guards, memory) for point in dict.fromkeys(each.at)]
     return tuple(hooks)
 
 
-def around(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...]:
+def order_hooks(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...]:
     """Hooks and guardrails in the order they have to run: gates first, and guardrails last, so that they judge what would
     really run and what the model would really see."""
     given = tuple(guardrails)
@@ -189,12 +189,12 @@ def around(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...
     return (*gates, *hooks, *(each for each in given if not isinstance(each, GuardrailGate)))
 
 
-def fit_guardrails(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
+def check_guardrails(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
     """Each guardrail by name and point; nothing is run or looked for. Raises SettingsError for one that could never work."""
     known: dict[tuple[str, Point], GuardrailSettings] = {}
     for each in settings:
-        _refuse_unfit(each)
-        refuse_strangers(each)
+        _check_settings(each)
+        check_keys(each)
         for point in dict.fromkeys(each.at):
             if (each.id, point) in known:
                 raise SettingsError(f"two guardrails are called {each.id!r} at {point}; rename one of them")
@@ -202,7 +202,7 @@ def fit_guardrails(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Poi
     return known
 
 
-def _refuse_unfit(settings: GuardrailSettings) -> None:
+def _check_settings(settings: GuardrailSettings) -> None:
     name, words = settings.id, ON_FAIL[settings.type]
     if not name.strip():
         raise SettingsError("a guardrail has no name; give it an id")

@@ -18,14 +18,14 @@ MAX_ADDED_BYTES = 64 * 1024
 """What a guardrail may add to one call."""
 
 
-class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScoreVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How bad it is."""
 
     score: Annotated[float, msgspec.Meta(ge=0, le=10)]
     reason: str | None = None
 
 
-class Transformed(msgspec.Struct, frozen=True):
+class TransformVerdict(msgspec.Struct, frozen=True):
     """The value as it should be."""
 
     value: Any
@@ -33,17 +33,17 @@ class Transformed(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class Added(msgspec.Struct, frozen=True):
+class AdditionVerdict(msgspec.Struct, frozen=True):
     """What to tell the model besides: content blocks."""
 
     blocks: tuple[dict[str, Any], ...]
 
 
-Verdict = Score | Transformed | Added
+Verdict = ScoreVerdict | TransformVerdict | AdditionVerdict
 T = TypeVar("T")
 
 
-class _Transform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TransformAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: Any = msgspec.UNSET
     output: Any = msgspec.UNSET
     text: str | msgspec.UnsetType = msgspec.UNSET
@@ -51,7 +51,7 @@ class _Transform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str | None = None
 
 
-class _Addition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _AdditionAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     annotations: Any = msgspec.UNSET
     context: Any = msgspec.UNSET
 
@@ -59,20 +59,20 @@ class _Addition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_verdict(answer: bytes, kind: ResultType, point: Point, judged: Any) -> Verdict:
     """The verdict in an answer. `judged` is what was shown. Raises HookFailed, which repeats nothing of the answer."""
     if kind == "score":
-        return _decoded(answer, Score)
+        return _decode(answer, ScoreVerdict)
     if kind == "transform":
-        return _transformed(_decoded(answer, _Transform), point, judged)
-    return _added(_decoded(answer, _Addition))
+        return _read_transform(_decode(answer, _TransformAnswer), point, judged)
+    return _read_addition(_decode(answer, _AdditionAnswer))
 
 
-def _decoded(answer: bytes, kind: type[T]) -> T:
+def _decode(answer: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(answer, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise HookFailed("its answer cannot be read") from None
 
 
-def _transformed(said: _Transform, point: Point, judged: Any) -> Transformed:
+def _read_transform(said: _TransformAnswer, point: Point, judged: Any) -> TransformVerdict:
     value = said.input if point == "tool_input" else said.output
     other = said.output if point == "tool_input" else said.input
     if other is not msgspec.UNSET or (said.text is not msgspec.UNSET and value is not msgspec.UNSET):
@@ -84,13 +84,13 @@ def _transformed(said: _Transform, point: Point, judged: Any) -> Transformed:
     if value is msgspec.UNSET:
         if said.changed is not False:
             raise HookFailed("its answer gives no value")
-        return Transformed(judged, False, said.reason)
+        return TransformVerdict(judged, False, said.reason)
     if point == "tool_input" and isinstance(judged, dict) and not isinstance(value, dict):
         raise HookFailed("its answer gives arguments without names")
     differs = not _is_same(value, judged)
     if said.changed is False and differs:
         raise HookFailed("its answer says that nothing was changed, and something was")
-    return Transformed(value, differs or said.changed is True, said.reason)
+    return TransformVerdict(value, differs or said.changed is True, said.reason)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -98,42 +98,42 @@ def _is_same(one: Any, other: Any) -> bool:
     return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
 
 
-def _added(said: _Addition) -> Added:
+def _read_addition(said: _AdditionAnswer) -> AdditionVerdict:
     given = [value for value in (said.annotations, said.context) if value is not msgspec.UNSET]
     if len(given) != 1:
         raise HookFailed("its answer gives no annotations, or two kinds of them")
     if given[0] in (None, "", [], {}):
-        return Added(())
+        return AdditionVerdict(())
     text = given[0] if isinstance(given[0], str) else msgspec.json.encode(given[0]).decode()
     if len(text.encode()) > MAX_ADDED_BYTES:
         raise HookFailed(f"its answer adds more than {MAX_ADDED_BYTES} bytes")
-    return Added(({"type": "text", "text": text},))
+    return AdditionVerdict(({"type": "text", "text": text},))
 
 
 _STRUCTURED, _CONTENT = "structured_content", "content"
 
 
-def output_of(result: Mapping[str, Any]) -> Any:
+def find_output(result: Mapping[str, Any]) -> Any:
     """The output in a result's record: its value, else its text, else its content blocks; a value and blocks that say
     something else come as an object of both. What hooks before changed is seen as they left it."""
-    blocks = _blocks(result)
+    blocks = _list_blocks(result)
     text = blocks[0].get("text") if len(blocks) == 1 and blocks[0].get("type") == "text" else None
     if _STRUCTURED not in result:
         return blocks if text is None else text
     value = result[_STRUCTURED]
-    return value if _is_written(value, text) else {_STRUCTURED: value, _CONTENT: blocks}
+    return value if _says_same(value, text) else {_STRUCTURED: value, _CONTENT: blocks}
 
 
-def given_back(result: Mapping[str, Any], value: Any) -> Any:
+def restore_output(result: Mapping[str, Any], value: Any) -> Any:
     """A transformed output as the pipeline takes it: of a value with blocks of its own, the blocks."""
     if _STRUCTURED in result and isinstance(value, dict) and value.keys() == {_STRUCTURED, _CONTENT}:
-        shown = output_of(result)
+        shown = find_output(result)
         if isinstance(shown, dict) and shown.keys() == value.keys():
             return value[_CONTENT]
     return value
 
 
-def _blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the model would see, without what hooks added beside it."""
     seen = result.get("model_facing_content")
     if seen is None:
@@ -142,7 +142,7 @@ def _blocks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(seen)[: -len(added)] if added and list(seen)[-len(added) :] == added else list(seen)
 
 
-def _is_written(value: Any, text: str | None) -> bool:
+def _says_same(value: Any, text: str | None) -> bool:
     """True when the text says what the value says."""
     if text is None:
         return False
@@ -152,44 +152,44 @@ def _is_written(value: Any, text: str | None) -> bool:
         return False
 
 
-LONGEST = 300
-_CUT = "…"
-_RUN = 3
-_SHORTEST = 3
+MAX_REASON_CHARS = 300
+_ELLIPSIS = "…"
+_MIN_WORDS = 3
+_MIN_WORD_CHARS = 3
 _PUNCTUATION = "\"'`.,;:!?()[]{}<>«»“”‘’"
 
 
-def without_content(reason: str | None, judged: Any) -> str:
+def redact_reason(reason: str | None, judged: Any) -> str:
     """The reason as one short line that repeats nothing of the judged value."""
     if not reason:
         return ""
-    words = "".join(letter if letter.isprintable() else " " for letter in reason[: 4 * LONGEST]).split()
-    leaves = [" ".join(leaf.split()) for leaf in _leaves(judged)]
+    words = "".join(letter if letter.isprintable() else " " for letter in reason[: 4 * MAX_REASON_CHARS]).split()
+    leaves = [" ".join(leaf.split()) for leaf in _iter_leaves(judged)]
     whole, text = {leaf.casefold() for leaf in leaves}, "\n".join(leaves).casefold()
     hidden = {number for number, word in enumerate(words) if _is_quoted(word, whole, text)}
-    for start in range(len(words) - _RUN + 1):
-        if " ".join(words[start : start + _RUN]).strip(_PUNCTUATION).casefold() in text:
-            hidden.update(range(start, start + _RUN))
-    kept = " ".join(_CUT if number in hidden else word for number, word in enumerate(words))
-    return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + _CUT
+    for start in range(len(words) - _MIN_WORDS + 1):
+        if " ".join(words[start : start + _MIN_WORDS]).strip(_PUNCTUATION).casefold() in text:
+            hidden.update(range(start, start + _MIN_WORDS))
+    kept = " ".join(_ELLIPSIS if number in hidden else word for number, word in enumerate(words))
+    return kept if len(kept) <= MAX_REASON_CHARS else kept[: MAX_REASON_CHARS - 1] + _ELLIPSIS
 
 
 def _is_quoted(word: str, whole: set[str], text: str) -> bool:
     core = word.strip(_PUNCTUATION)
-    if len(core) < _SHORTEST:
+    if len(core) < _MIN_WORD_CHARS:
         return False
     folded = core.casefold()
     stands_out = not (core.isalpha() and core.islower())
     return folded in whole or (stands_out and folded in text)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _iter_leaves(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for member in value.values():
-            yield from _leaves(member)
+            yield from _iter_leaves(member)
     elif isinstance(value, list):
         for member in value:
-            yield from _leaves(member)
+            yield from _iter_leaves(member)
     elif isinstance(value, str):
         yield value
     elif isinstance(value, int | float) and not isinstance(value, bool):

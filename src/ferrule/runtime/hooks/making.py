@@ -8,21 +8,21 @@ from pathlib import Path
 from ferrule.contracts.hook import HookEvent
 from ferrule.errors import SettingsError
 from ferrule.infra.network.client import Client
-from ferrule.runtime.hooks.builtin import HookWords
+from ferrule.runtime.hooks.builtin import HookTable
 from ferrule.runtime.hooks.command import CommandReach
 from ferrule.runtime.hooks.external import ExternalHook
 from ferrule.runtime.hooks.function import FunctionHook, load_function
 from ferrule.runtime.hooks.http import HttpReach
 
-_USUAL = ("PATH", "HOME", "LANG")
+_DEFAULT_VARIABLES = ("PATH", "HOME", "LANG")
 """What a program sees of the environment unless `env` names more."""
 
 
-def command(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
+def build_command_hook(
+    each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
     """`kind = "command"`: runs in the workspace's folder."""
-    seen = {name: env[name] for name in (*_USUAL, *each.env) if name in env}
+    seen = {name: env[name] for name in (*_DEFAULT_VARIABLES, *each.env) if name in env}
     try:
         reach = CommandReach(each.command, root, seen, each.timeout_seconds)
     except SettingsError as error:
@@ -30,8 +30,8 @@ def command(
     return ExternalHook(each.id, event, reach, each.tools, each.timeout_seconds)
 
 
-def http(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
+def build_http_hook(
+    each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> ExternalHook:
     """`kind = "http"`"""
     if not each.secret_env:
@@ -46,8 +46,8 @@ def http(
     return ExternalHook(each.id, event, reach, each.tools, each.timeout_seconds)
 
 
-def function(
-    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
+def build_function_hook(
+    each: HookTable, event: HookEvent, root: Path, env: Mapping[str, str], client: Callable[[], Client]
 ) -> FunctionHook:
     """`kind = "function"`"""
     return FunctionHook(each.id, event, load_function(each.function, root, each.id), each.tools, each.timeout_seconds)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ferrule.runtime.pipeline.call import Call
     from ferrule.runtime.pipeline.live import LiveCall
-    from ferrule.runtime.scheduler.scheduler import Lane, Place
+    from ferrule.runtime.scheduler.scheduler import Lane, QueuePlace
 
 
 class ReadTooEarly(AssertionError):
@@ -114,7 +114,7 @@ class BatchMembership(msgspec.Struct):
 class CallFlight(msgspec.Struct, gc=False):
     """What a call has to do with others, and what is under way of it, in this process."""
 
-    place: Place | None = None
+    place: QueuePlace | None = None
     """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
     slipped: Lane | None = None
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""

@@ -52,7 +52,7 @@ def _has_run_alone(call: Call) -> bool:
     place = call.flight.place
     if place is None:
         return not call.session.lane.is_crowded
-    places = (place, *place.ancestors())
+    places = (place, *place.iter_ancestors())
     return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)
 
 

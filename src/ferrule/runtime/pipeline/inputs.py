@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, names_alone
+from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, mask_all_json
 
 _MIN_CHARS = 8
 """A sensitive value of so many characters is taken out of the other members too; a shorter one may be any number there."""
@@ -38,7 +38,7 @@ def build_input_payload(call: Call, services: Services) -> Payload:
     if redactor is not None and redactor.is_idle:
         redactor = None
     if prepared.entry is None:  # no schema says what in it is sensitive
-        return Payload(redact_input(names_alone(inputs.model_input), None, redactor))
+        return Payload(redact_input(mask_all_json(inputs.model_input), None, redactor))
     is_unchanged = inputs.call_input is None and recorded is None
     if mask is None and is_unchanged and not call.secrets:
         return Payload(inputs.model_input if redactor is None else redact_input(inputs.model_input, None, redactor))
@@ -68,7 +68,7 @@ def redact_input(
 ) -> bytes:
     """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it, nor anything
     that its tool asked to hide."""
-    masked = text if mask is None else mask.masked(text)
+    masked = text if mask is None else mask.mask_json(text)
     also = hidden if mask is None else hidden | _list_long_values(text, mask)
     redactor = (redactor or ONLY_GIVEN) if also else redactor
     if redactor is None or not (also or b"\\" in masked or redactor.may_hold(masked)):
@@ -89,7 +89,7 @@ def redact_input(
 
 def _list_long_values(text: bytes, mask: Mask) -> frozenset[str]:
     try:
-        values = mask.values(msgspec.json.decode(text))
+        values = mask.list_values(msgspec.json.decode(text))
     except (msgspec.MsgspecError, RecursionError):  # what cannot be read is masked whole
         return frozenset()
     return frozenset(value for value in values if len(value) >= _MIN_CHARS)
@@ -117,7 +117,7 @@ def list_sensitive_values(call: Call) -> frozenset[str]:
     if mask is None:
         return frozenset()
     try:
-        return mask.values(msgspec.json.decode(call.inputs.model_input)) | mask.values(
+        return mask.list_values(msgspec.json.decode(call.inputs.model_input)) | mask.list_values(
             msgspec.json.decode(call.inputs.current)
         )
     except msgspec.MsgspecError:  # what is no JSON has no members
@@ -136,7 +136,7 @@ def change_input(
     try:
         after = msgspec.json.decode(msgspec.json.encode(updated))
         if mask is not None:
-            after = _restore_masked(after, mask.masked_value(before), before)
+            after = _restore_masked(after, mask.mask_value(before), before)
         changed = msgspec.json.encode(after)
     except _MaskMovedError:
         message = (
@@ -153,7 +153,7 @@ def change_input(
     came_from = "model_input" if call.inputs.call_input is None else "call_input"
     mutation = Mutation(source, source_ref, list_changed_fields(before, after), call.offset(), "", came_from)
     call.inputs.mutate(mutation, parsed.arguments, changed)
-    call.inputs.observable_input = changed if mask is None else mask.masked(changed)
+    call.inputs.observable_input = changed if mask is None else mask.mask_json(changed)
     return None
 
 

@@ -99,7 +99,7 @@ def revive_call(call_id: str, past: PastCall, open_call: OpenCall, session: Sess
         call.recorded.waiting = services.sealing.open(call_id, call.recorded.waiting)
     mask = Mask.of_schema(past.notes.get("answer_schema", {}))
     if mask is not None and call.recorded is not None:
-        call.secrets |= mask.values(call.recorded.received)
+        call.secrets |= mask.list_values(call.recorded.received)
     is_input = (
         past.request is not None and past.request.purpose == "input"
     )  # then it answers the tool, and edits nothing

@@ -47,7 +47,7 @@ class Session:
     ) -> None:
         """`told`: takes out of a text what must not be told."""
         self.surface = surface
-        self.lane = lane or Scheduler().lane("")
+        self.lane = lane or Scheduler().get_lane("")
         """Who runs beside whom."""
         self.values: dict[str, Any] = {}
         """The context that tools of this run may change (`context_modifiers.py`)."""

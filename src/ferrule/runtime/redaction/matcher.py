@@ -14,23 +14,23 @@ from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
-from ferrule.runtime.redaction.spellings import LEFT_OUT, Spelling, blanked
+from ferrule.runtime.redaction.spellings import IGNORED_BYTES, SecretSpelling, blank_escapes
 
 REACH = 72
 """How many bytes after a match may still belong to it, or decide whether it is one."""
 _GAP = 64
 """Blanks between a match and the character that holds its last bits; with more between them they are not one text."""
 _OPENING = 6
-_FEW = 48
+_MAX_SEARCHED = 48
 """So many spellings are looked for one by one: making an automaton would take longer."""
-_MANY = 16_384
+_MAX_DFA_OPENINGS = 16_384
 """The quicker kind of automaton takes about a kilobyte for each opening; with more of them the smaller kind has to do."""
 _BLOCK = 4096
 _SHARED = 8
 _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """Bytes that must go, and the name they are told under."""
 
     start: int
@@ -38,15 +38,15 @@ class Span(NamedTuple):
     name: str
 
 
-class _Entry(NamedTuple):
-    spelling: Spelling
+class _MatcherEntry(NamedTuple):
+    spelling: SecretSpelling
     name: str
 
 
 class _Hit(NamedTuple):
     start: int
     end: int
-    entry: _Entry
+    entry: _MatcherEntry
 
 
 class Matcher:
@@ -55,65 +55,69 @@ class Matcher:
     __slots__ = ("_compact", "_plain", "notices")
 
     def __init__(
-        self, secrets: Iterable[tuple[str, Iterable[Spelling]]], notices: Sequence[bytes] = (), *, lasts: bool = False
+        self,
+        secrets: Iterable[tuple[str, Iterable[SecretSpelling]]],
+        notices: Sequence[bytes] = (),
+        *,
+        lasts: bool = False,
     ) -> None:
         """`lasts`: it will be used again and again, so that it may take time to make it quick."""
-        entries = [_Entry(spelling, name) for name, spellings in secrets for spelling in spellings]
+        entries = [_MatcherEntry(spelling, name) for name, spellings in secrets for spelling in spellings]
         plain = [entry for entry in entries if not entry.spelling.is_compact]
         self.notices = bool(notices)
         """Whether it says where the short texts are."""
-        plain += (_Entry(Spelling(text), "") for text in notices)
+        plain += (_MatcherEntry(SecretSpelling(text), "") for text in notices)
         self._plain = _Finder(plain, lasts=lasts)
         self._compact = _Finder([entry for entry in entries if entry.spelling.is_compact], lasts=lasts)
 
     def may_hold(self, data: bytes, noticed: list[tuple[int, bytes]]) -> bool:
         """False when there is no secret in the bytes, whatever they are cut into."""
         if self._plain.may_hit(data):
-            for start, _, entry in self._plain.hits(data):
+            for start, _, entry in self._plain.find_hits(data):
                 if entry.name:
                     return True
                 noticed.append((start, entry.spelling.text))
-        view = blanked(data).translate(None, LEFT_OUT)
-        return self._compact.may_hit(view) and next(self._compact.hits(view), None) is not None
+        view = blank_escapes(data).translate(None, IGNORED_BYTES)
+        return self._compact.may_hit(view) and next(self._compact.find_hits(view), None) is not None
 
-    def spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[Span]:
+    def find_spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[SecretSpan]:
         """Every secret that was found, in no order; spans may overlap."""
-        found: list[Span] = []
-        for start, end, (spelling, name) in self._plain.hits(data):
+        found: list[SecretSpan] = []
+        for start, end, (spelling, name) in self._plain.find_hits(data):
             if not name:
                 noticed.append((start, spelling.text))
             elif not spelling.is_word or _is_word(data, start, end):
-                found.append(Span(start, end, name))
-        bare = blanked(data)
-        view = bare.translate(None, LEFT_OUT)
-        places = _Places(bare, len(view))
-        for hit in self._compact.hits(view):
-            span = _compact_span(data, view, places, hit)
+                found.append(SecretSpan(start, end, name))
+        bare = blank_escapes(data)
+        view = bare.translate(None, IGNORED_BYTES)
+        places = _ViewOffsets(bare, len(view))
+        for hit in self._compact.find_hits(view):
+            span = _find_compact_span(data, view, places, hit)
             if span is not None:
                 found.append(span)
         return found
 
-    def beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
+    def find_beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
         """Where the beginning of a secret, of six bytes or more, stands right before a mark."""
-        yield from self._plain.beginnings(data, mark)
-        bare = blanked(data)
-        view = bare.translate(None, LEFT_OUT)
-        places = _Places(bare, len(view))
-        for start, end in self._compact.beginnings(view, mark):
+        yield from self._plain.find_beginnings(data, mark)
+        bare = blank_escapes(data)
+        view = bare.translate(None, IGNORED_BYTES)
+        places = _ViewOffsets(bare, len(view))
+        for start, end in self._compact.find_beginnings(view, mark):
             # The character before may hold the first bits of a secret.
-            yield places.of(max(0, start - 1)), places.of(end - 1) + 1
+            yield places.locate(max(0, start - 1)), places.locate(end - 1) + 1
 
-    def open_from(self, data: bytes, since: int) -> int:
+    def find_open_end(self, data: bytes, since: int) -> int:
         """Where the first text begins, from `since` on, that may turn out to be a secret once more bytes are there."""
-        begin = max(since, len(data) - _limit(self._compact.longest) - _GAP)
-        tail = blanked(data[begin:])
-        view = tail.translate(None, LEFT_OUT) if self._compact.longest else b""
+        begin = max(since, len(data) - _max_stretch(self._compact.longest) - _GAP)
+        tail = blank_escapes(data[begin:])
+        view = tail.translate(None, IGNORED_BYTES) if self._compact.longest else b""
         if not view:
-            return self._plain.open_from(data, since)
+            return self._plain.find_open_end(data, since)
         # The character before may hold the first bits of a secret, even when nothing of the rest is there yet.
-        opened = max(0, self._compact.open_from(view, 0) - 1)
-        start = begin + _Places(tail, len(view)).of(opened)
-        return min(start, self._plain.open_from(data, since))
+        opened = max(0, self._compact.find_open_end(view, 0) - 1)
+        start = begin + _ViewOffsets(tail, len(view)).locate(opened)
+        return min(start, self._plain.find_open_end(data, since))
 
 
 class _Finder:
@@ -121,49 +125,49 @@ class _Finder:
 
     __slots__ = ("_automaton", "_by_opening", "_entries", "_firsts", "_sorted", "longest")
 
-    def __init__(self, entries: list[_Entry], *, lasts: bool) -> None:
+    def __init__(self, entries: list[_MatcherEntry], *, lasts: bool) -> None:
         self.longest = max((len(entry.spelling.text) for entry in entries), default=0)
         self._entries = entries
         self._automaton: BytesAhoCorasick | None = None
-        self._by_opening: list[_Group] = []
+        self._by_opening: list[_SpellingGroup] = []
         self._sorted: tuple[list[bytes], list[bytes]] | None = None
         self._firsts: frozenset[bytes] = frozenset()
-        if len(entries) > _FEW or (entries and lasts):
-            openings: dict[bytes, list[_Entry]] = {}
+        if len(entries) > _MAX_SEARCHED or (entries and lasts):
+            openings: dict[bytes, list[_MatcherEntry]] = {}
             for entry in entries:
-                for opening in _openings(entry.spelling):
+                for opening in _list_openings(entry.spelling):
                     openings.setdefault(opening, []).append(entry)
-            self._by_opening = [_Group(entries) for entries in openings.values()]
-            kind = Implementation.DFA if len(openings) <= _MANY else Implementation.ContiguousNFA
+            self._by_opening = [_SpellingGroup(entries) for entries in openings.values()]
+            kind = Implementation.DFA if len(openings) <= _MAX_DFA_OPENINGS else Implementation.ContiguousNFA
             self._automaton = BytesAhoCorasick(list(openings), matchkind=MatchKind.Standard, implementation=kind)
 
     def may_hit(self, data: bytes) -> bool:
         """False when nothing in the bytes begins like a spelling."""
         return self._automaton is None or bool(self._automaton.find_matches_as_indexes(data, overlapping=True))
 
-    def hits(self, data: bytes) -> Iterator[_Hit]:
+    def find_hits(self, data: bytes) -> Iterator[_Hit]:
         """Where which spelling stands. Many that overlap with themselves, as in a row of zeros, come as one."""
-        told: dict[_Entry, _Hit] = {}
-        for start, entry in self._candidates(data):
+        told: dict[_MatcherEntry, _Hit] = {}
+        for start, entry in self._iter_candidates(data):
             last = told.get(entry)
             end = start + len(entry.spelling.text)
             if last is None or last.end <= start or entry.spelling.is_word:
                 told[entry] = hit = _Hit(start, end, entry)
                 yield hit
             elif end > last.end:
-                for hit in _run(data, start, start - last.start, entry):
+                for hit in _merge_run(data, start, start - last.start, entry):
                     told[entry] = hit
                     yield hit
 
-    def _candidates(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
+    def _iter_candidates(self, data: bytes) -> Iterator[tuple[int, _MatcherEntry]]:
         if self._automaton is None:
-            yield from self._one_by_one(data)
+            yield from self._search_one_by_one(data)
             return
         for number, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True):
-            for entry in self._by_opening[number].at(data, start):
+            for entry in self._by_opening[number].find_at(data, start):
                 yield start, entry
 
-    def _one_by_one(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
+    def _search_one_by_one(self, data: bytes) -> Iterator[tuple[int, _MatcherEntry]]:
         lowered = data.lower() if any(entry.spelling.folds for entry in self._entries) else data
         for entry in self._entries:
             within = lowered if entry.spelling.folds else data
@@ -172,18 +176,18 @@ class _Finder:
                 yield start, entry
                 start = within.find(entry.spelling.text, start + 1)
 
-    def beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
+    def find_beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
         """Where the beginning of a spelling stands right before a mark."""
         last = end = -1
-        for start in self._opened(data):
+        for start in self._iter_openings(data):
             if not last <= start <= end - _OPENING:  # looked for once for all that stands before it
                 end = data.find(mark, start + _OPENING)
                 end = end if end >= 0 else len(data) + self.longest + _OPENING
             last = start
-            if end < start + self.longest and self._opens(data[start:end]):
+            if end < start + self.longest and self._begins_spelling(data[start:end]):
                 yield start, end
 
-    def _opened(self, data: bytes) -> Iterator[int]:
+    def _iter_openings(self, data: bytes) -> Iterator[int]:
         """Where something begins like a spelling."""
         if self._automaton is not None:
             yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True))
@@ -196,7 +200,7 @@ class _Finder:
                 yield start
                 start = within.find(opening, start + 1)
 
-    def open_from(self, data: bytes, since: int) -> int:
+    def find_open_end(self, data: bytes, since: int) -> int:
         """Where the first text begins that is the beginning of a spelling; the end, when none is."""
         if not self._entries:
             return len(data)
@@ -204,7 +208,9 @@ class _Finder:
         end = len(data)
         for start in range(max(since, end - self.longest + 1), end):
             first = data[start : start + 2]
-            if (len(first) < 2 or first in self._firsts or first.lower() in self._firsts) and self._opens(data[start:]):
+            if (len(first) < 2 or first in self._firsts or first.lower() in self._firsts) and self._begins_spelling(
+                data[start:]
+            ):
                 return start
         return end
 
@@ -216,7 +222,7 @@ class _Finder:
             self._sorted = exact, folded
         return self._sorted
 
-    def _opens(self, text: bytes) -> bool:
+    def _begins_spelling(self, text: bytes) -> bool:
         for known, wanted in zip(self._sort(), (text, text.lower()), strict=True):
             at = bisect_left(known, wanted)
             if at < len(known) and known[at].startswith(wanted):
@@ -224,19 +230,19 @@ class _Finder:
         return False
 
 
-class _Group:
+class _SpellingGroup:
     """Spellings that begin alike. Many of them, such as keys of one service, are looked up and not compared one by one."""
 
     __slots__ = ("_few", "_tables")
 
-    def __init__(self, entries: list[_Entry]) -> None:
+    def __init__(self, entries: list[_MatcherEntry]) -> None:
         self._few = entries if len(entries) <= _SHARED else []
-        self._tables: dict[tuple[int, bool], dict[bytes, list[_Entry]]] = {}
+        self._tables: dict[tuple[int, bool], dict[bytes, list[_MatcherEntry]]] = {}
         for entry in () if self._few else entries:
             text, folds = entry.spelling.text, entry.spelling.folds
             self._tables.setdefault((len(text), folds), {}).setdefault(text, []).append(entry)
 
-    def at(self, data: bytes, start: int) -> Iterator[_Entry]:
+    def find_at(self, data: bytes, start: int) -> Iterator[_MatcherEntry]:
         """Those that stand at a place."""
         for entry in self._few:
             text = entry.spelling.text
@@ -249,7 +255,7 @@ class _Group:
             yield from table.get(piece.lower() if folds else piece, ())
 
 
-class _Places:
+class _ViewOffsets:
     """Where the bytes of a view without blanks and backslashes stand in the bytes with them."""
 
     __slots__ = ("_counts", "_data", "_is_same", "_known")
@@ -260,26 +266,26 @@ class _Places:
         self._counts: list[int] = []
         self._known: tuple[int, list[int]] = (-1, [])
 
-    def of(self, at: int) -> int:
+    def locate(self, at: int) -> int:
         if self._is_same:
             return at
         if not self._counts:
             starts = range(0, len(self._data), _BLOCK)
-            lengths = (len(self._data[start : start + _BLOCK].translate(None, LEFT_OUT)) for start in starts)
+            lengths = (len(self._data[start : start + _BLOCK].translate(None, IGNORED_BYTES)) for start in starts)
             self._counts = list(accumulate(lengths, initial=0))
         block = bisect_right(self._counts, at) - 1
         if self._known[0] != block:
             start = block * _BLOCK
             within = enumerate(self._data[start : start + _BLOCK], start)
-            self._known = block, [place for place, byte in within if byte not in LEFT_OUT]
+            self._known = block, [place for place, byte in within if byte not in IGNORED_BYTES]
         return self._known[1][at - self._counts[block]]
 
 
-def _run(data: bytes, start: int, period: int, entry: _Entry) -> Iterator[_Hit]:
+def _merge_run(data: bytes, start: int, period: int, entry: _MatcherEntry) -> Iterator[_Hit]:
     """A hit that overlaps the one before, and all that follow in the same way: one long hit, and the last ones one by one,
     because whether those are the last is not certain before more bytes are there."""
     size = len(entry.spelling.text)
-    count = _repeated(data, start + size, period) // period
+    count = _count_repeated(data, start + size, period) // period
     single = min(count, (REACH + size) // period + 1)
     last = start + (count - single) * period
     yield _Hit(start, last + size, entry)
@@ -287,7 +293,7 @@ def _run(data: bytes, start: int, period: int, entry: _Entry) -> Iterator[_Hit]:
         yield _Hit(last + number * period, last + number * period + size, entry)
 
 
-def _repeated(data: bytes, at: int, period: int) -> int:
+def _count_repeated(data: bytes, at: int, period: int) -> int:
     """How many bytes are the same as those a period before."""
     found, step = 0, 64
     while step:
@@ -300,31 +306,31 @@ def _repeated(data: bytes, at: int, period: int) -> int:
     return found
 
 
-def _compact_span(data: bytes, view: bytes, places: _Places, hit: _Hit) -> Span | None:
+def _find_compact_span(data: bytes, view: bytes, places: _ViewOffsets, hit: _Hit) -> SecretSpan | None:
     (at, _, (spelling, name)), last = hit, hit.end - 1
-    start, end = places.of(at), places.of(last) + 1
-    if end - start > _limit(hit.end - at):
+    start, end = places.locate(at), places.locate(last) + 1
+    if end - start > _max_stretch(hit.end - at):
         return None
     if spelling.is_word and not _is_word(data, start, end):
         return None
     if spelling.before and at > 0 and view[at - 1] in _BASE64:
-        before = places.of(at - 1)
+        before = places.locate(at - 1)
         start = before if start - before <= _GAP else start
     if spelling.after and last + 1 < len(view) and view[last + 1] in _BASE64:
-        after = places.of(last + 1)
+        after = places.locate(last + 1)
         end = after + 1 if after - end <= _GAP else end
     if not spelling.folds:  # the padding of base64
         for _ in range(2):
             end += data[end : end + 1] == b"="
-    return Span(start, end, name)
+    return SecretSpan(start, end, name)
 
 
-def _limit(length: int) -> int:
+def _max_stretch(length: int) -> int:
     """How far a spelling may be stretched by blanks and backslashes."""
     return 4 * length + _GAP
 
 
-def _openings(spelling: Spelling) -> Iterable[bytes]:
+def _list_openings(spelling: SecretSpelling) -> Iterable[bytes]:
     opening = spelling.text[:_OPENING]
     if not spelling.folds:
         return (opening,)

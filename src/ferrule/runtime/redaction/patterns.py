@@ -18,11 +18,11 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
 from ferrule.errors import SettingsError
 from ferrule.model.persistence import RedactionPattern
-from ferrule.runtime.redaction.matcher import Span
+from ferrule.runtime.redaction.matcher import SecretSpan
 
-LONGEST = 4096
+MAX_MATCH_CHARS = 4096
 """A match of more characters than this is not seen whole."""
-_NARROW = 256
+_MAX_NARROW_CHARS = 256
 _PATIENCE_SECONDS = 0.5
 """What one pattern may take for one text, over all its windows."""
 _TRIAL_SECONDS = 0.02
@@ -39,7 +39,7 @@ class Pattern:
         self.name = f"pattern:{pattern.name}"
         try:
             self._expression = re.compile(pattern.pattern)
-            self._literal, self._is_narrow = _facts(self._expression)
+            self._literal, self._is_narrow = _analyze(self._expression)
         except (re.error, RecursionError, OverflowError) as error:
             raise SettingsError(
                 f"[[redaction.patterns]] {pattern.name!r} is no regular expression: {error}; mend or remove it"
@@ -59,7 +59,7 @@ class Pattern:
         """False when a text lacks what every match has in it."""
         return self._literal in text
 
-    def matches(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    def find_matches(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
         """Where it matches from `start` on, first things first, none within another."""
         if self._is_narrow:
             for found in self._expression.finditer(text, start) if self._literal in text else ():
@@ -74,11 +74,11 @@ class Pattern:
             if time.perf_counter() > given_up_at:
                 yield start, len(text)
                 return
-            start = max(start, at - LONGEST)
-            end = start + 2 * LONGEST
+            start = max(start, at - MAX_MATCH_CHARS)
+            end = start + 2 * MAX_MATCH_CHARS
             match = self._expression.search(text, start, end)
-            if match is None or (match.start() >= start + LONGEST and end < len(text)):
-                start += LONGEST
+            if match is None or (match.start() >= start + MAX_MATCH_CHARS and end < len(text)):
+                start += MAX_MATCH_CHARS
             elif match.end() == match.start():
                 start = match.end() + 1
             else:
@@ -86,16 +86,16 @@ class Pattern:
                 start = match.end()
 
 
-def _facts(expression: re.Pattern[str]) -> tuple[str, bool]:
+def _analyze(expression: re.Pattern[str]) -> tuple[str, bool]:
     """The longest text that stands in every match, and whether all matches are short."""
     parsed = re._parser.parse(expression.pattern)  # type: ignore[attr-defined]
     _, longest = parsed.getwidth()
     if expression.flags & re.IGNORECASE:
-        return "", longest <= _NARROW
+        return "", longest <= _MAX_NARROW_CHARS
     runs = [""]
     for operation, argument in parsed:
         runs = [*runs[:-1], runs[-1] + chr(argument)] if operation is re._constants.LITERAL else [*runs, ""]  # type: ignore[attr-defined]
-    return max(runs, key=len), longest <= _NARROW
+    return max(runs, key=len), longest <= _MAX_NARROW_CHARS
 
 
 def _is_quick(expression: re.Pattern[str]) -> bool:
@@ -114,7 +114,7 @@ def _is_quick(expression: re.Pattern[str]) -> bool:
     return True
 
 
-LONGEST_SHAPE = 4096
+MAX_SHAPE_BYTES = 4096
 """A shape that goes on for more bytes than this is not waited for in a stream."""
 _EDGE = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
 """Where a token may begin: not within a word; but the end of an escape is no word."""
@@ -129,7 +129,7 @@ _HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
 """A key may have such lines; nothing else may stand within, for whatever stands there is hidden from those who approve."""
 
 
-class _Shape:
+class _SecretShape:
     """One shape: how it begins, what the whole looks like, and what may still become one. Made ready when it is first looked
     for: most processes never meet one."""
 
@@ -146,47 +146,49 @@ class _Shape:
         return re.compile(self._core)
 
     @cached_property
-    def whole(self) -> re.Pattern[bytes]:
+    def in_place(self) -> re.Pattern[bytes]:
         """The shape where it may stand."""
         return re.compile(self._edge + self._core + self._end)
 
     @cached_property
-    def is_open(self) -> re.Pattern[bytes]:
+    def beginning(self) -> re.Pattern[bytes]:
         """What may become one with more bytes."""
         return re.compile(rb"(?:" + self._still_open + rb")\Z")
 
 
-def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b"") -> _Shape:
+def _make_token(
+    name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b""
+) -> _SecretShape:
     """Openings followed by `rest`, which is made of `body` characters."""
     words = rb"(?:" + rb"|".join(map(re.escape, openings)) + rb")"
-    return _Shape(name, openings, words + rest, words + body + rb"*", edge, end)
+    return _SecretShape(name, openings, words + rest, words + body + rb"*", edge, end)
 
 
 _SHAPES = (
-    _token(
+    _make_token(
         "openai_key",
         b"sk-",
         body=rb"[\w-]",
         rest=_HAS_DIGIT + rb"(?=[\w-]{0,40}?[A-Za-z0-9]{12})[\w-]{20,}",
         edge=rb"(?<!-)" + _EDGE,
     ),
-    _token("stripe_key", b"sk_live_", b"rk_live_", b"sk_test_", body=rb"\w", rest=rb"[A-Za-z0-9]{16,}"),
-    _token("github_token", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", body=rb"\w", rest=rb"[A-Za-z0-9]{30,}"),
-    _token("github_token", b"github_pat_", body=rb"\w", rest=rb"\w{40,}"),
-    _token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
-    _token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
-    _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
-    _token("ferrule_key", b"frl_", body=rb"[\w-]", rest=rb"[0-9a-f]{8}_[\w-]{20,}"),
-    _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
-    _token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
-    _Shape(
+    _make_token("stripe_key", b"sk_live_", b"rk_live_", b"sk_test_", body=rb"\w", rest=rb"[A-Za-z0-9]{16,}"),
+    _make_token("github_token", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", body=rb"\w", rest=rb"[A-Za-z0-9]{30,}"),
+    _make_token("github_token", b"github_pat_", body=rb"\w", rest=rb"\w{40,}"),
+    _make_token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
+    _make_token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
+    _make_token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
+    _make_token("ferrule_key", b"frl_", body=rb"[\w-]", rest=rb"[0-9a-f]{8}_[\w-]{20,}"),
+    _make_token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
+    _make_token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
+    _SecretShape(
         "bearer_token",
         (b"Bearer", b"bearer", b"BEARER"),
         rb"(?i:bearer)(?:[ \t]|%20|\+){1,8}(?P<token>" + _HAS_DIGIT + rb"[\w.~+/-]{16,}={0,2})",
         rb"(?i:bearer)(?:[ \t]|%20|%2|%|\+){0,8}[\w.~+/-]*={0,2}",
         _EDGE,
     ),
-    _Shape(
+    _SecretShape(
         "private_key",
         (b"-----BEGIN ",),
         _PEM + rb"(?:" + _BREAK + rb"{1,8}" + _HEADER + rb"){0,4}(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{16,})*"
@@ -215,7 +217,7 @@ def is_harmless(data: bytes) -> bool:
     return len(data) <= _SHORT and _HINT.search(data) is None
 
 
-def openings_in(data: bytes) -> list[tuple[int, bytes]]:
+def find_openings(data: bytes) -> list[tuple[int, bytes]]:
     """Where which opening stands."""
     if is_harmless(data):
         return []
@@ -228,25 +230,27 @@ def may_hold(data: bytes, openings: Iterable[tuple[int, bytes]]) -> bool:
     return any(_BY_OPENING[opening].core.match(data, start) for start, opening in openings)
 
 
-def spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[Span]:
+def find_spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[SecretSpan]:
     """Every well-known shape that begins with one of these openings."""
     ends: dict[str, int] = {}
     for start, opening in sorted(openings):
         shape = _BY_OPENING[opening]
         if start < ends.get(shape.name, 0):
             continue  # within the one before; looking again at every word of a long one would take for ever
-        found = shape.whole.match(data, start)
+        found = shape.in_place.match(data, start)
         if found is not None:
             ends[shape.name] = found.end()
-            yield Span(found.start("token") if "token" in shape.whole.groupindex else start, found.end(), shape.name)
+            yield SecretSpan(
+                found.start("token") if "token" in shape.in_place.groupindex else start, found.end(), shape.name
+            )
 
 
-def open_from(data: bytes, since: int) -> int:
+def find_open_end(data: bytes, since: int) -> int:
     """Where the first text begins, from `since` on, that may turn out to be such a shape once more bytes are there."""
     end = len(data)
-    begin = max(since, end - LONGEST_SHAPE)
-    for start, opening in openings_in(data[begin:]):
-        if _BY_OPENING[opening].is_open.match(data, begin + start):
+    begin = max(since, end - MAX_SHAPE_BYTES)
+    for start, opening in find_openings(data[begin:]):
+        if _BY_OPENING[opening].beginning.match(data, begin + start):
             return begin + start
     for start in range(max(since, end - _LONGEST_OPENING + 1), end):
         if data[start:] in _PREFIXES:

@@ -18,8 +18,8 @@ from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.redaction.matcher import Matcher
 from ferrule.runtime.redaction.patterns import OPENINGS, Pattern, is_harmless
 from ferrule.runtime.redaction.search import MARK, Search
-from ferrule.runtime.redaction.spellings import Spelling, spellings
-from ferrule.runtime.redaction.stream import Stream
+from ferrule.runtime.redaction.spellings import SecretSpelling, list_spellings
+from ferrule.runtime.redaction.stream import RedactionStream
 
 _MARK = MARK.decode()
 _pack = msgspec.msgpack.Encoder().encode
@@ -28,7 +28,7 @@ _NUMBERS = (int, float)
 _UNPACKABLE = (OverflowError, RecursionError, TypeError, UnicodeEncodeError, ValueError)
 
 
-def number_of(secret: str) -> str:
+def normalize_number(secret: str) -> str:
     """A secret that may stand in a value as a number, as such; empty for any other."""
     text = secret.strip()
     if not text or not text[-1].isdecimal() or len(text) > 400:
@@ -37,22 +37,22 @@ def number_of(secret: str) -> str:
         number = float(text) if "." in text or "e" in text else int(text)
     except ValueError:
         return ""
-    return _as_text(number) if repr(number) == text else ""
+    return _format_number(number) if repr(number) == text else ""
 
 
-def cleaned_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple[Any, tuple[str, ...]]:
+def clean_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple[Any, tuple[str, ...]]:
     """The value without secrets, and what was taken out; the very value given when that is nothing."""
-    if not search.patterns and _has_none(search, value, with_numbers=bool(numbers)):
+    if not search.patterns and _is_clean(search, value, with_numbers=bool(numbers)):
         return value, ()
-    changed, names = search.cleaned(dict.fromkeys(_leaves(value, (str,))))
-    told = map(_as_text, _leaves(value, _NUMBERS)) if numbers else ()
+    changed, names = search.clean_texts(dict.fromkeys(_iter_leaves(value, (str,))))
+    told = map(_format_number, _iter_leaves(value, _NUMBERS)) if numbers else ()
     counted = dict.fromkeys(numbers[text] for text in told if text in numbers)
     if not changed and not counted:
         return value, ()
-    return _copy(value, changed, numbers), (*names, *(name for name in counted if name not in names))
+    return _copy_clean(value, changed, numbers), (*names, *(name for name in counted if name not in names))
 
 
-def _has_none(search: Search, value: Any, *, with_numbers: bool) -> bool:
+def _is_clean(search: Search, value: Any, *, with_numbers: bool) -> bool:
     """A quick look at the whole value as bytes, which settles most of them."""
     try:
         if search.may_hold(_pack(value)):  # texts stand in it as they are
@@ -62,7 +62,7 @@ def _has_none(search: Search, value: Any, *, with_numbers: bool) -> bool:
         return False
 
 
-def _leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
+def _iter_leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
     """Every text or number in a value, keys included. Parts that are there twice, or within themselves, count once."""
     seen: set[int] = set()
     stack = [value]
@@ -77,7 +77,7 @@ def _leaves(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
                 stack += node.values()
 
 
-def _as_text(number: float) -> str:
+def _format_number(number: float) -> str:
     """As JSON has it; empty for true and false."""
     if isinstance(number, bool):
         return ""
@@ -89,7 +89,7 @@ def _as_text(number: float) -> str:
         return ""
 
 
-def _copy(value: Any, changed: Mapping[str, str], numbers: Mapping[str, str]) -> Any:
+def _copy_clean(value: Any, changed: Mapping[str, str], numbers: Mapping[str, str]) -> Any:
     top: list[Any] = [None]
     made: dict[int, Any] = {}
     tuples: list[tuple[Any, Any]] = []
@@ -106,9 +106,9 @@ def _copy(value: Any, changed: Mapping[str, str], numbers: Mapping[str, str]) ->
                 continue
             copy: Any = {} if isinstance(node, dict) else [None] * len(node)
             place[key] = made[id(node)] = copy
-            named = _renamed(node, changed, copy) if isinstance(node, dict) else enumerate(node)
+            named = _rename_members(node, changed, copy) if isinstance(node, dict) else enumerate(node)
             stack += ((copy, name, member) for name, member in named)
-        elif numbers and isinstance(node, _NUMBERS) and _as_text(node) in numbers:
+        elif numbers and isinstance(node, _NUMBERS) and _format_number(node) in numbers:
             place[key] = _MARK
         else:
             place[key] = node
@@ -117,7 +117,7 @@ def _copy(value: Any, changed: Mapping[str, str], numbers: Mapping[str, str]) ->
     return top[0]
 
 
-def _renamed(node: dict[Any, Any], changed: Mapping[str, str], copy: dict[Any, Any]) -> list[tuple[Any, Any]]:
+def _rename_members(node: dict[Any, Any], changed: Mapping[str, str], copy: dict[Any, Any]) -> list[tuple[Any, Any]]:
     """The members under the names they will have. Two names that were secret stay two, and all stay in their order."""
     named = []
     number = 1
@@ -132,9 +132,9 @@ def _renamed(node: dict[Any, Any], changed: Mapping[str, str], copy: dict[Any, A
 
 
 SENSITIVE_FIELD = "sensitive_field"
-MOST = 4096
+MAX_LEARNED = 4096
 """So many learned secrets are kept; then the one learned longest ago makes way. Those of the settings always stay."""
-_RECENT = 16
+_MAX_RECENT = 16
 """So many new secrets are looked for beside the others before all are put together: that takes a few milliseconds."""
 
 
@@ -150,16 +150,16 @@ class KnownSecrets:
         self._patterns = tuple(map(Pattern, settings.patterns))
         self._is_well_known = settings.well_known
         self._lock = threading.Lock()
-        self._fixed: dict[tuple[str, str], tuple[Spelling, ...]] = {}
-        self._learned: dict[tuple[str, str], tuple[Spelling, ...]] = {}
-        self._recent: dict[tuple[str, str], tuple[Spelling, ...]] = {}
+        self._fixed: dict[tuple[str, str], tuple[SecretSpelling, ...]] = {}
+        self._learned: dict[tuple[str, str], tuple[SecretSpelling, ...]] = {}
+        self._recent: dict[tuple[str, str], tuple[SecretSpelling, ...]] = {}
         self._settled: Matcher | None = None
         self._search: Search | None = None
         self._numbers: dict[str, str] = {}
         self._is_simple = False
         """True when nothing but well-known shapes is looked for."""
         for name in settings.secrets_env:
-            found = spellings(environment.get(name, ""))
+            found = list_spellings(environment.get(name, ""))
             if found:
                 self._fixed[f"secret:{name}", environment[name].strip()] = found
         self.is_idle = not (self._fixed or self._patterns or self._is_well_known)
@@ -170,7 +170,7 @@ class KnownSecrets:
         key = f"secret:{name}", value.strip()
         if key in self._learned or key in self._recent or key in self._fixed:
             return
-        found = spellings(value)
+        found = list_spellings(value)
         if not found:
             return
         with self._lock:
@@ -181,41 +181,41 @@ class KnownSecrets:
 
     def text(self, text: str, also: Iterable[str] = ()) -> tuple[str, tuple[str, ...]]:
         """The text without secrets, and what was taken out of it."""
-        changed, names = self._with(also).cleaned((text,))
+        changed, names = self._search_with(also).clean_texts((text,))
         return changed.get(text, text), names
 
     def value(self, value: Any, also: Iterable[str] = ()) -> tuple[Any, tuple[str, ...]]:
         """A JSON value without secrets, keys included, and what was taken out. The very value given when that is nothing."""
         also = tuple(also)
-        search = self._with(also)
+        search = self._search_with(also)
         numbers = self._numbers
         if also:
-            numbers = {**numbers, **{number: SENSITIVE_FIELD for each in also if (number := number_of(each))}}
-        return cleaned_value(search, numbers, value)
+            numbers = {**numbers, **{number: SENSITIVE_FIELD for each in also if (number := normalize_number(each))}}
+        return clean_value(search, numbers, value)
 
     def may_hold(self, data: bytes) -> bool:
         """False when bytes of text, in any container that leaves texts as they are, have nothing to take out. Quick."""
-        search = self._search or self._made()
+        search = self._search or self._build_search()
         if self._is_simple and is_harmless(data):
             return False
         return bool(search.patterns) or search.may_hold(data)
 
-    def stream(self, also: Iterable[str] = ()) -> Stream:
+    def stream(self, also: Iterable[str] = ()) -> RedactionStream:
         """A filter for bytes. It knows what is secret by now, not what is added later."""
-        return Stream(self._with(also))
+        return RedactionStream(self._search_with(also))
 
-    def _with(self, also: Iterable[str]) -> Search:
-        search = self._search or self._made()
+    def _search_with(self, also: Iterable[str]) -> Search:
+        search = self._search or self._build_search()
         if not also:
             return search
-        extra = [(SENSITIVE_FIELD, spellings(value)) for value in also]
+        extra = [(SENSITIVE_FIELD, list_spellings(value)) for value in also]
         return search._replace(matchers=(*search.matchers, Matcher(extra)))
 
-    def _made(self) -> Search:
+    def _build_search(self) -> Search:
         with self._lock:
             if self._search is not None:
                 return self._search
-            if self._settled is None or len(self._recent) > _RECENT:
+            if self._settled is None or len(self._recent) > _MAX_RECENT:
                 self._learned.update(self._recent)
                 self._recent.clear()
                 _trim(self._learned)
@@ -224,7 +224,7 @@ class KnownSecrets:
                     ((name, found) for (name, _), found in known), OPENINGS if self._is_well_known else (), lasts=True
                 )
             pairs = (*self._fixed, *self._learned, *self._recent)
-            self._numbers = {number: name for name, value in pairs if (number := number_of(value))}
+            self._numbers = {number: name for name, value in pairs if (number := normalize_number(value))}
             matchers = [] if not (self._fixed or self._learned) else [self._settled]
             if self._recent:
                 matchers.append(Matcher(((name, found) for (name, _), found in self._recent.items()), lasts=True))
@@ -237,6 +237,6 @@ ONLY_GIVEN = KnownSecrets(RedactionSettings(well_known=False), {})
 """Knows nothing by itself: for what is secret in one call only."""
 
 
-def _trim(learned: dict[tuple[str, str], tuple[Spelling, ...]]) -> None:
-    while len(learned) > MOST:
+def _trim(learned: dict[tuple[str, str], tuple[SecretSpelling, ...]]) -> None:
+    while len(learned) > MAX_LEARNED:
         del learned[next(iter(learned))]

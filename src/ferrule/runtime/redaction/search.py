@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ferrule.runtime.redaction import patterns as well_known
-from ferrule.runtime.redaction.matcher import Matcher, Span
-from ferrule.runtime.redaction.patterns import LONGEST, Pattern
+from ferrule.runtime.redaction.matcher import Matcher, SecretSpan
+from ferrule.runtime.redaction.patterns import MAX_MATCH_CHARS, Pattern
 
 MARK = b"[REDACTED]"
 """What stands in place of what was taken out."""
-_APART = b"\xff\xfe\xff\xfe"
+_SEPARATOR = b"\xff\xfe\xff\xfe"
 """Between texts that are looked at together: no text has it, and nothing goes across it."""
 
 
@@ -31,88 +31,88 @@ class Search(NamedTuple):
     def may_hold(self, data: bytes) -> bool:
         """False when none of these texts in a row has a secret or a well-known shape. Says nothing of patterns."""
         if not self.matchers:
-            openings = well_known.openings_in(data) if self.is_well_known else ()
+            openings = well_known.find_openings(data) if self.is_well_known else ()
             return bool(openings) and well_known.may_hold(data, openings)
         noticed: list[tuple[int, bytes]] = []
         if any(matcher.may_hold(data, noticed) for matcher in self.matchers):
             return True
-        if _CUT_OFF in data and next(self._cut_off(data), None) is not None:
+        if _CUT_OFF in data and next(self._find_cut_off(data), None) is not None:
             return True
-        return self.is_well_known and well_known.may_hold(data, self._openings(data, noticed))
+        return self.is_well_known and well_known.may_hold(data, self._choose_openings(data, noticed))
 
-    def spans(self, data: bytes) -> list[Span]:
+    def find_spans(self, data: bytes) -> list[SecretSpan]:
         """Secrets and well-known shapes in bytes, in no order."""
         noticed: list[tuple[int, bytes]] = []
-        found = [span for matcher in self.matchers for span in matcher.spans(data, noticed)]
+        found = [span for matcher in self.matchers for span in matcher.find_spans(data, noticed)]
         if self.is_well_known:
-            found += well_known.spans(data, self._openings(data, noticed))
+            found += well_known.find_spans(data, self._choose_openings(data, noticed))
         if _CUT_OFF in data:
-            found += self._cut_off(data)
+            found += self._find_cut_off(data)
         return found
 
-    def _cut_off(self, data: bytes) -> Iterator[Span]:
+    def _find_cut_off(self, data: bytes) -> Iterator[SecretSpan]:
         """Beginnings of secrets where a text was cut short: however long they are, and however often that happened."""
         for matcher in self.matchers:
-            for start, end in matcher.beginnings(data, _CUT_OFF):
-                yield Span(start, end, CUT_OFF)
+            for start, end in matcher.find_beginnings(data, _CUT_OFF):
+                yield SecretSpan(start, end, CUT_OFF)
 
-    def _openings(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    def _choose_openings(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         is_noticed = any(matcher.notices for matcher in self.matchers)
-        return noticed if is_noticed else well_known.openings_in(data)
+        return noticed if is_noticed else well_known.find_openings(data)
 
-    def spans_of_patterns(self, text: str) -> Iterator[Span]:
+    def find_pattern_spans(self, text: str) -> Iterator[SecretSpan]:
         """Matches of patterns, in bytes of the encoded text."""
         for pattern in self.patterns:
-            yield from byte_spans(text, pattern.matches(text), pattern.name)
+            yield from iter_byte_spans(text, pattern.find_matches(text), pattern.name)
 
-    def open_from(self, data: bytes, since: int) -> int:
+    def find_open_end(self, data: bytes, since: int) -> int:
         """Where the first text begins, from `since` on, that may turn out to be something once more bytes are there."""
-        start = len(data) - LONGEST if self.patterns else len(data)
+        start = len(data) - MAX_MATCH_CHARS if self.patterns else len(data)
         if self.is_well_known:
-            start = min(start, well_known.open_from(data, since))
+            start = min(start, well_known.find_open_end(data, since))
         for matcher in self.matchers:
-            start = min(start, matcher.open_from(data, since))
+            start = min(start, matcher.find_open_end(data, since))
         return max(since, start)
 
-    def cleaned(self, texts: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    def clean_texts(self, texts: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Those of the texts that have something to hide, without it; and what that was."""
         pieces = {text: text.encode("utf-8", "surrogatepass") for text in texts}
-        spans = sorted(self.spans(_APART.join(pieces.values())))
+        spans = sorted(self.find_spans(_SEPARATOR.join(pieces.values())))
         changed: dict[str, str] = {}
         names: dict[str, None] = {}
         begin = at = 0
         for text, piece in pieces.items():
             end = begin + len(piece)
-            own = list(self.spans_of_patterns(text)) if self.patterns else []
+            own = list(self.find_pattern_spans(text)) if self.patterns else []
             while at < len(spans) and spans[at].start < end:
                 start, stop, name = spans[at]
-                own.append(Span(max(start - begin, 0), min(stop, end) - begin, name))
+                own.append(SecretSpan(max(start - begin, 0), min(stop, end) - begin, name))
                 at += 1
             if own:
                 own.sort()
                 names.update((span.name, None) for span in own)
-                changed[text] = decoded(without(piece, own))
-            begin = end + len(_APART)
+                changed[text] = decode_text(replace_spans(piece, own))
+            begin = end + len(_SEPARATOR)
         return changed, tuple(names)
 
 
-def byte_spans(
+def iter_byte_spans(
     text: str, matches: Iterable[tuple[int, int]], name: str, errors: str = "surrogatepass"
-) -> Iterator[Span]:
+) -> Iterator[SecretSpan]:
     """Places among characters as places among bytes."""
     character = byte = 0
     is_plain = text.isascii()
     for start, end in matches:
         if is_plain:
-            yield Span(start, end, name)
+            yield SecretSpan(start, end, name)
             continue
         first = byte + len(text[character:start].encode("utf-8", errors))
         byte = first + len(text[start:end].encode("utf-8", errors))
         character = end
-        yield Span(first, byte, name)
+        yield SecretSpan(first, byte, name)
 
 
-def without(data: bytes, spans: Iterable[Span]) -> bytes:
+def replace_spans(data: bytes, spans: Iterable[SecretSpan]) -> bytes:
     """The bytes with a mark in place of each span; spans that overlap or touch get one mark. They come in order."""
     pieces: list[bytes] = []
     covered = -1
@@ -124,7 +124,7 @@ def without(data: bytes, spans: Iterable[Span]) -> bytes:
     return b"".join(pieces)
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Text again. Where a cut left half a character behind, that is replaced."""
     try:
         return data.decode("utf-8", "surrogatepass")

@@ -14,11 +14,11 @@ import msgspec
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path, is_deeper
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.redaction.sensitive_places import Places, marked_places, sensitive_places
+from ferrule.runtime.redaction.sensitive_places import SensitivePlaces, find_marked_places, find_sensitive_places
 
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
-_DEEPEST = 200
+_MAX_DEPTH = 200
 """How many levels are looked at: twice as many as any input has that is let through. The interpreter's own limit is no bound: it
 differs between versions, and counts the frames of whoever calls."""
 
@@ -36,33 +36,33 @@ class Mask:
 
     __slots__ = ("_places",)
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: SensitivePlaces) -> None:
         self._places = places
 
     @classmethod
     def of(cls, tool: Tool) -> Mask | None:
         """The tool's mask; None when nothing in its input is sensitive."""
-        places = sensitive_places(tool)
+        places = find_sensitive_places(tool)
         return None if places is None else cls(places)
 
     @classmethod
     def of_schema(cls, schema: dict[str, Any]) -> Mask | None:
         """The mask of any other value that a schema describes, such as an answer; None when nothing in it is sensitive."""
-        places = marked_places(schema)
+        places = find_marked_places(schema)
         return None if places is None else cls(places)
 
-    def masked(self, text: bytes) -> bytes:
+    def mask_json(self, text: bytes) -> bytes:
         """JSON with its sensitive members masked. What cannot be read is masked whole."""
         try:
-            value = _decoded(text)
+            value = _decode(text)
         except (_Unreadable, _TooDeep):
             return _REDACTED_JSON
-        return _encoded(self.masked_value(value))
+        return _encode(self.mask_value(value))
 
-    def masked_value(self, value: Any) -> Any:
+    def mask_value(self, value: Any) -> Any:
         """The value with its sensitive members masked; the value that was given stays as it is."""
         try:
-            return _masked(value, self._places, 0)
+            return _mask(value, self._places, 0)
         except _TooDeep:
             return REDACTED
 
@@ -72,69 +72,69 @@ class Mask:
         for step in path:
             if places.is_sensitive:
                 return True
-            places = places.items() if isinstance(step, int) else places.below(step)
+            places = places.find_items() if isinstance(step, int) else places.find_member(step)
         return places.is_sensitive
 
-    def values(self, value: Any) -> frozenset[str]:
+    def list_values(self, value: Any) -> frozenset[str]:
         """The sensitive values in an input, as text, for `scrub`."""
         found: set[str] = set()
         try:
-            _gather(value, self._places, found, 0)
+            _gather_values(value, self._places, found, 0)
         except _TooDeep:
-            found.update(_leaves(value))
+            found.update(_iter_leaves(value))
         return frozenset(found)
 
 
-def _masked(value: Any, places: Places, depth: int) -> Any:
+def _mask(value: Any, places: SensitivePlaces, depth: int) -> Any:
     if places.is_sensitive:
         return REDACTED
     if not places.leads_on:
         return value
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise _TooDeep
     if isinstance(value, dict):
-        return {name: _masked(member, places.below(name), depth + 1) for name, member in value.items()}
+        return {name: _mask(member, places.find_member(name), depth + 1) for name, member in value.items()}
     if isinstance(value, list):
-        items = places.items()
-        return [_masked(member, items, depth + 1) for member in value]
-    return _masked_text(value, places, depth) if isinstance(value, str) else value
+        items = places.find_items()
+        return [_mask(member, items, depth + 1) for member in value]
+    return _mask_text(value, places, depth) if isinstance(value, str) else value
 
 
-def _masked_text(text: str, places: Places, depth: int) -> str:
+def _mask_text(text: str, places: SensitivePlaces, depth: int) -> str:
     """A text where members were expected: models send JSON inside a string."""
     if not places.admits_text:
         return REDACTED
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        value = _decoded(text.encode())
+        value = _decode(text.encode())
     except _Unreadable:
         return text
     except (_TooDeep, UnicodeEncodeError):
         return REDACTED
-    masked = _masked(value, places, depth + 1)
-    return text if masked == value else _encoded(masked).decode()
+    masked = _mask(value, places, depth + 1)
+    return text if masked == value else _encode(masked).decode()
 
 
-def _gather(value: Any, places: Places, found: set[str], depth: int) -> None:
-    if depth > _DEEPEST:
+def _gather_values(value: Any, places: SensitivePlaces, found: set[str], depth: int) -> None:
+    if depth > _MAX_DEPTH:
         raise _TooDeep
     if places.is_sensitive:
-        found.update(_leaves(value))
+        found.update(_iter_leaves(value))
     elif isinstance(value, dict):
         for name, member in value.items():
-            _gather(member, places.below(name), found, depth + 1)
+            _gather_values(member, places.find_member(name), found, depth + 1)
     elif isinstance(value, list):
-        items = places.items()
+        items = places.find_items()
         for member in value:
-            _gather(member, items, found, depth + 1)
+            _gather_values(member, items, found, depth + 1)
     elif places.leads_on and isinstance(value, str) and not places.admits_text:
         found.add(value)
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     """Returns the value of a JSON text. Raises _Unreadable or _TooDeep."""
-    if is_deeper(text, _DEEPEST):
+    if is_deeper(text, _MAX_DEPTH):
         raise _TooDeep
     try:
         return msgspec.json.decode(text)
@@ -142,7 +142,7 @@ def _decoded(text: bytes) -> Any:
         raise _Unreadable from None
 
 
-def _leaves(value: Any) -> Iterable[str]:
+def _iter_leaves(value: Any) -> Iterable[str]:
     """Every scalar in a value, as text. Booleans and null are no secrets."""
     stack = [value]
     while stack:
@@ -158,27 +158,27 @@ def _leaves(value: Any) -> Iterable[str]:
             yield str(item)
 
 
-def _encoded(value: Any) -> bytes:
+def _encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except (OverflowError, RecursionError, UnicodeEncodeError):
         return _REDACTED_JSON
 
 
-def without_values(value: Any) -> Any:
+def mask_all_members(value: Any) -> Any:
     """What is left of an input where nobody can say what in it is sensitive: the names of its members."""
     return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
 
 
-def names_alone(text: bytes) -> bytes:
+def mask_all_json(text: bytes) -> bytes:
     """The same for JSON; what cannot be read is masked whole."""
     try:
-        return _encoded(without_values(_decoded(text)))
+        return _encode(mask_all_members(_decode(text)))
     except (_Unreadable, _TooDeep):
         return _REDACTED_JSON
 
 
-def scrub(value: Any, secrets: Iterable[str]) -> Any:
+def scrub_values(value: Any, secrets: Iterable[str]) -> Any:
     """A text, or any JSON value, without these very values, in whatever spelling; the very value given when it has none."""
     secrets = tuple(secrets)
     if not secrets:

@@ -19,21 +19,23 @@ _HINTS = (b'"sensitive"', b'"writeOnly"', b'"password"')
 _CLOSING = ("additionalProperties", "unevaluatedProperties")
 _INDEX = re.compile(r"\[[^\]]*\]")
 
-Spot = tuple[int, int]
+TrailSpot = tuple[int, int]
 """How far along which listed path."""
 
 
-class Places:
+class SensitivePlaces:
     """The sensitive places at and below one value. Kept once made: inputs of a tool lead to the same few."""
 
     __slots__ = ("_atlas", "_below", "_items", "_schemas", "_spots", "admits_text", "is_sensitive", "leads_on")
 
-    def __init__(self, atlas: Atlas, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> None:
+    def __init__(
+        self, atlas: PlaceAtlas, schemas: tuple[Schemas, ...], spots: frozenset[TrailSpot], is_named: bool
+    ) -> None:
         self._atlas = atlas
         self._schemas = schemas
         self._spots = spots
-        self._below: dict[str | None, Places] = {}
-        self._items: Places | None = None
+        self._below: dict[str | None, SensitivePlaces] = {}
+        self._items: SensitivePlaces | None = None
         every = [schema for group in schemas for schema in group]
         is_marked = any(_is_marked(schema) for schema in every) or len(every) >= CLOSURE_LIMIT
         has_arrived = any(at == len(atlas.trails[trail]) for trail, at in spots)
@@ -45,7 +47,7 @@ class Places:
         self.admits_text = "string" in types or not (types or spots)
         """A plain text may stand here, as far as the schemas say."""
 
-    def below(self, name: str) -> Places:
+    def find_member(self, name: str) -> SensitivePlaces:
         """The places at and below a member."""
         if not self.leads_on:
             return NOWHERE
@@ -53,10 +55,10 @@ class Places:
         known = name if name in self._atlas.vocabulary else None
         found = self._below.get(known)
         if found is None:
-            found = self._below[known] = self._member(name)
+            found = self._below[known] = self._build_member(name)
         return found
 
-    def items(self) -> Places:
+    def find_items(self) -> SensitivePlaces:
         """The places at and below the members of a list."""
         if not self.leads_on:
             return NOWHERE
@@ -65,22 +67,22 @@ class Places:
             spots = {(t, at + 1 if _is_index(trails[t][at : at + 1]) else at) for t, at in self._spots}
             pairs = zip(self._atlas.views, self._schemas, strict=True)
             schemas = tuple(view.about(view.items(group)) for view, group in pairs)
-            self._items = self._atlas.places(schemas, frozenset(spots), False)
+            self._items = self._atlas.find_places(schemas, frozenset(spots), False)
         return self._items
 
-    def _member(self, name: str) -> Places:
+    def _build_member(self, name: str) -> SensitivePlaces:
         trails = self._atlas.trails
         spots = {(t, at + 1) for t, at in self._spots if trails[t][at : at + 1] in ((name,), ("*",))}
         pairs = zip(self._atlas.views, self._schemas, strict=True)
         schemas = tuple(view.about(view.member(group, name)) for view, group in pairs)
-        return self._atlas.places(schemas, frozenset(spots), name in self._atlas.names or self._is_stray(name))
+        return self._atlas.find_places(schemas, frozenset(spots), name in self._atlas.names or self._is_stray(name))
 
     def _is_stray(self, name: str) -> bool:
         """A member no schema knows where none but known ones may stand: perhaps a sensitive one under a wrong name."""
         return any(map(_is_closed, self._schemas)) and not any(_declares(group, name) for group in self._schemas)
 
 
-class Atlas:
+class PlaceAtlas:
     """What is known about one tool: its schemas, which of them lead to a sensitive one, and the listed names and paths."""
 
     __slots__ = ("_known", "is_unclear", "leading", "names", "trails", "views", "vocabulary")
@@ -88,47 +90,47 @@ class Atlas:
     def __init__(self, schemas: list[Any], listed: list[str]) -> None:
         self.views = tuple(SchemaView(schema) for schema in schemas)
         self.names = frozenset(word for word in listed if not word.startswith("/"))
-        self.trails = tuple(trail for word in listed for trail in _trails(word))
+        self.trails = tuple(trail for word in listed for trail in _list_trails(word))
         self.vocabulary = {*self.names, *(step for trail in self.trails for step in trail)}
         """Every name that a schema or the list speaks of."""
         self.leading: set[int] = set()
         for view in self.views:
-            self.leading |= _leading(view, self.vocabulary)
+            self.leading |= _find_leading(view, self.vocabulary)
         self.is_unclear = any(view.unresolved for view in self.views)
         """A reference leads nowhere, so nobody can say what stands there: all is masked."""
-        self._known: dict[Any, Places] = {}
+        self._known: dict[Any, SensitivePlaces] = {}
 
-    def root(self) -> Places:
+    def find_root(self) -> SensitivePlaces:
         """The places in the whole input."""
         schemas = tuple(view.about([view.root]) for view in self.views)
-        return self.places(schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
+        return self.find_places(schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
 
-    def places(self, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> Places:
+    def find_places(self, schemas: tuple[Schemas, ...], spots: frozenset[TrailSpot], is_named: bool) -> SensitivePlaces:
         """The places where these schemas speak: the same object every time, so that a recursive schema comes to an end."""
         key = (tuple(frozenset(map(id, group)) for group in schemas), spots, is_named)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Places(self, schemas, spots, is_named)
+            found = self._known[key] = SensitivePlaces(self, schemas, spots, is_named)
         return found
 
 
-def sensitive_places(tool: Tool) -> Places | None:
+def find_sensitive_places(tool: Tool) -> SensitivePlaces | None:
     """The sensitive places of a tool's input; None when there are none."""
-    listed = _listed(tool)
+    listed = _list_fields(tool)
     texts = [bytes(schema) for schema in (tool.input_schema, tool.runtime_input_schema) if schema is not None]
     if not listed and not any(hint in text or b"\\u" in text for text in texts for hint in _HINTS):
         return None
-    atlas = Atlas([msgspec.json.decode(text) for text in texts], listed)
-    return atlas.root() if listed or atlas.leading else None
+    atlas = PlaceAtlas([msgspec.json.decode(text) for text in texts], listed)
+    return atlas.find_root() if listed or atlas.leading else None
 
 
-def marked_places(schema: dict[str, Any]) -> Places | None:
+def find_marked_places(schema: dict[str, Any]) -> SensitivePlaces | None:
     """The places that a schema marks as sensitive; None when there are none."""
-    atlas = Atlas([schema], [])
-    return atlas.root() if atlas.leading else None
+    atlas = PlaceAtlas([schema], [])
+    return atlas.find_root() if atlas.leading else None
 
 
-def _listed(tool: Tool) -> list[str]:
+def _list_fields(tool: Tool) -> list[str]:
     if b"sensitive_fields" not in bytes(tool.payload):
         return []
     payload = msgspec.json.decode(tool.payload)
@@ -137,7 +139,7 @@ def _listed(tool: Tool) -> list[str]:
     return [word for word in fields if isinstance(word, str) and word] if isinstance(fields, list) else []
 
 
-def _trails(word: str) -> list[tuple[str, ...]]:
+def _list_trails(word: str) -> list[tuple[str, ...]]:
     """The paths a listed field may mean."""
     if word.startswith("/"):
         return [read_pointer(word)]
@@ -162,7 +164,7 @@ def _is_marked(schema: dict[str, Any]) -> bool:
     return schema.get("sensitive") is True or schema.get("writeOnly") is True or schema.get("format") == "password"
 
 
-def _leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
+def _find_leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
     """The ids of all schemas from which a sensitive one can be reached. Adds every property's name to the vocabulary."""
     above: dict[int, set[int]] = {}
     marked: set[int] = set()
@@ -179,10 +181,10 @@ def _leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
         for below in view.neighbours(schema):
             above.setdefault(id(below), set()).add(id(schema))
             stack.append(below)
-    return _upwards(marked, above)
+    return _climb(marked, above)
 
 
-def _upwards(marked: set[int], above: dict[int, set[int]]) -> set[int]:
+def _climb(marked: set[int], above: dict[int, set[int]]) -> set[int]:
     found: set[int] = set()
     stack = list(marked)
     while stack:
@@ -193,5 +195,5 @@ def _upwards(marked: set[int], above: dict[int, set[int]]) -> set[int]:
     return found
 
 
-NOWHERE = Places(Atlas([], []), (), frozenset(), False)
+NOWHERE = SensitivePlaces(PlaceAtlas([], []), (), frozenset(), False)
 """Nothing is sensitive here or below."""

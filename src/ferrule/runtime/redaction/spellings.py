@@ -17,11 +17,11 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 
-SHORT = 4
+MIN_CHARS = 4
 """Secrets of fewer characters count only where they stand alone, and in no encoding: a "7" in "1789" gives nothing away."""
-FIXED = 6
+MIN_BASE64_CHARS = 6
 """Base64 with fewer fixed characters counts only as a whole word, for chance writes it too: secrets of 4 bytes and fewer."""
-WHOLE = 1024
+MAX_PIECE_CHARS = 1024
 """A longer secret is looked for in pieces of this size, so that one long file does not take all memory."""
 _LINE = 32
 _URI_COMPONENT = "!'()*~"
@@ -33,22 +33,22 @@ _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOUBLED = re.compile(r"[\\\"']")
 """What is written with one more backslash at each level of JSON, and of Python's `repr`."""
 
-LEFT_OUT = b" \t\r\n\\|>"
+IGNORED_BYTES = b" \t\r\n\\|>"
 """What does not count inside base64, hex and escapes: lines are wrapped, indented and quoted, and each JSON inside JSON doubles
 the backslashes."""
 _BREAKS = (b"\\n", b"\\r", b"\\t")
-_DEEP = 8
+_MIN_DEEP_BYTES = 8
 """Escapes of more than two levels are looked for in secrets of so many bytes and more."""
 
 
-def blanked(data: bytes) -> bytes:
+def blank_escapes(data: bytes) -> bytes:
     """The bytes with blanks in place of escapes that stand for blanks, so that everything stays where it is."""
     for escape in _BREAKS if b"\\" in data else ():
         data = data.replace(escape, b"  ")
     return data
 
 
-class Spelling(NamedTuple):
+class SecretSpelling(NamedTuple):
     """One way to write a secret."""
 
     text: bytes
@@ -63,54 +63,57 @@ class Spelling(NamedTuple):
     """Upper and lower case are the same; the text is in lower case."""
 
 
-def spellings(secret: str) -> tuple[Spelling, ...]:
+def list_spellings(secret: str) -> tuple[SecretSpelling, ...]:
     """Every way to write a secret that is looked for; none for what cannot be one: nothing, blanks, our own mark."""
     bare = secret.strip()
     if not bare or bare in "[REDACTED]":
         return ()
-    found: dict[tuple[bytes, bool], Spelling] = {}
-    for piece in _pieces(bare) if bare == secret else (*_pieces(secret), *_pieces(bare)):
-        for spelling in _of(piece):
+    found: dict[tuple[bytes, bool], SecretSpelling] = {}
+    for piece in _iter_pieces(bare) if bare == secret else (*_iter_pieces(secret), *_iter_pieces(bare)):
+        for spelling in _iter_spellings(piece):
             found.setdefault((spelling.text, spelling.is_compact), spelling)
     return tuple(found.values())
 
 
-def _pieces(secret: str) -> Iterator[str]:
+def _iter_pieces(secret: str) -> Iterator[str]:
     """The secret; in pieces when it is long; and the lines of a key, which are often shown one by one."""
-    if len(secret) <= WHOLE:
+    if len(secret) <= MAX_PIECE_CHARS:
         yield secret
     else:
-        for start in range(0, len(secret), WHOLE):
-            yield secret[min(start, len(secret) - WHOLE) :][:WHOLE]
+        for start in range(0, len(secret), MAX_PIECE_CHARS):
+            yield secret[min(start, len(secret) - MAX_PIECE_CHARS) :][:MAX_PIECE_CHARS]
     if "\n" in secret:
         for line in map(str.strip, secret.splitlines()):
             if len(line) >= _LINE and _BASE64_LINE.fullmatch(line) and not line.startswith("-----"):
                 yield line
 
 
-def _of(secret: str) -> Iterator[Spelling]:
+def _iter_spellings(secret: str) -> Iterator[SecretSpelling]:
     raw = secret.encode("utf-8", "surrogatepass")
-    is_short = len(secret) < SHORT
+    is_short = len(secret) < MIN_CHARS
     is_simple = _SIMPLE.fullmatch(secret) is not None  # nothing to escape, so that most secrets take no time here
-    yield Spelling(raw, is_word=is_short)
-    for text in () if is_simple else _escaped(secret):
+    yield SecretSpelling(raw, is_word=is_short)
+    for text in () if is_simple else _iter_escaped(secret):
         written = text.encode("utf-8", "surrogatepass")
-        yield Spelling(written, is_word=is_short)
-        if _DOUBLED.search(text) and len(deep := blanked(written).translate(None, LEFT_OUT)) >= _DEEP:
-            yield Spelling(deep, is_compact=True)
+        yield SecretSpelling(written, is_word=is_short)
+        if (
+            _DOUBLED.search(text)
+            and len(deep := blank_escapes(written).translate(None, IGNORED_BYTES)) >= _MIN_DEEP_BYTES
+        ):
+            yield SecretSpelling(deep, is_compact=True)
     if is_short:
         return
     little, big = (secret.encode(form, "surrogatepass") for form in ("utf-16-le", "utf-16-be"))
-    yield Spelling(little)
-    yield Spelling(big)
-    escaped = () if is_simple else _json(secret)
+    yield SecretSpelling(little)
+    yield SecretSpelling(big)
+    escaped = () if is_simple else _iter_json(secret)
     for encoded in dict.fromkeys([raw, *(text.encode("utf-8", "surrogatepass") for text in escaped), little]):
-        yield from _base64(encoded)
-    yield from _hex(raw, big)
+        yield from _iter_base64(encoded)
+    yield from _iter_hex(raw, big)
 
 
-def _escaped(secret: str) -> Iterator[str]:
-    yield from _json(secret)
+def _iter_escaped(secret: str) -> Iterator[str]:
+    yield from _iter_json(secret)
     for once in (_json_utf8(secret), _json_ascii(secret)):
         yield _json_utf8(once)  # JSON inside a string of JSON
     yield _json_ascii(secret).replace("/", "\\/")
@@ -130,10 +133,10 @@ def _escaped(secret: str) -> Iterator[str]:
     yield quoted.replace("&#x27;", "&#39;")
     yield quoted.replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     yield quoted.replace("&#x27;", "&apos;")
-    yield from _percent(secret)
+    yield from _iter_percent(secret)
 
 
-def _json(secret: str) -> Iterator[str]:
+def _iter_json(secret: str) -> Iterator[str]:
     yield _json_utf8(secret)
     yield _json_ascii(secret)
 
@@ -156,7 +159,7 @@ def _as_escapes(text: str, characters: str, *, upper: bool = False) -> str:
     return text
 
 
-def _percent(secret: str) -> Iterator[str]:
+def _iter_percent(secret: str) -> Iterator[str]:
     raw = secret.encode("utf-8", "surrogatepass")
     forms = [quote(raw, safe=safe) for safe in ("", "/", _URI_COMPONENT, _URI)]
     forms.append(quote_plus(raw))
@@ -166,34 +169,34 @@ def _percent(secret: str) -> Iterator[str]:
     yield quote(forms[0], safe="")  # an address inside an address
 
 
-def _base64(plain: bytes) -> Iterator[Spelling]:
+def _iter_base64(plain: bytes) -> Iterator[SecretSpelling]:
     """The characters that are the same whatever stands around, for each of the three ways to begin."""
     for offset in range(3):
         encoded = base64.b64encode(bytes(offset) + plain + bytes(3))
         first, last = -(-8 * offset // 6), 8 * (offset + len(plain)) // 6
-        if last - first >= FIXED:
+        if last - first >= MIN_BASE64_CHARS:
             ends = {"before": offset > 0, "after": (offset + len(plain)) % 3 > 0}
-            for text in _alphabets(encoded[first:last]):
-                yield Spelling(text, is_compact=True, **ends)
-    if len(plain) * 8 // 6 < FIXED:
-        for text in _alphabets(base64.b64encode(plain).rstrip(b"=")):
-            yield Spelling(text, is_word=True, is_compact=True)
+            for text in _list_alphabets(encoded[first:last]):
+                yield SecretSpelling(text, is_compact=True, **ends)
+    if len(plain) * 8 // 6 < MIN_BASE64_CHARS:
+        for text in _list_alphabets(base64.b64encode(plain).rstrip(b"=")):
+            yield SecretSpelling(text, is_word=True, is_compact=True)
 
 
-def _alphabets(text: bytes) -> set[bytes]:
+def _list_alphabets(text: bytes) -> set[bytes]:
     return {text, text.translate(bytes.maketrans(b"+/", b"-_"))}
 
 
-def _hex(raw: bytes, wide: bytes) -> Iterator[Spelling]:
+def _iter_hex(raw: bytes, wide: bytes) -> Iterator[SecretSpelling]:
     pairs = [raw[at : at + 1].hex() for at in range(len(raw))]
     units = [wide[at : at + 2].hex() for at in range(0, len(wide), 2)]
     for separator in ("", ":", "-"):
-        yield _folded(separator.join(pairs), is_word=len(raw) <= SHORT)
+        yield _build_folded(separator.join(pairs), is_word=len(raw) <= MIN_CHARS)
     for mark in ("%", "x"):
-        yield _folded("".join(mark + pair for pair in pairs))
-    yield _folded(",".join("0x" + pair for pair in pairs))
-    yield _folded("".join("u" + unit for unit in units))
+        yield _build_folded("".join(mark + pair for pair in pairs))
+    yield _build_folded(",".join("0x" + pair for pair in pairs))
+    yield _build_folded("".join("u" + unit for unit in units))
 
 
-def _folded(text: str, *, is_word: bool = False) -> Spelling:
-    return Spelling(text.encode(), is_word=is_word, is_compact=True, folds=True)
+def _build_folded(text: str, *, is_word: bool = False) -> SecretSpelling:
+    return SecretSpelling(text.encode(), is_word=is_word, is_compact=True, folds=True)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from ferrule.contracts.payloads import PayloadWriter, StoredPayload
 from ferrule.contracts.redactor import RedactingStream
-from ferrule.runtime.redaction.matcher import REACH, Span
+from ferrule.runtime.redaction.matcher import REACH, SecretSpan
 from ferrule.runtime.redaction.patterns import BODY
-from ferrule.runtime.redaction.search import MARK, Search, byte_spans
+from ferrule.runtime.redaction.search import MARK, Search, iter_byte_spans
 
 _CONTEXT = 256
 """So many bytes that were let through are kept, to see what stands before the next ones."""
 
 
-class Stream:
+class RedactionStream:
     """A filter for bytes. Not for several threads at once."""
 
     __slots__ = ("_covered", "_data", "_done", "_looked", "_runs_on", "_search", "found")
@@ -36,33 +36,33 @@ class Stream:
 
     def feed(self, chunk: bytes) -> bytes:
         """What can be let through by now."""
-        return self._let_through(bytes(chunk), is_end=False)
+        return self._pass_through(bytes(chunk), is_end=False)
 
     def finish(self) -> bytes:
         """The rest."""
-        return self._let_through(b"", is_end=True)
+        return self._pass_through(b"", is_end=True)
 
-    def _let_through(self, chunk: bytes, *, is_end: bool) -> bytes:
+    def _pass_through(self, chunk: bytes, *, is_end: bool) -> bytes:
         if self._runs_on:  # a token longer than any that is waited for: its end is still its end
             body = BODY.match(chunk)
             assert body is not None
             self._runs_on = body.end() == len(chunk)
             chunk = chunk[body.end() :]
         data = self._data = self._data + chunk
-        spans = self._search.spans(data)
-        stop = len(data) if is_end else self._stop(data, spans)
-        spans += self._spans_of_patterns(data, stop)
+        spans = self._search.find_spans(data)
+        stop = len(data) if is_end else self._find_settled_end(data, spans)
+        spans += self._find_pattern_spans(data, stop)
         settled = sorted(span for span in spans if span.start < stop and span.end > self._done)
-        passed = self._marked(settled, stop)
+        passed = self._replace_spans(settled, stop)
         self._runs_on = not is_end and any(
             span.end == len(data) and span.name.startswith("pattern:") for span in settled
         )
-        self._forget(stop)
+        self._drop_passed(stop)
         return passed
 
-    def _stop(self, data: bytes, spans: list[Span]) -> int:
+    def _find_settled_end(self, data: bytes, spans: list[SecretSpan]) -> int:
         """Up to where nothing that comes can change what was found."""
-        stop = self._search.open_from(data, self._done)
+        stop = self._search.find_open_end(data, self._done)
         last = len(data) - REACH
         stop = min([stop, *(span.start for span in spans if span.end > last and span.start >= self._done)])
         for _ in range(3):  # not in the middle of a character
@@ -70,15 +70,15 @@ class Stream:
                 stop -= 1
         return max(stop, self._done)
 
-    def _spans_of_patterns(self, data: bytes, stop: int) -> list[Span]:
+    def _find_pattern_spans(self, data: bytes, stop: int) -> list[SecretSpan]:
         if not self._search.patterns:
             return []
         text = data.decode("utf-8", "surrogateescape")
-        found: list[Span] = []
+        found: list[SecretSpan] = []
         for number, pattern in enumerate(self._search.patterns):
             begin = self._looked[number]
             skipped = begin if text.isascii() else len(data[:begin].decode("utf-8", "surrogateescape"))
-            for span in byte_spans(text, pattern.matches(text, skipped), pattern.name, "surrogateescape"):
+            for span in iter_byte_spans(text, pattern.find_matches(text, skipped), pattern.name, "surrogateescape"):
                 if span.start >= stop:
                     break
                 found.append(span)
@@ -86,7 +86,7 @@ class Stream:
             self._looked[number] = max(begin, stop)
         return found
 
-    def _marked(self, spans: list[Span], stop: int) -> bytes:
+    def _replace_spans(self, spans: list[SecretSpan], stop: int) -> bytes:
         data, covered = self._data, self._covered
         at = max(self._done, covered)
         pieces: list[bytes] = []
@@ -102,7 +102,7 @@ class Stream:
         self._covered = covered
         return b"".join(pieces)
 
-    def _forget(self, stop: int) -> None:
+    def _drop_passed(self, stop: int) -> None:
         gone = max(0, stop - _CONTEXT)
         for _ in range(3):
             if gone > 0 and self._data[gone : gone + 1] and self._data[gone] & 0xC0 == 0x80:

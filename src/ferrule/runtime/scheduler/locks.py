@@ -12,34 +12,34 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from ferrule.runtime.scheduler.queue import Limit, Locks, Place, Removable, takes_all
+from ferrule.runtime.scheduler.queue import Limit, Locks, QueuePlace, RemovableQueue, try_limits
 
 
-class Line(Removable):
+class QueueLine(RemovableQueue):
     """Places in the order they came."""
 
     __slots__ = ("places",)
 
     def __init__(self) -> None:
-        self.places: OrderedDict[Place, None] = OrderedDict()
+        self.places: OrderedDict[QueuePlace, None] = OrderedDict()
 
-    def push(self, place: Place) -> None:
+    def push(self, place: QueuePlace) -> None:
         """Stand at the end."""
         self.places[place] = None
         place.queue = self
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: QueuePlace) -> None:
         """Take a place out."""
         del self.places[place]
         place.queue = None
 
     @property
-    def head(self) -> Place:
+    def head(self) -> QueuePlace:
         """The first one."""
         return next(iter(self.places))
 
 
-class Key:
+class LockKey:
     """One lock: who holds it, whose turn it is, who waits."""
 
     __slots__ = ("exclusive", "granted_exclusive", "granted_shared", "holders", "name", "nested", "shared", "stalled",
@@ -47,17 +47,17 @@ class Key:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.holders: dict[Place, bool] = {}
+        self.holders: dict[QueuePlace, bool] = {}
         """Running places, each with True when it shares."""
         self.exclusive = 0
         self.shared = 0
         self.granted_exclusive = 0
         """Places whose turn it is at this key, and which still wait for something else."""
         self.granted_shared = 0
-        self.waiting: OrderedDict[Place, bool] = OrderedDict()
-        self.stalled = Line()
+        self.waiting: OrderedDict[QueuePlace, bool] = OrderedDict()
+        self.stalled = QueueLine()
         """Places whose turn it was, and which a nested call has overtaken."""
-        self.nested: dict[tuple[Place | None, bool], Line] = {}
+        self.nested: dict[tuple[QueuePlace | None, bool], QueueLine] = {}
         """Nested places that wait for holders, by the ancestor that holds the key too, and by mode."""
 
     @property
@@ -80,17 +80,17 @@ class Key:
         """True when a place whose turn it is cannot start: a nested call has come before it."""
         return bool(self.exclusive or self.nested or (self.shared and not shared))
 
-    def conflicts(self, place: Place, shared: bool) -> Iterator[Place]:
+    def find_conflicts(self, place: QueuePlace, shared: bool) -> Iterator[QueuePlace]:
         """The holders a nested place has to wait for; those it is part of do not count."""
-        line = set(place.ancestors())
+        line = set(place.iter_ancestors())
         for holder, shares in self.holders.items():
             if not (shared and shares) and holder is not place and holder not in line:
                 yield holder
 
-    def admits(self, place: Place, shared: bool) -> bool:
+    def admits(self, place: QueuePlace, shared: bool) -> bool:
         """True when a nested place conflicts with no holder, but for those it is part of."""
         exclusive, sharing = self.exclusive, self.shared
-        for ancestor in place.ancestors():
+        for ancestor in place.iter_ancestors():
             if ancestor in self.holders:
                 if self.holders[ancestor]:
                     sharing -= 1
@@ -105,18 +105,18 @@ class LockTable:
     __slots__ = ("keys",)
 
     def __init__(self) -> None:
-        self.keys: dict[str, Key] = {}
+        self.keys: dict[str, LockKey] = {}
 
-    def join(self, place: Place) -> bool:
+    def join(self, place: QueuePlace) -> bool:
         """Stand in the line of every key, at once. True when it is the place's turn at all of them."""
         place.missing = len(place.locks)
         for name, shared in place.locks:
-            key = self._key(name)
+            key = self._get_key(name)
             key.waiting[place] = shared
             self._grant(key)
         return place.missing == 0
 
-    def stall(self, place: Place) -> bool:
+    def stall(self, place: QueuePlace) -> bool:
         """True when a nested call holds what it is the place's turn for; then the place waits until that has left."""
         for name, shared in place.locks:
             key = self.keys[name]
@@ -125,20 +125,20 @@ class LockTable:
                 return True
         return False
 
-    def block(self, place: Place) -> bool:
+    def block(self, place: QueuePlace) -> bool:
         """The same for a nested place, which has no turn to wait for: it waits only for those that run."""
         for name, shared in place.locks:
-            key = self._key(name)
+            key = self._get_key(name)
             if not key.admits(place, shared):
-                anchor = next((each for each in place.ancestors() if each in key.holders), None)
-                key.nested.setdefault((anchor, shared), Line()).push(place)
+                anchor = next((each for each in place.iter_ancestors() if each in key.holders), None)
+                key.nested.setdefault((anchor, shared), QueueLine()).push(place)
                 return True
         return False
 
-    def hold(self, place: Place, *, is_nested: bool) -> None:
+    def hold(self, place: QueuePlace, *, is_nested: bool) -> None:
         """Take all locks of a place that starts."""
         for name, shared in place.locks:
-            key = self._key(name)
+            key = self._get_key(name)
             key.holders[place] = shared
             if shared:
                 key.shared += 1
@@ -147,7 +147,7 @@ class LockTable:
                 key.exclusive += 1
                 key.granted_exclusive -= not is_nested
 
-    def drop(self, place: Place, *, has_turn: bool) -> None:
+    def drop(self, place: QueuePlace, *, has_turn: bool) -> None:
         """Forget a place that leaves, held or not. Whoever can go now is told by `released`."""
         for name, shared in place.locks:
             key = self.keys.get(name)
@@ -160,7 +160,7 @@ class LockTable:
                 key.granted_shared -= shared
                 key.granted_exclusive -= not shared
 
-    def released(self, locks: Locks) -> Iterator[Place]:
+    def iter_released(self, locks: Locks) -> Iterator[QueuePlace]:
         """The places that may try to start now, in order: nested ones, then those that were overtaken, then the next in line.
 
         Each has to be tried before the following one is asked for.
@@ -170,9 +170,9 @@ class LockTable:
             if key is None:
                 continue
             if key.nested:
-                yield from _nested(key)
+                yield from _iter_nested(key)
             stalled = key.stalled
-            while stalled.places and not key.stalls(_mode(stalled.head, name)):
+            while stalled.places and not key.stalls(_find_mode(stalled.head, name)):
                 place = stalled.head
                 stalled.remove(place)
                 yield place
@@ -180,13 +180,13 @@ class LockTable:
             if key.is_idle:
                 self.keys.pop(name, None)
 
-    def _key(self, name: str) -> Key:
+    def _get_key(self, name: str) -> LockKey:
         key = self.keys.get(name)
         if key is None:
-            key = self.keys[name] = Key(name)
+            key = self.keys[name] = LockKey(name)
         return key
 
-    def _grant(self, key: Key) -> list[Place]:
+    def _grant(self, key: LockKey) -> list[QueuePlace]:
         """Give turns to the first in line as long as they go together; the places that have all of theirs."""
         ready = []
         while key.waiting:
@@ -202,7 +202,7 @@ class LockTable:
         return ready
 
 
-def _nested(key: Key) -> Iterator[Place]:
+def _iter_nested(key: LockKey) -> Iterator[QueuePlace]:
     for group, line in list(key.nested.items()):
         while line.places and key.admits(line.head, group[1]):
             place = line.head
@@ -212,11 +212,11 @@ def _nested(key: Key) -> Iterator[Place]:
             del key.nested[group]
 
 
-def _mode(place: Place, name: str) -> bool:
+def _find_mode(place: QueuePlace, name: str) -> bool:
     return next(shared for key, shared in place.locks if key == name)
 
 
-def normal(locks: Locks) -> Locks:
+def normalize_locks(locks: Locks) -> Locks:
     """Locks sorted, each key once, exclusive where both were asked for."""
     if len(locks) < 2:
         return locks
@@ -226,10 +226,10 @@ def normal(locks: Locks) -> Locks:
     return tuple(sorted(modes.items()))
 
 
-def waits_for_itself(place: Place, keys: dict[str, Key]) -> bool:
+def would_deadlock(place: QueuePlace, keys: dict[str, LockKey]) -> bool:
     """True when what a nested place would wait for waits, in the end, for a call that the place is part of."""
-    line = set(place.ancestors())
-    seen: set[Place] = set()
+    line = set(place.iter_ancestors())
+    seen: set[QueuePlace] = set()
     stack = [place]
     while stack:
         waiting = stack.pop()
@@ -237,28 +237,28 @@ def waits_for_itself(place: Place, keys: dict[str, Key]) -> bool:
             key = keys.get(name)
             if key is None:
                 continue
-            for holder in key.conflicts(waiting, shared):
+            for holder in key.find_conflicts(waiting, shared):
                 if holder in line:
                     return True
                 if holder not in seen:
                     seen.add(holder)
-                    stack.extend(_waiting_within(holder))
+                    stack.extend(_iter_waiting(holder))
     return False
 
 
-def _waiting_within(place: Place) -> Iterator[Place]:
+def _iter_waiting(place: QueuePlace) -> Iterator[QueuePlace]:
     """The calls below a running one that wait for locks, or will."""
     stack = [place]
     while stack:
         inner = stack.pop().inner
-        for child in inner.everyone() if inner is not None else ():
+        for child in inner.iter_places() if inner is not None else ():
             if child.state == "running":
                 stack.append(child)
             elif child.locks:
                 yield child
 
 
-class Doors:
+class SharedGates:
     """Locks and limits across lanes."""
 
     __slots__ = ("_limits", "locks")
@@ -267,7 +267,7 @@ class Doors:
         self.locks = LockTable()
         self._limits: dict[tuple[str, str], Limit] = {}
 
-    def limit(self, kind: str, name: str, most: int) -> Limit:
+    def use_limit(self, kind: str, name: str, most: int) -> Limit:
         """A limit that lanes share. While it is in use, the strictest lane's number holds."""
         limit = self._limits.get((kind, name))
         if limit is None:
@@ -277,21 +277,21 @@ class Doors:
         limit.users += 1
         return limit
 
-    def forget(self, limits: tuple[Limit, ...]) -> None:
+    def drop_limits(self, limits: tuple[Limit, ...]) -> None:
         """Drop the limits that nobody uses any more."""
         for limit in limits:
             limit.users -= 1
             if not limit.users:
                 self._limits.pop((limit.kind, limit.name), None)
 
-    def admit(self, place: Place) -> None:
+    def admit(self, place: QueuePlace) -> None:
         """Take a place that its lane lets go to the doors of locks and limits."""
         if place.parent is not None:
             self._begin_nested(place, None)
         elif not place.locks or self.locks.join(place):
             self._begin(place, None)
 
-    def release(self, place: Place) -> None:
+    def release(self, place: QueuePlace) -> None:
         """Give back what a place had, and let go whoever can go now, in order."""
         has_turn = place.state == "waiting" and place.parent is None
         freed, place.taken = place.limits[: place.taken], 0
@@ -301,7 +301,7 @@ class Doors:
             limit.running -= 1
         if place.locks:
             self.locks.drop(place, has_turn=has_turn)
-            for other in self.locks.released(place.locks):
+            for other in self.locks.iter_released(place.locks):
                 if other.parent is None:
                     self._begin(other, None)
                 elif not self.locks.block(other):
@@ -318,17 +318,17 @@ class Doors:
             else:
                 self._begin_nested(place, limit)
 
-    def _begin(self, place: Place, freed: Limit | None) -> None:
+    def _begin(self, place: QueuePlace, freed: Limit | None) -> None:
         """Start a place whose turn it is at its locks, if its limits allow."""
-        if (not place.locks or not self.locks.stall(place)) and takes_all(place, freed):
+        if (not place.locks or not self.locks.stall(place)) and try_limits(place, freed):
             self._start(place)
 
-    def _begin_nested(self, place: Place, freed: Limit | None) -> None:
+    def _begin_nested(self, place: QueuePlace, freed: Limit | None) -> None:
         """A nested place first has a number among its siblings, then waits for those that hold its locks."""
-        if takes_all(place, freed) and (not place.locks or not self.locks.block(place)):
+        if try_limits(place, freed) and (not place.locks or not self.locks.block(place)):
             self._start(place)
 
-    def _start(self, place: Place) -> None:
+    def _start(self, place: QueuePlace) -> None:
         if place.locks:
             self.locks.hold(place, is_nested=place.parent is not None)
         place.state = "running"

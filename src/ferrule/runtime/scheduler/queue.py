@@ -35,7 +35,7 @@ class Deadlock(Exception):
     """The call would wait for a lock whose holder waits, in the end, for this very call."""
 
 
-class Place:
+class QueuePlace:
     """One call's place in a lane."""
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Place:
         "taken",
     )
 
-    def __init__(self, lane: Lane, parent: Place | None = None) -> None:
+    def __init__(self, lane: Lane, parent: QueuePlace | None = None) -> None:
         self.state: PlaceState = "announced"
         self.claim: Claim | None = None
         """What the call claims; None until it has entered."""
@@ -72,11 +72,11 @@ class Place:
         """How many of its limits, in their order, count this place."""
         self.moves = 0
         """How often it was sent from one limit to another."""
-        self.queue: Removable | None = None
+        self.queue: RemovableQueue | None = None
         """The queue it stands in, beside those of its locks."""
         self._turn: asyncio.Future[None] | None = None
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         """Wait until the call may run. Raises QueueLeft when it was withdrawn meanwhile.
 
         Whoever is cancelled here calls `leave`, as after any other ending; nobody's turn is lost by that.
@@ -98,7 +98,7 @@ class Place:
         """True for nobody's place, which only holds later ones back."""
         return self.claim is None and self.state == "waiting"
 
-    def ancestors(self) -> Iterator[Place]:
+    def iter_ancestors(self) -> Iterator[QueuePlace]:
         """The calls that this one is part of, the nearest first."""
         place = self.parent
         while place is not None:
@@ -106,25 +106,25 @@ class Place:
             place = place.parent
 
 
-class Removable:
+class RemovableQueue:
     """A queue that a place may be taken out of, wherever in it the place stands."""
 
     __slots__ = ()
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: QueuePlace) -> None:
         """Take a place out."""
         raise NotImplementedError
 
 
-AGEING = 16
+AGING_TURNS = 16
 """Every so many turns go to the priority that was served longest ago, so that a low one is slow and never starved."""
-PATIENCE = 8
+MAX_MOVES = 8
 """How often a place is sent from one limit to another before it keeps what it gets."""
 
-_Sources = OrderedDict[Hashable, "OrderedDict[Place, None]"]
+_Sources = OrderedDict[Hashable, "OrderedDict[QueuePlace, None]"]
 
 
-class FairQueue(Removable):
+class FairQueue(RemovableQueue):
     """Places by priority, and within one priority by their sources in turn. It counts and never looks at a clock."""
 
     __slots__ = ("_by_lane", "_levels", "_order", "_served")
@@ -141,9 +141,9 @@ class FairQueue(Removable):
     def __len__(self) -> int:
         return sum(len(places) for sources in self._levels.values() for places in sources.values())
 
-    def push(self, place: Place) -> None:
+    def push(self, place: QueuePlace) -> None:
         """Stand in line."""
-        priority, source = self._of(place)
+        priority, source = self._rank(place)
         sources = self._levels.get(priority)
         if sources is None:
             sources = self._levels[priority] = OrderedDict()
@@ -154,11 +154,11 @@ class FairQueue(Removable):
         places[place] = None
         place.queue = self
 
-    def pop(self) -> Place:
+    def pop(self) -> QueuePlace:
         """Who is next."""
         self._served += 1
         priority = self._order[-1]
-        if len(self._order) > 1 and self._served % AGEING == 0:
+        if len(self._order) > 1 and self._served % AGING_TURNS == 0:
             priority = next(iter(self._levels))
         sources = self._levels[priority]
         source, places = sources.popitem(last=False)
@@ -171,9 +171,9 @@ class FairQueue(Removable):
         place.queue = None
         return place
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: QueuePlace) -> None:
         """Take out a place that was withdrawn."""
-        priority, source = self._of(place)
+        priority, source = self._rank(place)
         sources = self._levels[priority]
         places = sources[source]
         del places[place]
@@ -183,7 +183,7 @@ class FairQueue(Removable):
                 self._drop(priority)
         place.queue = None
 
-    def _of(self, place: Place) -> tuple[int, Hashable]:
+    def _rank(self, place: QueuePlace) -> tuple[int, Hashable]:
         claim = place.claim
         assert claim is not None  # only places that have entered wait for a limit
         return claim.priority, place.lane if self._by_lane else claim.principal
@@ -210,13 +210,13 @@ class Limit:
         self.is_of_lane = is_of_lane
         self.queue: FairQueue | None = None
 
-    def push(self, place: Place) -> None:
+    def push(self, place: QueuePlace) -> None:
         """Let a place wait here."""
         if self.queue is None:
             self.queue = FairQueue(by_lane=not self.is_of_lane)
         self.queue.push(place)
 
-    def count(self) -> None:
+    def add_running(self) -> None:
         """One more runs."""
         self.crowd = self.crowd + 1 if self.running else 1
         self.running += 1
@@ -229,27 +229,27 @@ class Limit:
         return self.running >= self.most or (self is not freed and bool(self.queue))
 
 
-def takes_all(place: Place, freed: Limit | None) -> bool:
+def try_limits(place: QueuePlace, freed: Limit | None) -> bool:
     """Count a place in all of its limits, or let it wait for the first that refuses.
 
     A place that has been sent around too often keeps what it gets, always in the same order, so that neither a deadlock
     nor a place that never finds everything free at the same moment can come of it.
     """
     limits = place.limits
-    if place.moves < PATIENCE:
+    if place.moves < MAX_MOVES:
         for limit in limits:
             if limit.refuses(freed):
                 place.moves += 1
                 limit.push(place)
                 return False
         for limit in limits:
-            limit.count()
+            limit.add_running()
         place.taken = len(limits)
         return True
     for limit in limits[place.taken :]:
         if limit.refuses(freed):
             limit.push(place)
             return False
-        limit.count()
+        limit.add_running()
         place.taken += 1
     return True

@@ -14,17 +14,17 @@ from typing import Any, cast, get_args
 from weakref import WeakValueDictionary
 
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
-from ferrule.runtime.scheduler.locks import Doors, normal, waits_for_itself
-from ferrule.runtime.scheduler.queue import Deadlock, Limit, Place, QueueFull, QueueLeft
+from ferrule.runtime.scheduler.locks import SharedGates, normalize_locks, would_deadlock
+from ferrule.runtime.scheduler.queue import Deadlock, Limit, QueueFull, QueueLeft, QueuePlace
 
-__all__ = ["Deadlock", "Lane", "Place", "QueueFull", "QueueLeft", "Scheduler"]
+__all__ = ["Deadlock", "Lane", "QueueFull", "QueueLeft", "QueuePlace", "Scheduler"]
 
 CLASSES: frozenset[str] = frozenset(get_args(ParallelClass))
-_SLIPPED = cast(Place, object())
+_SLIPPED = cast(QueuePlace, object())
 """Stands for the place that a call which runs alone does without."""
 
 
-class Scheduler(Doors):
+class Scheduler(SharedGates):
     """The lanes of one process, and what they share."""
 
     __slots__ = ("_lanes", "policy")
@@ -34,7 +34,7 @@ class Scheduler(Doors):
         self.policy = policy
         self._lanes: WeakValueDictionary[str, Lane] = WeakValueDictionary()
 
-    def lane(self, key: str, policy: SchedulerPolicy | None = None) -> Lane:
+    def get_lane(self, key: str, policy: SchedulerPolicy | None = None) -> Lane:
         """The lane of that name, the same one as long as anybody is in it or keeps it.
 
         A policy given later replaces the lane's, for the calls that enter from then on.
@@ -43,12 +43,12 @@ class Scheduler(Doors):
         if lane is None:
             lane = self._lanes[key] = Lane(self, key, policy or self.policy)
         elif policy is not None and policy != lane.policy:
-            lane.adopt(policy)
+            lane.adopt_policy(policy)
         return lane
 
-    def snapshot(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What runs and what waits, lane by lane and lock by lock. Names of locks may hold members of inputs."""
-        lanes = {key: lane.summary() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
+        lanes = {key: lane.describe() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
         locks = {
             name: {
                 "mode": "exclusive" if key.exclusive else "shared",
@@ -76,7 +76,9 @@ class Lane:
     __slots__ = ("__weakref__", "_forbidden", "_holds_all", "_is_open", "_limit", "_own_limits", "_pending", "_present",
                  "_scheduler", "_slipped", "_sole", "key", "parent", "policy", "waiting")  # fmt: skip
 
-    def __init__(self, scheduler: Scheduler, key: str, policy: SchedulerPolicy, parent: Place | None = None) -> None:
+    def __init__(
+        self, scheduler: Scheduler, key: str, policy: SchedulerPolicy, parent: QueuePlace | None = None
+    ) -> None:
         self.key = key
         self.parent = parent
         """The call that the calls in here are part of."""
@@ -84,22 +86,22 @@ class Lane:
         """Places that have not begun, announced ones too."""
         self._scheduler = scheduler
         self._limit = Limit("lane", key, policy.max_parallel, is_of_lane=True)
-        self._pending: OrderedDict[Place, None] = OrderedDict()
+        self._pending: OrderedDict[QueuePlace, None] = OrderedDict()
         """Places that the order holds back, and announced ones."""
-        self._present: dict[Place, None] = {}
+        self._present: dict[QueuePlace, None] = {}
         """Places that the order lets go, running or not."""
-        self._sole: Place | None = None
+        self._sole: QueuePlace | None = None
         """The exclusive one among them; then it is the only one."""
         self._slipped = 0
-        self._read(policy)
+        self._apply_policy(policy)
 
-    def adopt(self, policy: SchedulerPolicy) -> None:
+    def adopt_policy(self, policy: SchedulerPolicy) -> None:
         """Go on under another policy."""
-        self._read(policy)
+        self._apply_policy(policy)
         self._limit.most = policy.max_parallel
         self._scheduler.refill(self._limit)
 
-    def _read(self, policy: SchedulerPolicy) -> None:
+    def _apply_policy(self, policy: SchedulerPolicy) -> None:
         self.policy = policy
         is_limited = policy.max_parallel_per_tool is not None or policy.max_parallel_per_principal is not None
         self._forbidden = CLASSES - set(policy.parallel_classes)
@@ -112,23 +114,23 @@ class Lane:
         """True when nobody is in it."""
         return not (self._present or self._slipped or self._pending)
 
-    def announce(self, *, parent: Place | None = None) -> Place:
+    def announce(self, *, parent: QueuePlace | None = None) -> QueuePlace:
         """Reserve the next place for a call whose facts are not known yet. Later ones do not start before it entered or left."""
-        lane = self._within(parent)
-        place = Place(lane, lane.parent)
+        lane = self._find_lane(parent)
+        place = QueuePlace(lane, lane.parent)
         lane._pending[place] = None
         lane.waiting += 1
         return place
 
-    def enter(self, claim: Claim, place: Place | None = None, *, parent: Place | None = None) -> Place:
+    def enter(self, claim: Claim, place: QueuePlace | None = None, *, parent: QueuePlace | None = None) -> QueuePlace:
         """Take a place, or the one that was announced: `running` at once when nothing is in the way, else `waiting`.
 
         `parent` is the place of the call whose tool makes this one. Raises QueueFull, and Deadlock for a nested call that
         waits for itself; then the call has no place any more.
         """
         if place is None:
-            lane = self if parent is None else self._within(parent)
-            place = Place(lane, lane.parent)
+            lane = self if parent is None else self._find_lane(parent)
+            place = QueuePlace(lane, lane.parent)
             lane.waiting += 1
             is_first = not lane._pending
         elif place.state != "announced":
@@ -138,10 +140,10 @@ class Lane:
         place.claim = claim
         place.state = "waiting"
         place.is_exclusive = lane._is_exclusive(claim)
-        place.limits = lane._own_limits or lane._limits_of(claim)
+        place.limits = lane._own_limits or lane._build_limits(claim)
         if claim.locks:
-            place.locks = normal(claim.locks)
-            if place.parent is not None and waits_for_itself(place, lane._scheduler.locks.keys):
+            place.locks = normalize_locks(claim.locks)
+            if place.parent is not None and would_deadlock(place, lane._scheduler.locks.keys):
                 lane.leave(place)
                 raise Deadlock(
                     f"tool {claim.tool_id!r} waits for a lock whose holder waits for the tool that calls it;"
@@ -157,7 +159,7 @@ class Lane:
             raise QueueFull(f"{lane.policy.max_queued} calls wait already; try again later")
         return place
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: QueuePlace) -> None:
         """Give up a place: the call ended, was parked or withdrawn. Whoever can go now, goes, in order. Twice is once."""
         if place.state == "gone":
             return
@@ -173,7 +175,7 @@ class Lane:
             is_waiting = True
         place.state = "gone"
         if len(place.limits) > 1:
-            lane._scheduler.forget(place.limits[:-1])
+            lane._scheduler.drop_limits(place.limits[:-1])
         if place.inner is not None and place.inner.is_idle:
             place.inner = None
         if is_waiting:
@@ -182,11 +184,11 @@ class Lane:
         if lane._pending:
             lane._advance()
 
-    def hold(self) -> None:
+    def add_barrier(self) -> None:
         """Let all that enter from now on wait until those that are here now have left."""
         last = next(reversed(self._pending), None)
         if not self.is_idle and (last is None or not last.is_barrier):
-            barrier = Place(self)
+            barrier = QueuePlace(self)
             barrier.state = "waiting"
             self._pending[barrier] = None
 
@@ -239,9 +241,9 @@ class Lane:
         if self._pending:
             self._advance()
 
-    def settle(self, claim: Claim) -> Place:
+    def settle(self, claim: Claim) -> QueuePlace:
         """Give a call that slipped in a place after all, so that its tool can make calls; it ends with `leave`."""
-        place = Place(self, self.parent)
+        place = QueuePlace(self, self.parent)
         place.claim, place.state = claim, "running"
         place.limits, place.taken = (self._limit,), 1
         self._present[place] = None
@@ -250,16 +252,16 @@ class Lane:
             self._sole, place.is_exclusive = place, True
         return place
 
-    def everyone(self) -> Iterator[Place]:
+    def iter_places(self) -> Iterator[QueuePlace]:
         """All places, in no particular order."""
         yield from self._present
         yield from self._pending
 
-    def summary(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What runs and what waits here, nested calls apart."""
         running = [place for place in self._present if place.state == "running"]
         announced = sum(place.state == "announced" for place in self._pending)
-        nested = [place.inner.summary() for place in running if place.inner is not None and not place.inner.is_idle]
+        nested = [place.inner.describe() for place in running if place.inner is not None and not place.inner.is_idle]
         return {
             "running": len(running) + self._slipped,
             "waiting": self.waiting - announced,
@@ -269,7 +271,7 @@ class Lane:
             "nested": nested,
         }
 
-    def _within(self, parent: Place | None) -> Lane:
+    def _find_lane(self, parent: QueuePlace | None) -> Lane:
         """The lane inside the nearest call that still runs; this one without any."""
         while parent is not None and parent.state != "running":
             parent = parent.parent
@@ -289,13 +291,13 @@ class Lane:
             or (claim.is_open_world and "open_world" in forbidden)
         )
 
-    def _limits_of(self, claim: Claim) -> tuple[Limit, ...]:
+    def _build_limits(self, claim: Claim) -> tuple[Limit, ...]:
         """What a place of this lane counts against. The order is that in which an impatient place takes them."""
         policy, limits = self.policy, [self._limit]
         if policy.max_parallel_per_principal is not None:
-            limits.insert(0, self._scheduler.limit("principal", claim.principal, policy.max_parallel_per_principal))
+            limits.insert(0, self._scheduler.use_limit("principal", claim.principal, policy.max_parallel_per_principal))
         if policy.max_parallel_per_tool is not None:
-            limits.insert(0, self._scheduler.limit("tool", claim.tool_id, policy.max_parallel_per_tool))
+            limits.insert(0, self._scheduler.use_limit("tool", claim.tool_id, policy.max_parallel_per_tool))
         return tuple(limits)
 
     def _advance(self) -> None:
@@ -311,7 +313,7 @@ class Lane:
             if not place.is_barrier:
                 self._admit(place)
 
-    def _admit(self, place: Place) -> None:
+    def _admit(self, place: QueuePlace) -> None:
         self._present[place] = None
         if place.is_exclusive:
             self._sole = place

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.runtime.scheduler.scheduler import Deadlock, Lane, Place, QueueFull, Scheduler
+from ferrule.runtime.scheduler.scheduler import Deadlock, Lane, QueueFull, QueuePlace, Scheduler
 
 KEYS = ("a", "b", "c")
 LANES = ("one", "two", "three")
@@ -49,7 +49,7 @@ locked = st.builds(
 numbers = st.integers(0, 1000)
 
 
-def wanted(place: Place) -> dict[str, bool]:
+def wanted(place: QueuePlace) -> dict[str, bool]:
     """The locks of a place, exclusive where both were asked for."""
     modes: dict[str, bool] = {}
     for key, shared in place.claim.locks if place.claim is not None else ():
@@ -57,7 +57,7 @@ def wanted(place: Place) -> dict[str, bool]:
     return modes
 
 
-def conflict(one: Place, other: Place) -> bool:
+def conflict(one: QueuePlace, other: QueuePlace) -> bool:
     """True when two calls may not hold their locks at the same time."""
     mine, theirs = wanted(one), wanted(other)
     return any(key in theirs and not (shared and theirs[key]) for key, shared in mine.items())
@@ -72,13 +72,13 @@ def is_alone(claim: Claim, policy: SchedulerPolicy) -> bool:
     return not is_free or policy.ordering_policy == "serial" or not kinds <= set(policy.parallel_classes)
 
 
-def is_part_of(place: Place, other: Place) -> bool:
-    return other in place.ancestors()
+def is_part_of(place: QueuePlace, other: QueuePlace) -> bool:
+    return other in place.iter_ancestors()
 
 
-def awaits(place: Place, other: Place) -> bool:
+def awaits(place: QueuePlace, other: QueuePlace) -> bool:
     """True when a call ends only after another, which it made; or which one made that it still waits for."""
-    for above in other.ancestors():
+    for above in other.iter_ancestors():
         if above is place:
             return True
         if above.state == "gone":
@@ -93,18 +93,18 @@ class Crowd(RuleBasedStateMachine):
     def start(self, policy: SchedulerPolicy) -> None:
         self.policy = policy
         self.scheduler = Scheduler(policy)
-        self.lanes = [self.scheduler.lane(name) for name in LANES]
-        self.places: list[Place] = []
+        self.lanes = [self.scheduler.get_lane(name) for name in LANES]
+        self.places: list[QueuePlace] = []
         self.slipped = dict.fromkeys(LANES, 0)
         self.alone: set[str] = set()
         """Lanes that one has slipped into alone."""
-        self.barriers: list[tuple[set[Place], Lane, bool]] = []
+        self.barriers: list[tuple[set[QueuePlace], Lane, bool]] = []
         """Who was there when a lane was held, and whether some had slipped in."""
 
-    def alive(self, *states: str) -> list[Place]:
+    def alive(self, *states: str) -> list[QueuePlace]:
         return [place for place in self.places if place.state in (states or ("announced", "waiting", "running"))]
 
-    def picked(self, number: int, *states: str) -> Place | None:
+    def picked(self, number: int, *states: str) -> QueuePlace | None:
         among = self.alive(*states)
         return among[number % len(among)] if among else None
 
@@ -124,7 +124,7 @@ class Crowd(RuleBasedStateMachine):
         if place is not None:
             self.try_to_enter(claim, place, place.lane, None)
 
-    def try_to_enter(self, claim: Claim, place: Place | None, lane: Lane, parent: Place | None) -> None:
+    def try_to_enter(self, claim: Claim, place: QueuePlace | None, lane: Lane, parent: QueuePlace | None) -> None:
         inner = parent.inner if parent is not None else lane
         others = [each for each in self.alive("waiting", "announced") if each is not place]
         count = sum(each.lane is inner for each in others)
@@ -143,9 +143,9 @@ class Crowd(RuleBasedStateMachine):
             assert entered.claim is claim
         assert place is None or place.state != "announced"
 
-    def could_run(self, claim: Claim, parent: Place) -> bool:
+    def could_run(self, claim: Claim, parent: QueuePlace) -> bool:
         """Whether a nested call would come to its turn, if every call ended once the calls it made have ended."""
-        new = Place(parent.lane, parent)
+        new = QueuePlace(parent.lane, parent)
         new.claim = claim
         left = [*self.alive("running"), *(place for place in self.alive("waiting") if place.parent), new]
         while True:
@@ -201,7 +201,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(lane=numbers, settles=st.booleans())
     def slip_out(self, lane: int, settles: bool) -> None:
         names = [name for name, count in self.slipped.items() if count]
-        chosen = self.scheduler.lane(names[lane % len(names)])
+        chosen = self.scheduler.get_lane(names[lane % len(names)])
         self.slipped[chosen.key] -= 1
         if settles:
             is_safe = chosen.key not in self.alone
@@ -220,10 +220,10 @@ class Crowd(RuleBasedStateMachine):
         chosen = self.lanes[lane % 3]
         present = {place for place in self.alive() if place.lane is chosen}
         self.barriers.append((present, chosen, self.slipped[chosen.key] > 0))
-        chosen.hold()
+        chosen.add_barrier()
 
-    def groups(self) -> Iterator[tuple[Lane, list[Place]]]:
-        by_lane: dict[int, tuple[Lane, list[Place]]] = {}
+    def groups(self) -> Iterator[tuple[Lane, list[QueuePlace]]]:
+        by_lane: dict[int, tuple[Lane, list[QueuePlace]]] = {}
         for place in self.alive():
             by_lane.setdefault(id(place.lane), (place.lane, []))[1].append(place)
         yield from by_lane.values()
@@ -315,7 +315,7 @@ class Crowd(RuleBasedStateMachine):
             assert leaves, "everybody waits for one another"
             leaves[len(alive) % len(leaves)].lane.leave(leaves[len(alive) % len(leaves)])
         assert all(lane.is_idle for lane in self.lanes)
-        assert self.scheduler.snapshot() == {
+        assert self.scheduler.describe() == {
             "lanes": {}, "running": 0, "waiting": 0, "announced": 0, "locks": {}, "limits": {},
         }  # fmt: skip
 
@@ -376,8 +376,8 @@ moves = st.lists(st.tuples(st.sampled_from(["enter", "announce", "leave", "nest"
 def played(policy: SchedulerPolicy, steps: list[tuple[str, Claim, int]]) -> list[Any]:
     """The states of all places after each step."""
     scheduler = Scheduler(policy)
-    lanes = [scheduler.lane(name) for name in LANES]
-    places: list[Place] = []
+    lanes = [scheduler.get_lane(name) for name in LANES]
+    places: list[QueuePlace] = []
     history: list[Any] = []
     for what, claim, number in steps:
         lane = lanes[number % 3]
@@ -393,7 +393,7 @@ def played(policy: SchedulerPolicy, steps: list[tuple[str, Claim, int]]) -> list
         except (Deadlock, QueueFull) as refused:
             history.append(type(refused).__name__)
         history.append([place.state for place in places])
-    return [history, scheduler.snapshot()]
+    return [history, scheduler.describe()]
 
 
 @given(policies, moves)

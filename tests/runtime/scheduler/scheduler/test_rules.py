@@ -73,10 +73,10 @@ def test_serial_means_one_at_a_time() -> None:
 def test_a_turn_that_blocks_is_waited_for() -> None:
     """AT-169"""
     lane = lane_of()
-    lane.hold()
+    lane.add_barrier()
     running = lane.enter(SAFE)
-    lane.hold()
-    lane.hold()
+    lane.add_barrier()
+    lane.add_barrier()
     later, last = lane.enter(SAFE), lane.enter(SAFE)
     assert states(running, later, last) == "rww"
     assert not lane.slip_in()
@@ -88,7 +88,7 @@ def test_holding_again_and_again_costs_nothing() -> None:
     lane = lane_of()
     lane.enter(SAFE)
     for _ in range(1000):
-        lane.hold()
+        lane.add_barrier()
     assert len(lane._pending) == 1
 
 
@@ -197,12 +197,12 @@ def test_a_call_made_after_its_parent_ended_is_like_any_other() -> None:
 
 def test_lanes_of_nobody_are_forgotten() -> None:
     scheduler = Scheduler()
-    lane = scheduler.lane("a")
-    assert scheduler.lane("a") is lane
+    lane = scheduler.get_lane("a")
+    assert scheduler.get_lane("a") is lane
     place = lane.enter(SAFE)
     nested = lane.enter(SAFE, parent=place)
     del lane
-    assert scheduler.lane("a") is place.lane
+    assert scheduler.get_lane("a") is place.lane
     place.lane.leave(nested)
     place.lane.leave(place)
     gc.disable()
@@ -215,23 +215,23 @@ def test_lanes_of_nobody_are_forgotten() -> None:
 
 def test_a_policy_given_later_holds_for_what_enters_later() -> None:
     scheduler = Scheduler(SchedulerPolicy(max_parallel=1))
-    lane = scheduler.lane("a")
+    lane = scheduler.get_lane("a")
     places = [lane.enter(SAFE) for _ in range(3)]
-    assert scheduler.lane("a", SchedulerPolicy(max_parallel=2)) is lane
+    assert scheduler.get_lane("a", SchedulerPolicy(max_parallel=2)) is lane
     assert states(*places) == "rrw"
-    scheduler.lane("a", SchedulerPolicy(max_parallel=2, ordering_policy="serial"))
+    scheduler.get_lane("a", SchedulerPolicy(max_parallel=2, ordering_policy="serial"))
     lane.leave(places[0])
     assert states(places[1], places[2], lane.enter(SAFE)) == "rrw"
 
 
 def test_what_runs_and_waits_can_be_seen() -> None:
     scheduler = Scheduler(SchedulerPolicy(max_parallel_per_tool=1))
-    lane = scheduler.lane("a")
+    lane = scheduler.get_lane("a")
     parent = lane.enter(safe("k"))
     lane.enter(safe("k", tool="other"))
     lane.announce()
     lane.enter(SAFE, parent=parent)
-    seen = scheduler.snapshot()
+    seen = scheduler.describe()
     assert (seen["running"], seen["waiting"], seen["announced"]) == (1, 1, 1)
     assert seen["lanes"]["a"]["tools"] == ["look"]
     assert seen["lanes"]["a"]["nested"][0]["running"] == 1

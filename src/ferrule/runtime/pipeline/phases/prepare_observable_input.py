@@ -12,7 +12,7 @@ def prepare_observable_input(call: Call, services: Services) -> Stop | None:
     inputs = call.inputs
     mask = call.prepared.mask
     if mask is not None:
-        inputs.observable_input = mask.masked(inputs.current)
+        inputs.observable_input = mask.mask_json(inputs.current)
     elif inputs.call_input is not None:
         inputs.observable_input = inputs.call_input
     return None

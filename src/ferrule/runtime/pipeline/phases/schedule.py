@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.locks import build_claim
 from ferrule.runtime.pipeline.rows import build_started_row
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.supervise import build_cancel_stop
-from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, QueueLeft
+from ferrule.runtime.scheduler.scheduler import Deadlock, QueueFull, QueueLeft, QueuePlace
 
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
@@ -65,7 +65,7 @@ def limit_time(call: Call) -> None:
         flight.deadline = end if flight.deadline is None else min(end, flight.deadline)
 
 
-def _entered(call: Call, services: Services) -> Place:
+def _entered(call: Call, services: Services) -> QueuePlace:
     """A place in the lane of the caller's surface; a call made by a running tool gets one inside that tool's own."""
     claim = call.prepared.claim
     if claim is None:
@@ -98,7 +98,7 @@ def _claim(call: Call, services: Services) -> Claim:
     return claim
 
 
-async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | Again | None:
+async def _in_turn(call: Call, services: Services, place: QueuePlace) -> Stop | Replay | Again | None:
     """Wait for the call's turn, no longer than its caller does."""
     flight = call.flight
     live = flight.live or services.live.add(call, services)
@@ -112,10 +112,10 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     since = call.offset()
     try:
         if flight.deadline is None:
-            await place.turn()
+            await place.wait_turn()
         else:
             async with asyncio.timeout_at(flight.deadline):
-                await place.turn()
+                await place.wait_turn()
     except QueueLeft:
         return build_cancel_stop(call, live.cancel or Cancel())
     except TimeoutError:

@@ -17,7 +17,7 @@ import msgspec
 from ferrule.contracts.payloads import Scope
 from ferrule.model.persistence import STRATEGIES, ResultSettings, Strategy
 from ferrule.model.tool import Tool
-from ferrule.runtime.redaction.sensitive_input import REDACTED, scrub
+from ferrule.runtime.redaction.sensitive_input import REDACTED, scrub_values
 from ferrule.schema.pointers import read_pointer
 
 Steps = tuple[str, ...]
@@ -84,7 +84,7 @@ class OutputRules(msgspec.Struct, frozen=True):
 
 def scrubbed(value: Any, secrets: frozenset[str]) -> Any:
     """A value without these texts; short ones only where they stand alone."""
-    return scrub(value, secrets) if secrets else value
+    return scrub_values(value, secrets) if secrets else value
 
 
 def _read_rule(rule: Any) -> tuple[str, Steps]:

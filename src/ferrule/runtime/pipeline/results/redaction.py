@@ -21,7 +21,7 @@ from ferrule.runtime.pipeline.results.output_contract import NO_OUTPUT_POLICY, O
 from ferrule.runtime.pipeline.results.views import has_raw
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.redaction.sensitive_input import scrub
+from ferrule.runtime.redaction.sensitive_input import scrub_values
 
 _FIELDS = (
     "content", "structured_content", "model_facing_content", "ui_facing_summary", "summary", "transcript_search_text",
@@ -116,7 +116,7 @@ def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str
     if masked or structured != result.structured_content:
         gave_blocks = call.ending.output is not None and call.ending.output.content is not None
         text = {"type": "text", "text": msgspec.json.encode(structured).decode()}
-        content = scrub(content, masked) if gave_blocks else (text,)
+        content = scrub_values(content, masked) if gave_blocks else (text,)
     content = rules.redact_texts(content)
     if content == result.content and structured == result.structured_content:
         return result
@@ -127,7 +127,7 @@ def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str
         content=content,
         structured_content=structured,
         native_output=rules.redact_texts(rules.mask(result.native_output)[0]),
-        model_facing_content=None if shown is None else rules.redact_texts(scrub(shown, masked)),
+        model_facing_content=None if shown is None else rules.redact_texts(scrub_values(shown, masked)),
     )
 
 

@@ -16,7 +16,7 @@ from ferrule.contracts.store import CallsWanted, Store
 from ferrule.ledger.history.summary import ENDED_STATES, OPEN_STATES, STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
-from ferrule.runtime.redaction.sensitive_input import names_alone
+from ferrule.runtime.redaction.sensitive_input import mask_all_json
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import is_refused_and_hidden
 from ferrule.servers.api.replies import Problem
@@ -168,7 +168,7 @@ def read_input(rows: Rows, *, is_hidden: bool) -> str:
         inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
         found = next((one for one in inputs if one is not None), None)
         if found is not None:
-            found = names_alone(found) if is_hidden else found
+            found = mask_all_json(found) if is_hidden else found
             return found[:_LONGEST_INPUT].decode("utf-8", "replace")
     return ""
 

@@ -24,7 +24,7 @@ from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
-from ferrule.runtime.redaction.sensitive_input import without_values
+from ferrule.runtime.redaction.sensitive_input import mask_all_members
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import CallQuery, Row, prepare_search, read_input
 from ferrule.servers.api.calls.outcomes import is_refused_and_hidden, mask_as_unknown, may_see, owner_in
@@ -195,7 +195,7 @@ def _mask_story(story: Story) -> dict[str, Any]:
     result = mask_as_unknown(
         Result(invocation_id=story.invocation_id, status="failed", created_at=at), header.tool_name
     )
-    sent = [{**msgspec.to_builtins(view), "value": without_values(view.value)} for view in story.inputs[:1]]
+    sent = [{**msgspec.to_builtins(view), "value": mask_all_members(view.value)} for view in story.inputs[:1]]
     return {
         "invocation_id": story.invocation_id,
         "status": "failed",
