@@ -200,7 +200,7 @@ def test_a_form_that_nobody_may_be_shown_fails_the_tool(tmp_path: Path, schema: 
         async with serving(tmp_path, tools=[asks]) as stand:
             result = (await Modern(stand).call("asks", capabilities=FORM))["result"]
             assert (result["resultType"], result["isError"]) == ("complete", True)
-            assert "its owner must mend it" in result["content"][0]["text"]
+            assert "its owner must fix it" in result["content"][0]["text"]
 
     asyncio.run(asyncio.wait_for(test(), WAIT_SECONDS))
 

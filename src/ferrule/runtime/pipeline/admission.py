@@ -1,8 +1,9 @@
-"""Says whether a call may begin: idempotency keys, and how often a run may call (AML-102).
+"""Admission of calls: idempotency keys, and call limits of a run (AML-102).
 
-One key, one effect, one answer; a key is scoped to tenant, principal and tool. A run that is a surface's life is counted
-by its session, when a call is about to run or to wait for a person, so that nobody is asked about a call that could not
-run. A run that several surfaces share is counted in the ledger, as calls start. Turns and locks are the scheduler's.
+One key, one effect, one answer; a key is scoped to tenant, principal and tool. A run of a single surface is counted
+by its session, when a call is about to run or to wait for a person, so that nobody is asked about a call that could
+not run. A run that several surfaces share is counted in the ledger, as calls start. Turns and locks are the
+scheduler's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ KEY_CONFLICT = "idempotency_conflict"
 
 
 def scope_key(call: Call) -> tuple[bytes, bytes]:
-    """The key as the ledger knows it, and the digest of the input it stands for."""
+    """Returns the scoped key and the digest of its input, as the ledger stores them."""
     request = call.session.surface.request
     state = hashlib.sha256(b"ferrule idempotency 1")
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
@@ -30,22 +31,26 @@ def scope_key(call: Call) -> tuple[bytes, bytes]:
 
 
 def _canonicalize(written: bytes) -> bytes:
-    """The same bytes for the same input, in whatever order and spacing its members were sent."""
+    """Returns the same bytes for the same input, in whatever order and spacing its members were sent."""
     try:
         return msgspec.json.encode(msgspec.json.decode(written), order="deterministic")
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):  # no input of any tool; refused where it is read
+    except (
+        msgspec.MsgspecError,
+        RecursionError,
+        UnicodeEncodeError,
+    ):  # invalid for every tool; `parse_schema` refuses it
         return written
 
 
 def check_key_holder(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:
-    """What a key that is taken means for a call: the first answer for the same input, a refusal for another."""
+    """Resolves a used key: a replay for the same input, a stop for another one; None when the key is free."""
     if holder is None:
         return None
     return Replay(holder.call) if holder.input_digest == key[1] else build_key_conflict(holder.call)
 
 
 def build_key_conflict(holder: str) -> Stop:
-    """An idempotency key that was used for something else."""
+    """Builds the stop for an idempotency key that was used for something else."""
     return Stop(
         "invalid_arguments",
         f"this idempotency key was used with other arguments, by {holder}; use a new key for a new request",
@@ -54,7 +59,7 @@ def build_key_conflict(holder: str) -> Stop:
 
 
 def count_call(call: Call) -> Stop | None:
-    """Count a call in its session's run that neither ran nor waited for a person; gives the stop when that is used up."""
+    """Counts a call in its session's run, once; returns a stop when the limit is reached."""
     entry, surface = call.prepared.require_entry(), call.session.surface
     is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
     if is_counted or surface.request.is_shared_run:
@@ -67,7 +72,7 @@ def count_call(call: Call) -> Stop | None:
 
 
 def list_shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
-    """The limits of a run that several surfaces share: (tool id or `*`, calls allowed)."""
+    """Lists the limits of a run that several surfaces share: (tool id or `*`, calls allowed)."""
     entry, surface = call.prepared.require_entry(), call.session.surface
     if not surface.request.is_shared_run:
         return ()
@@ -76,7 +81,7 @@ def list_shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
 
 
 def build_limit_stop(call: Call, what: str) -> Stop:
-    """The stop of a call whose run has used up a tool's calls, or (`*`) all of its own."""
+    """Builds the stop of a call whose run has used up a tool's calls, or (`*`) all of its calls."""
     entry = call.prepared.require_entry()
     if what == "*":
         most = call.session.surface.max_tool_calls

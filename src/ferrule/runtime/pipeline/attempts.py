@@ -1,4 +1,4 @@
-"""Attempts of one call: what failed and may be tried again is, after a while, as often as its policy and budget allow."""
+"""Attempts of one call: runs a failed call again, after a wait, as often as its retry policy and budget allow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATUS = re.compile(r"http[: ](\d{3})\b")
 
 
 async def await_with_retries(call: Call, services: Services, context: Context, running: Awaitable[Any]) -> Any:
-    """What the tool gave in the end: now, or in another attempt. Raises ExecutionFailed."""
+    """Awaits the tool's output, and runs the tool again when it fails. Raises ExecutionFailed."""
     try:
         return await running
     except ExecutionFailed as failed:
@@ -30,7 +30,7 @@ async def await_with_retries(call: Call, services: Services, context: Context, r
 
 
 async def retry_failed(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> Any:
-    """What a tool gives after an attempt has failed. Raises ExecutionFailed for the last failure; each one is on record."""
+    """Runs a failed call again until it succeeds; records each failed attempt. Raises ExecutionFailed for the last failure."""
     policy, run = call.prepared.retry, call.prepared.run
     if policy is NO_RETRIES or run is None:
         raise failed
@@ -74,7 +74,7 @@ async def retry_failed(call: Call, services: Services, context: Context, failed:
 
 
 def _admit(call: Call, services: Services) -> None:
-    """Have the breaker let another attempt through. Raises ExecutionFailed while the tool is left alone."""
+    """Asks the circuit breaker to let another attempt through. Raises ExecutionFailed while the circuit is open."""
     ticket = services.breakers.admit(call.prepared.upstream)
     if isinstance(ticket, Stop):
         raise ExecutionFailed(ticket.error_class, ticket.message, code=ticket.code, retry_after=ticket.retry_after)
@@ -82,15 +82,16 @@ def _admit(call: Call, services: Services) -> None:
 
 
 async def _run_once(call: Call, run: Run, context: Context, number: int) -> Any:
-    """One more attempt, with arguments of its own."""
-    if context.invocation_id:  # not the shared one of runners that look at none
+    """Runs the tool once more, with its own copy of the arguments."""
+    # Runners that never look at their context share an empty one; it must stay untouched.
+    if context.invocation_id:
         context.attempt = number
     output = run(msgspec.json.decode(call.inputs.current), context)
     return await output if isawaitable(output) else output
 
 
 def _must_stop(call: Call, context: Context) -> bool:
-    """True when nobody wants another attempt, also of a tool that looks at no context, or whose call has ended."""
+    """Returns True when the call was canceled or has ended; the tool itself may never look at its context."""
     live = call.flight.live
     return context.aborted or live is None or live.cancel is not None or live.given_up is not None
 
@@ -100,6 +101,6 @@ def _note_attempt(call: Call, attempt: Attempt) -> None:
 
 
 def _find_status(failed: ExecutionFailed) -> int | None:
-    """The HTTP status behind a failure, where its executor told it."""
+    """Returns the HTTP status in a failure's native reference; None without one."""
     found = _STATUS.search(failed.native_error_ref or "")
     return int(found[1]) if found else None

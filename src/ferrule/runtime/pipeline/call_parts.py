@@ -1,9 +1,8 @@
 """The parts of a call's record: its inputs, what was judged, what is in flight, and how it ends.
 
-Whoever fills a part sets its fields. Whoever comes later, and cannot go on without a field, asks for it with `require_…`:
-one that was not filled yet is a mistake of ours and says so (`output or require_output()` where every call passes: a method costs
-more than a look). A field read without asking may be None, and that is an answer.
-The table of who fills what stands in `call.py`.
+The owner of a part sets its fields. A later phase that cannot go on without a field calls `require_…`, which raises
+ReadTooEarly for a field that is not filled yet (`output or require_output()` on the hot path: a method costs more
+than a test). A field read directly may be None, and that is an answer. `call.py` has the table of owners.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ReadTooEarly(AssertionError):
-    """A mistake of ours: a part of a call was read before it was filled."""
+    """A bug of the pipeline: a part of a call was read before it was filled."""
 
     def __init__(self, part: str, filled_by: str) -> None:
         super().__init__(f"the {part} of the call was read before `{filled_by}` filled it")
@@ -42,57 +41,57 @@ class CallInputs(msgspec.Struct, gc=False):
     model_input: bytes
     """As the caller sent it; never changed."""
     arguments: dict[str, Any] | None = None
-    """The current input, decoded: a copy to work with. A text where the tool takes text."""
+    """The current input, decoded: a working copy. A text where the tool takes text."""
     observable_input: bytes | None = None
-    """Set when it differs from the input at that time: something in it is masked, or it was changed since."""
+    """Set when it differs from the input at that time: a member is masked, or it was changed since."""
     permission_input: bytes | None = None
     """Set when the decision was not on `model_input`."""
     call_input: bytes | None = None
     """Set when it differs from `model_input`."""
     mutations: tuple[Mutation, ...] = ()
-    """All of them, from the first row on."""
+    """All changes, from the first row on."""
     new_mutations: int = 0
-    """How many are in no row yet."""
+    """How many of them are in no row yet."""
 
     @property
     def current(self) -> bytes:
-        """The input as it stands now: what would run."""
+        """The input as it stands now, which would run."""
         return self.model_input if self.call_input is None else self.call_input
 
     def mutate(self, mutation: Mutation, arguments: dict[str, Any], changed: bytes) -> None:
-        """Take a changed input, and note where it came from (AT-79)."""
+        """Replaces the input and notes the source of the change (AT-79)."""
         self.arguments = arguments
         self.call_input = changed
         self.mutations += (mutation,)
         self.new_mutations += 1
 
     def require_arguments(self) -> dict[str, Any]:
-        """The current input, decoded."""
+        """Returns the current input, decoded. Raises ReadTooEarly."""
         if self.arguments is None:
             raise ReadTooEarly("arguments", "parse_schema")
         return self.arguments
 
 
 class CallJudgement(msgspec.Struct, frozen=True, gc=False):
-    """What the policy, hooks and people said of a call. Frozen: most calls share the empty one (`UNJUDGED`)."""
+    """The judgement of the policy, hooks and people. Frozen: most calls share the empty one (`UNJUDGED`)."""
 
     decisions: tuple[Decision, ...] = ()
     """Those in no row yet."""
     hooks: tuple[HookRun, ...] = ()
     """Those in no row yet."""
     hook_permission: str = ""
-    """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
+    """The strictest permission of a hook, `deny` or `ask`, as `word:message`; an `allow` has no weight here (AT-152)."""
     hook_allows: tuple[str, ...] = ()
-    """Hooks that said `allow`: it counts where the policy makes one of them authoritative (AT-153)."""
+    """Hooks that answered `allow`: counts where the policy makes one of them authoritative (AT-153)."""
     hook_context: tuple[dict[str, Any], ...] = ()
-    """What hooks added for the model so far, each block with its hook as `origin` (AT-156)."""
+    """The context that hooks added for the model, each block with its hook as `origin` (AT-156)."""
     hook_stop: dict[str, JsonValue] | None = None
-    """What a hook said that ended the call."""
+    """The answer of the hook that ended the call."""
     answer: Answer | None = None
-    """A person's word on how the call ends, for the row that ends it."""
+    """A person's answer that ends the call, for its last row."""
 
     def require_decision(self) -> Decision:
-        """The last decision."""
+        """Returns the last decision. Raises ReadTooEarly."""
         if not self.decisions:
             raise ReadTooEarly("decision", "permission")
         return self.decisions[-1]
@@ -102,72 +101,72 @@ UNJUDGED = CallJudgement()
 
 
 class BatchMembership(msgspec.Struct):
-    """What a call knows of its batch."""
+    """A call's membership in a batch."""
 
     batch_id: str
     policy: SchedulerPolicy
     deferred: dict[str, tuple[dict[str, Any], ...]]
     is_over: bool = False
-    """True once nothing can be deferred any more: its calls that go on are by themselves."""
+    """True once nothing can be deferred any more: remaining calls run by themselves."""
 
 
 class CallFlight(msgspec.Struct, gc=False):
-    """What a call has to do with others, and what is under way of it, in this process."""
+    """The state of a running call in this process: its place, deadline, parent and live handle."""
 
     place: QueuePlace | None = None
     """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
     slipped: Lane | None = None
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
     parent: Call | None = None
-    """The call whose tool makes this one, while that runs."""
+    """The call whose tool made this one, while that runs."""
     live: LiveCall | None = None
-    """What can be told to stop, and says something (`live.py:LiveCall`), while something can."""
+    """The handle through which the call is canceled and reports progress (`live.py:LiveCall`), while there is one."""
     batch: BatchMembership | None = None
     deadline: float | None = None
-    """By the event loop's clock."""
+    """By the clock of the event loop."""
     ticket: int = 0
-    """What its breaker gave it (`breaker.py`)."""
+    """The ticket of its circuit breaker (`breaker.py`)."""
     is_detached: bool = False
-    """True once it goes on without whoever waited for it."""
+    """True once it goes on without the caller that waited for it."""
     surfacing: asyncio.Future[None] | None = None
-    """A row that is being written because the call takes long; whatever comes next waits for it."""
+    """A row being written because the call takes long; the next step waits for it."""
     sequence: int = 0
-    """The number of the last progress record of rows before."""
+    """The number of the last progress record in earlier rows."""
 
 
 class CallEnding(msgspec.Struct, gc=False):
-    """What a tool gave, or what stopped its call, and the result that is made of it."""
+    """The output or stop of a call, and the result made of it."""
 
     has_run: bool = False
-    """True once the executor was reached."""
+    """True once the executor was called."""
     output: Output | None = None
-    """What the tool gave; None also where the call ends without it."""
+    """The tool's output; None also where the call ends without it."""
     is_bare: bool = False
-    """True when its tool gave a value and nothing beside it."""
+    """True when the tool returned a value and nothing beside it."""
     stop: Stop | None = None
-    """Why the call goes no further; None for a success."""
+    """The reason why the call goes no further; None for a success."""
     result: Result | None = None
     is_plain_result: bool = False
     """True when the result has nothing but its content."""
     payload: Payload | None = None
-    """What the last row keeps of inputs and result."""
+    """The inputs and result for the last row."""
     clean_notes: dict[str, Any] | None = None
-    """The notes, once they were looked through with the result and have nothing to hide."""
+    """The notes, once they were checked with the result and have nothing to hide."""
 
     def require_output(self) -> Output:
-        """What the tool gave."""
+        """Returns the tool's output. Raises ReadTooEarly."""
         if self.output is None:
             raise ReadTooEarly("output", "execute")
         return self.output
 
     def require_stop(self) -> Stop:
-        """Why the call goes no further."""
+        """Returns the stop. Raises ReadTooEarly."""
         if self.stop is None:
             raise ReadTooEarly("stop", "stop_call")
         return self.stop
 
     def require_result(self) -> Result:
-        """The result as it stands."""
+        """Returns the result so far. Raises ReadTooEarly."""
         if self.result is None:
             raise ReadTooEarly("result", "map_result")
         return self.result

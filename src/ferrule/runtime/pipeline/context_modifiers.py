@@ -1,7 +1,7 @@
-"""What a tool wants to change in its surface's context, and whether it may (AT-118, AT-175).
+"""Context modifiers: changes of the surface's context that a tool asks for, and whether they are allowed (AT-118, AT-175).
 
-The context is a plain mapping that belongs to the run: tools read it in `context.values`, callers in `surface.context`.
-Changes of calls that overlap are never applied in the order they happen to end.
+The context is a plain mapping that belongs to the run: tools read it in `context.values`, callers in
+`surface.context`. Changes of overlapping calls are never applied in the order the calls happen to end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ferrule.runtime.pipeline.call import Call
 
 
 def settle_modifiers(call: Call) -> None:
-    """Apply what the call's tool wants changed, keep it for the end of the batch, or refuse it; noted either way."""
+    """Applies the changes a call's tool asks for, keeps them for the end of the batch, or refuses them; notes which."""
     output, batch = call.ending.output, call.flight.batch
     if call.ending.stop is not None or output is None:
         return
@@ -40,15 +40,14 @@ def settle_modifiers(call: Call) -> None:
 
 
 def find_policy(call: Call) -> ModifierPolicy:
-    """The stricter of the tool's own policy and the lane's (or the batch's)."""
+    """Returns the stricter of the tool's own policy and the lane's (or the batch's)."""
     batch = call.flight.batch
     policy = call.session.lane.policy if batch is None else batch.policy
     return stricter(call.prepared.modifier_policy, policy.context_modifier_policy)
 
 
 def _has_run_alone(call: Call) -> bool:
-    """True when no other call could run at the same time, or none did from its beginning to its end: beside it, or beside
-    the calls that it is part of, which have to be there still."""
+    """Returns True when no other call ran, or could run, beside this one or the calls it is part of, from start to end."""
     place = call.flight.place
     if place is None:
         return not call.session.lane.is_crowded
@@ -57,7 +56,7 @@ def _has_run_alone(call: Call) -> bool:
 
 
 def find_problem(modifiers: Iterable[Any]) -> str | None:
-    """What is wrong with modifiers, if something is."""
+    """Describes the first invalid modifier; None when all are valid."""
     for modifier in modifiers:
         if not isinstance(modifier, dict) or not modifier or set(modifier) - {"set", "unset"}:
             return 'a context modifier is {"set": {name: value}} or {"unset": [name]}'
@@ -71,7 +70,7 @@ def find_problem(modifiers: Iterable[Any]) -> str | None:
 
 
 def apply_modifiers(values: dict[str, Any], modifiers: Iterable[dict[str, Any]]) -> None:
-    """Change a context."""
+    """Applies modifiers to a context."""
     for modifier in modifiers:
         for name in modifier.get("unset", ()):
             values.pop(name, None)

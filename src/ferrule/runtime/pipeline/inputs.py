@@ -1,8 +1,8 @@
 """The four inputs of a call: how each is stored, sealed and changed.
 
-They are stored masked, without known secrets, each only where it differs; and sealed where a call must wait, so that it
-can still run with what it was given. A change on the way has to be allowed by the tool's contract, is validated again and
-is noted with its source (AT-79 to AT-82). Phases and rows stand above; `arguments/` below.
+Inputs are stored masked, without known secrets, and only where they differ; they are sealed where a call must wait,
+so that it can still run with the original. A change on the way has to be allowed by the tool's contract, is
+validated again, and is recorded with its source (AT-79 to AT-82). Phases and rows call this; it calls `arguments/`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, mask_all_json
 
 _MIN_CHARS = 8
-"""A sensitive value of so many characters is taken out of the other members too; a shorter one may be any number there."""
+"""Sensitive values of at least this length are removed from other members too; shorter ones may occur there by chance."""
 
 
 def build_input_payload(call: Call, services: Services) -> Payload:
-    """The inputs since the last row, without what must not be stored. None stands for "as the one before"."""
+    """Builds the payload of the inputs since the last row, redacted. None stands for "as the one before"."""
     recorded, prepared, inputs = call.recorded, call.prepared, call.inputs
     if recorded is not None and (recorded.mark_state in ("queued", "running") or prepared.entry is None):
-        return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
+        return Payload()  # earlier rows have them; without its tool, nothing says what to mask
     if len(inputs.model_input) > MAX_BYTES:
         return Payload(describe_oversized(inputs.model_input))
     mask, redactor = prepared.mask, services.redactor
@@ -58,28 +58,29 @@ def build_input_payload(call: Call, services: Services) -> Payload:
 
 
 def describe_oversized(text: bytes) -> bytes:
-    """What is stored of an input that was refused for its size: how long it was, and what it was, for whoever has it to compare.
-    Nobody acted on it, and looking through all of it would hold up everybody else."""
+    """Returns the length and digest that are stored in place of an oversized input.
+
+    Nobody acted on it, and redacting all of it would hold up every other call.
+    """
     return msgspec.json.encode({"left_out": {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}})
 
 
 def redact_input(
     text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()
 ) -> bytes:
-    """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it, nor anything
-    that its tool asked to hide."""
+    """Redacts an input for storage and display: masks sensitive members, removes known secrets and those in `hidden`."""
     masked = text if mask is None else mask.mask_json(text)
     also = hidden if mask is None else hidden | _list_long_values(text, mask)
     redactor = (redactor or ONLY_GIVEN) if also else redactor
     if redactor is None or not (also or b"\\" in masked or redactor.may_hold(masked)):
-        return masked  # without escapes a text stands in JSON as it is
+        return masked  # without escapes the bytes can be searched without decoding
     try:
         value = msgspec.json.decode(masked)
         clean, found = redactor.value(value, also)
         written = msgspec.json.encode(clean)
         if (
             not found and written != masked
-        ):  # of two members with one name the decoder keeps the last, the text has both
+        ):  # the decoder drops the first of two members with one name; the stored text has both
             found = redactor.value(json.loads(masked, object_pairs_hook=list), also)[1]
         return written if found else masked
     except (ValueError, msgspec.MsgspecError, RecursionError, OverflowError):
@@ -88,15 +89,16 @@ def redact_input(
 
 
 def _list_long_values(text: bytes, mask: Mask) -> frozenset[str]:
+    """Lists the sensitive values that are long enough to be recognised elsewhere in the input."""
     try:
         values = mask.list_values(msgspec.json.decode(text))
-    except (msgspec.MsgspecError, RecursionError):  # what cannot be read is masked whole
+    except (msgspec.MsgspecError, RecursionError):  # unreadable input is masked as a whole
         return frozenset()
     return frozenset(value for value in values if len(value) >= _MIN_CHARS)
 
 
 def seal_input(call: Call, services: Services, payload: Payload) -> Payload:
-    """The inputs of a call that waits: what is hidden in them is kept beside, encrypted, so that it can still run."""
+    """Adds the encrypted original inputs to the payload of a waiting call, so that it can still run."""
     if call.prepared.mask is None and not _has_hidden(call, services.redactor):
         return payload
     kept = msgspec.msgpack.encode((call.inputs.model_input, call.inputs.current))
@@ -112,7 +114,7 @@ def _has_hidden(call: Call, redactor: Redactor | None) -> bool:
 
 
 def list_sensitive_values(call: Call) -> frozenset[str]:
-    """The sensitive values of a call's inputs, as text: what must not stand in an error or in the ledger either."""
+    """Lists the sensitive values of a call's inputs as text: errors and the ledger must not hold them either."""
     mask = call.prepared.mask
     if mask is None:
         return frozenset()
@@ -120,14 +122,14 @@ def list_sensitive_values(call: Call) -> frozenset[str]:
         return mask.list_values(msgspec.json.decode(call.inputs.model_input)) | mask.list_values(
             msgspec.json.decode(call.inputs.current)
         )
-    except msgspec.MsgspecError:  # what is no JSON has no members
+    except msgspec.MsgspecError:  # invalid JSON has no members
         return frozenset()
 
 
 def change_input(
     call: Call, updated: Any, source: Literal["hook", "permission_prompt"], source_ref: str
 ) -> Stop | None:
-    """Use another input from now on. Stops when the tool's contract forbids that, or the new input does not fit."""
+    """Replaces the input from now on. Returns a stop when the contract forbids it, or the new input is invalid."""
     if call.prepared.traits.is_input_fixed:
         message = f"the contract of {call.prepared.tool_id!r} forbids that {source_ref!r} replaces its input"
         return Stop("invalid_arguments", message, "input_mutation_failed")
@@ -158,11 +160,11 @@ def change_input(
 
 
 class _MaskMovedError(Exception):
-    """A mask stands where no masked value was."""
+    """A mask appears where no masked value was."""
 
 
 def _restore_masked(updated: Any, shown: Any, real: Any) -> Any:
-    """The updated value with the real one behind every mask that was left in its place. Raises _Moved."""
+    """Returns the updated value with every mask left in its place replaced by the real value. Raises _MaskMovedError."""
     if isinstance(updated, dict):
         shown, real = _pair_if(dict, shown, real) or ({}, {})
         return {name: _restore_masked(value, shown.get(name), real.get(name)) for name, value in updated.items()}
@@ -180,11 +182,12 @@ def _restore_masked(updated: Any, shown: Any, real: Any) -> Any:
 
 
 def _pair_if(kind: type, shown: Any, real: Any) -> tuple[Any, Any] | None:
+    """Returns both values when both are of this type."""
     return (shown, real) if isinstance(shown, kind) and isinstance(real, kind) else None
 
 
 def list_changed_fields(before: Any, after: Any) -> tuple[str, ...]:
-    """The members that differ, by dotted path; `$` when the values are no objects."""
+    """Lists the members that differ, by dotted path; `$` when the values are no objects."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return () if before == after and type(before) is type(after) else ("$",)
     return tuple(_list_differences(before, after, ""))

@@ -1,7 +1,7 @@
-"""Calls in flight in this process: what they say while they run, and how they are told to stop.
+"""Calls in flight in this process: their progress, and requests to stop them.
 
-What a tool says goes to the ledger as news, in order, and to whoever follows here at once. Being told to stop is a request:
-whether the call was canceled, or went on and gave its real result, is told when it is known (AT-207).
+Progress goes to the ledger as news, in order, and at once to followers in this process. A cancellation is a request:
+whether the call was canceled, or finished with its real result, is reported when it is known (AT-207).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from ferrule.runtime.redaction.stream import RedactingWriter
 
 _FLUSH_SECONDS = 0.05
 _ROW_RECORDS = 256
-"""Progress records in one row of the ledger, at most."""
+"""The most progress records in one row of the ledger."""
 _MAX_UNWRITTEN = 10_000
-"""A thread that says more than the ledger takes waits; the event loop never does."""
+"""Beyond this many unwritten records a reporting thread waits; the event loop never does."""
 _LOCK = threading.Lock()
 _log = logging.getLogger("ferrule.pipeline")
 
@@ -64,53 +64,53 @@ class Cancel(msgspec.Struct, frozen=True):
 
     abort_reason: AbortReason = "user_interruption"
     reason: str = ""
-    """In the words of whoever asked."""
+    """In the requester's words."""
     by: str = ""
     cause: str = ""
-    """Another invocation, where one is the reason."""
+    """The invocation that caused the request, if one did."""
 
     def to_stop(self) -> Stop:
-        """What a call ends with that was stopped by it."""
+        """Returns the stop of the canceled call."""
         words = _WORDS[self.abort_reason]
         cause = f" ({self.cause})" if self.cause else ""
         return Stop(STOPS[self.abort_reason], f"{words}{cause}{f': {self.reason}' if self.reason else ''}")
 
     def to_record(self) -> dict[str, Any]:
-        """For the record."""
+        """Returns the request for the record, without empty members."""
         said = {"abort_reason": self.abort_reason, "reason": self.reason, "by": self.by, "cause": self.cause}
         return {name: value for name, value in said.items() if value}
 
 
 class LiveCall:
-    """One call in flight. It is also the pipeline's end of the call's context (`contracts/executor.py:Wire`)."""
+    """One call in flight; also the pipeline's end of the tool's context (`contracts/executor.py:Wire`)."""
 
     stage: Stage = "planned"
     support: Support = Support(cancel=True)
     context: Context | None = None
     task: asyncio.Task[Any] | None = None
-    """The task that carries the call through its phases."""
+    """The task that runs the call's phases."""
     runner: asyncio.Future[Any] | None = None
-    """The tool itself, where it runs in a task of its own."""
+    """The tool's own task, where it has one."""
     waiter: asyncio.Future[None] | None = None
-    """Done when whoever waits for the tool has something to look at."""
+    """Completed when the phase that waits for the tool has to look at its state."""
     cancel: Cancel | None = None
     is_stopped_early = False
-    """True when it was told to stop before its task began: its tool has not begun either."""
+    """True when the call was canceled before its tool began."""
     given_up: Cancel | None = None
     """Set when nobody waits for the outcome any more: it is recorded when it comes, and not delivered."""
     backgrounded: tuple[str, str] | None = None
     detached: Coroutine[Any, Any, Any] | None = None
-    """What is left to wait for, after whoever waited went away."""
+    """The remaining wait for the tool, after the caller went away."""
     has_ended = False
     is_silenced = False
-    """True once nothing more is taken: the row that ends or parks the call comes next (AT-204)."""
+    """True once no progress is accepted: the row that ends or parks the call comes next (AT-204)."""
     sequence = 0
     secrets: frozenset[str] = frozenset()
     native_refs: tuple[dict[str, Any], ...] = ()
     outputs: tuple[PayloadWriter, ...] = ()
     last_progress_at = 0
     listener: Callable[[Progress], None] | None = None
-    """Told every record, in order, in the event loop."""
+    """Receives every progress record, in order, in the event loop."""
     _heard_up_to = 0
     _is_scheduled = False
     _is_task_cancelled = False
@@ -126,15 +126,15 @@ class LiveCall:
         self.secrets = call.secrets
 
     def require_runner(self) -> asyncio.Future[Any]:
-        """The tool itself."""
+        """Returns the tool's task. Raises ReadTooEarly."""
         if self.runner is None:
             raise ReadTooEarly("runner", "execute")
         return self.runner
 
-    # What a tool says
+    # Reports of the tool
 
     def progress(self, facts: dict[str, Any]) -> None:
-        """Take one piece of progress. Raises BadProgress."""
+        """Publishes one progress record. Raises BadProgress."""
         call, services = self.call, self.services
         if not is_running_here(self.loop):
             while len(self.unwritten) > _MAX_UNWRITTEN and not self.is_silenced:
@@ -142,7 +142,7 @@ class LiveCall:
         facts = self._redact(facts)
         with _LOCK:
             if self.is_silenced:
-                _log.info("progress of %s came after its end and is dropped", call.invocation_id)
+                _log.info("dropped progress of %s that came after its end", call.invocation_id)
                 return
             now = services.now()
             elapsed = max(0, (now - call.created_at) // 1000)
@@ -152,7 +152,7 @@ class LiveCall:
         self._schedule_progress()
 
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
-        """Take a part of the result."""
+        """Publishes a part of the result."""
         self.progress({"status": "partial_result", "content": list(blocks)})
         if is_running_here(self.loop):
             self._enter_partial()
@@ -160,26 +160,26 @@ class LiveCall:
             self._call_soon(self._enter_partial)
 
     def background(self, task_id: str, message: str) -> None:
-        """Let whoever waits go; the call goes on."""
+        """Releases the caller; the call goes on."""
         if self.backgrounded is None:
             self.backgrounded = (task_id, message)
             self.progress({"status": "backgrounded", "message": message, "task_id": task_id or None})
             self._call_soon(self.wake)
 
     def native(self, ref: dict[str, Any]) -> None:
-        """Keep a native id of this very call."""
+        """Keeps a native id of this call."""
         with _LOCK:
             self.native_refs += (ref,)
 
     def secret(self, value: str) -> None:
-        """Keep a value out of everything that is recorded or told about this call."""
+        """Keeps a value out of everything recorded or reported about this call."""
         if value:
             with _LOCK:
                 self.secrets |= {value}
                 self.call.secrets = self.secrets
 
     def output(self, media_type: str, name: str) -> PayloadWriter:
-        """A writer into the payload store. What is not closed when the call ends is discarded."""
+        """Opens a writer into the payload store; one that is not closed when the call ends is discarded."""
         if self.services.payloads is None:
             raise ExecutionFailed("capability_gap", "there is no payload store to write to; see [results] store")
         request = self.call.session.surface.request
@@ -195,10 +195,10 @@ class LiveCall:
             self.outputs += (writer,)
         return writer
 
-    # What is asked of it
+    # Requests to stop
 
     def ask_to_stop(self, cancel: Cancel, *, is_told: bool = False) -> None:
-        """Request that the call stops. In the event loop only. The first request counts; every one is on record (AT-206)."""
+        """Requests that the call stops; only in the event loop. The first request counts, every one is recorded (AT-206)."""
         if not is_told:
             self.record_news("cancel_requested", cancel.to_record())
         if self.cancel is not None or self.given_up is not None:
@@ -218,7 +218,7 @@ class LiveCall:
             self._cancel_task()
 
     def give_up(self, cancel: Cancel) -> None:
-        """End the call now, whatever its tool does; what that gives later is recorded and not delivered (AT-177)."""
+        """Ends the call now, whatever its tool does; its later output is recorded and not delivered (AT-177)."""
         if self.stage != "running" or self.runner is None:
             self.ask_to_stop(cancel)
         elif self.given_up is None:
@@ -243,42 +243,42 @@ class LiveCall:
             self.task.cancel()
 
     def record_news(self, outcome: News, data: dict[str, Any], payload: Payload | None = None) -> None:
-        """Write one piece of news about the call."""
+        """Writes one piece of news about the call."""
         happened = [{"at": self.services.now(), "event": f"tool.invocation.{outcome}", "data": self._redact(data)}]
         self._write_news(outcome, NewsBody(happened), payload)
 
     def redact_value(self, value: Any) -> Any:
-        """A value without what must not be told."""
+        """Returns a value without the call's secrets."""
         return self._redact({"value": value})["value"]
 
     def absorb_cancel(self) -> bool:
-        """True when the cancellation that just arrived in the call's task was ours, and nobody else's came with it."""
+        """Returns True when the cancellation that just reached the call's task was ours, and nobody else's came with it."""
         if not self._is_task_cancelled or self.task is None:
             return False
         self._is_task_cancelled = False
         return self.task.uncancel() == 0
 
     def close(self) -> None:
-        """The call is about to end: it cannot be stopped any more, and what was said of it so far comes before its end."""
+        """Flushes progress before the call ends; from now on it cannot be stopped."""
         self.stage = "closing"
         self.flush()
         self.note_refs()
 
     def note_refs(self) -> None:
-        """Put the native ids that were told into the call's notes."""
+        """Moves the native ids into the call's notes."""
         if self.native_refs:
             call = self.call
             call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
             self.native_refs = ()
 
     def stop_listening(self) -> None:
-        """Write what was said, and take nothing more."""
+        """Writes the pending progress and accepts no more."""
         with _LOCK:
             self.is_silenced = True
         self.flush()
 
     def settle(self) -> None:
-        """The call has ended: tell what became of a request to stop it, and what was said last."""
+        """Ends the call here: reports the outcome of a request to stop it, and writes the last progress."""
         if self.has_ended:
             return
         if self._is_task_cancelled:
@@ -297,14 +297,14 @@ class LiveCall:
         if self.watchers:
             self._wake_watchers()
 
-    # News on their way
+    # Delivery of news
 
     def list_unwritten(self, after: int) -> list[Progress]:
-        """What was said and is not in the ledger yet."""
+        """Lists the progress records that are not in the ledger yet."""
         return [said for said in self.unwritten if said.sequence > after]
 
     async def wait_for_change(self, within: float) -> None:
-        """Wait until something is said, the call ends, or the time is up."""
+        """Waits until there is progress, the call ends, or the time is up."""
         watcher = self.loop.create_future()
         self.watchers.append(watcher)
         handle = self.loop.call_later(within, _complete, watcher)
@@ -314,12 +314,12 @@ class LiveCall:
             handle.cancel()
 
     def wake(self) -> None:
-        """Have whoever waits for the tool look."""
+        """Wakes the phase that waits for the tool."""
         if self.waiter is not None:
             _complete(self.waiter)
 
     def flush(self) -> None:
-        """Write what was said. What cannot be written now is kept for the next time."""
+        """Writes pending progress; keeps it for the next time when the ledger fails."""
         if not self.unwritten and self._timer is None:
             return
         self._call_listener()
@@ -347,7 +347,7 @@ class LiveCall:
                 Entry("news", call.invocation_id, services.now(), call.prepared.tool_id, outcome, body, payload)
             )
         except LedgerError as error:
-            _log.warning("news of %s could not be written: %s", call.invocation_id, error)
+            _log.warning("could not write news of %s: %s", call.invocation_id, error)
             return False
         return True
 
@@ -372,7 +372,7 @@ class LiveCall:
             self._call_soon(self._on_progress)
 
     def _call_soon(self, callback: Any) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with suppress(RuntimeError):  # the loop is closed; there is no listener left
             self.loop.call_soon_threadsafe(callback)
 
     def _call_listener(self) -> None:
@@ -406,20 +406,20 @@ def _complete(future: asyncio.Future[None]) -> None:
 
 
 class InFlight:
-    """The calls in flight in this process that have something to wait for, or something to say."""
+    """The calls in flight in this process that wait for something or report progress."""
 
     def __init__(self) -> None:
         self.calls: dict[str, LiveCall] = {}
         self.is_closing = False
         self.pulse: Any = None
-        """Looks after calls that take long; started with the first of them. See `pulse.py`."""
+        """The monitor of long calls (`pulse.py`); starts with the first of them."""
         self.unrecorded: set[str] = set()
-        """Calls that ended here while the ledger could not be written: it still has them as running."""
+        """Calls that ended here while the ledger could not be written: it still lists them as running."""
         self._spawned: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Future[None] | None = None
 
     async def wait_unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
-        """What is waited for; False when the app closes before that."""
+        """Awaits a condition; returns False when the app closes first."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_future()
         if self._closing.done():
@@ -435,7 +435,7 @@ class InFlight:
             task.cancel()
 
     def add(self, call: Call, services: Services) -> LiveCall:
-        """Take a call in."""
+        """Adds a call."""
         live = call.flight.live = LiveCall(call, services)
         if self.is_closing:
             live.cancel = Cancel("runtime_shutdown")
@@ -445,18 +445,18 @@ class InFlight:
         return live
 
     def remove(self, live: LiveCall) -> None:
-        """The call has ended, or waits in the ledger. Its news are written."""
+        """Removes a call that has ended or is parked; its news are written."""
         live.settle()
         self.calls.pop(live.call.invocation_id, None)
-        # They hold one another, and calls and contexts are nothing the garbage collector looks at; a function's context is
-        # among its arguments.
+        # Break the reference cycle by hand: calls and contexts are invisible to the garbage collector, and a function's
+        # context is among its arguments.
         if live.context is not None:
             live.context.abort_callbacks = []
         live.call.flight.live = live.call.inputs.arguments = None
         live.context = live.task = live.runner = live.detached = None
 
     def spawn(self, going_on: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Go on with a call that nobody has to wait for."""
+        """Runs the rest of a call in a task of its own that nobody waits for."""
         task = asyncio.get_running_loop().create_task(going_on)
         self._spawned.add(task)
         task.add_done_callback(self._forget_task)
@@ -465,26 +465,26 @@ class InFlight:
     def _forget_task(self, task: asyncio.Task[Any]) -> None:
         self._spawned.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            _log.error("a call could not be carried on", exc_info=task.exception())
+            _log.error("a detached call failed", exc_info=task.exception())
 
     def list_in_lane(self, lane: Any) -> Iterable[LiveCall]:
-        """The calls of one lane."""
+        """Lists the calls of one lane."""
         return [live for live in self.calls.values() if live.call.session.lane is lane]
 
     async def wait_until_idle(self, within: float) -> None:
-        """Wait until no call is in flight, whoever waits for it or nobody; but not for long."""
+        """Waits until no call is in flight, but no longer than `within` seconds."""
         until = asyncio.get_running_loop().time() + within
         while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.01)
 
     async def aclose(self, within: float = 2.0) -> None:
-        """Give every call a result: what waits its turn is canceled, what runs is told to stop and waited for a while."""
+        """Gives every call a result: cancels the waiting ones, stops the running ones and waits a while for them."""
         self.is_closing = True
         for live in list(self.calls.values()):
             live.ask_to_stop(Cancel("runtime_shutdown"))
         if self._closing is not None and not self._closing.done():
             self._closing.set_result(None)
-            await asyncio.sleep(0.01)  # whoever waits for the ledger leaves before it closes
+            await asyncio.sleep(0.01)  # lets tasks that wait for the ledger finish before it closes
         await self.wait_until_idle(within)
         for task in list(self._spawned):
             task.cancel()

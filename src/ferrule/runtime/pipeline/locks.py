@@ -1,7 +1,7 @@
-"""Which resource locks a call takes: its tool's own and those of the policy, with members of the input put into their keys.
+"""Resource locks of a call: those of its tool and of the policy, with input members filled into their keys.
 
-Read once per tool (`lock_plan`), worked out per call. A lock that cannot be understood makes its tool run alone: whoever wrote
-it wanted something not to overlap, and nobody knows what.
+Read once per tool (`read_lock_plan`), worked out per call. A lock that cannot be understood makes its tool run alone:
+its author wanted some exclusion, and nobody can tell which.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from ferrule.model.scheduling import Claim, SchedulerPolicy
 from ferrule.model.tool import SafetyFacts
 
 MAX_KEY_CHARS = 512
-"""A key with more characters is told apart by its digest."""
+"""A longer key is shortened, with a digest to tell it apart."""
 
 _HOMES = (None, "tool_interface", "interface", "scheduler", "execution_profile")
 _MEMBER = re.compile(r"\{([^{}]+)\}")
 _ABSENT = object()
 _KEY_NAMES = ("key", "resource", "name", "lock")
-"""The standard gives a lock no shape; these members are read as its key, the first that is there."""
+"""The standard gives a lock no shape; the first of these members present is its key."""
 
 
 class LockTemplate(msgspec.Struct, frozen=True):
-    """A lock whose key has members of the input in it."""
+    """A lock whose key contains input members."""
 
     parts: tuple[str, ...]
-    """Text and member names by turns: `order:{id}` is `("order:", "id", "")`."""
+    """Texts and member names alternate: `order:{id}` is `("order:", "id", "")`."""
     is_shared: bool = False
 
     def format_key(self, arguments: Any) -> str:
-        """The key for one input."""
+        """Returns the key for one input."""
         named = "".join(
             _format_member(_find_member(arguments, part)) if number % 2 else part
             for number, part in enumerate(self.parts)
@@ -49,7 +49,7 @@ class LockPlan(msgspec.Struct, frozen=True):
 
     templates: tuple[LockTemplate, ...] = ()
     is_unreadable: bool = False
-    """True when one of them cannot be understood: calls of the tool run alone."""
+    """True when a lock cannot be understood: calls of the tool run alone."""
 
     @property
     def is_fixed(self) -> bool:
@@ -57,7 +57,7 @@ class LockPlan(msgspec.Struct, frozen=True):
         return all(len(template.parts) == 1 for template in self.templates)
 
     def list_keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
-        """The keys for one input, sorted, each with True when it is shared; exclusive where both are asked for."""
+        """Returns the sorted keys for one input, each with True when shared; exclusive where both are stated."""
         if not self.templates:
             return ()
         modes: dict[str, bool] = {}
@@ -71,7 +71,7 @@ NO_LOCKS = LockPlan()
 
 
 def read_lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) -> LockPlan:
-    """What a tool's definition and the policy say together."""
+    """Combines the locks of a tool's definition and of the policy."""
     entries = [entry for home in _HOMES for entry in _list_entries(payload, home)]
     entries += [
         {"key": lock.key, "mode": lock.mode} for lock in policy.resource_locks if fnmatchcase(tool_id, lock.tool)
@@ -81,7 +81,7 @@ def read_lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolic
     templates = [_parse_template(entry) for entry in entries]
     if None not in templates:
         return LockPlan(tuple(dict.fromkeys(template for template in templates if template is not None)))
-    # Alone in its lane is not enough: the tool's calls in other lanes may not overlap, nor those of a tool with the same entry.
+    # Running alone in its lane is not enough: calls in other lanes, and of tools with the same entry, must not overlap either.
     stand_ins = [
         template or LockTemplate((f"unreadable lock {_format_member(entry)}",))
         for template, entry in zip(templates, entries, strict=True)
@@ -99,7 +99,7 @@ def build_claim(
     priority: int = 0,
     requires_exclusive_context: bool = False,
 ) -> Claim:
-    """What the scheduler wants to know about one call. A fact that is not plainly yes or no counts as the stricter one."""
+    """Builds the scheduler's claim of one call. A fact that is not plainly yes or no counts as the stricter one."""
     return Claim(
         tool_id=tool_id,
         principal=principal,
@@ -122,7 +122,7 @@ def _list_entries(payload: dict[str, Any], home: str | None) -> list[Any]:
 
 
 def _parse_template(entry: Any) -> LockTemplate | None:
-    """A lock as it was written, or None when it cannot be understood. An unknown mode is an exclusive one."""
+    """Parses a lock; None when it cannot be understood. An unknown mode counts as exclusive."""
     key, mode = entry, None
     if isinstance(entry, dict):
         key, mode = next((entry[name] for name in _KEY_NAMES if name in entry), None), entry.get("mode")
@@ -135,7 +135,7 @@ def _parse_template(entry: Any) -> LockTemplate | None:
 
 
 def _find_member(arguments: Any, path: str) -> Any:
-    """What `a.b` or `items.0` stands for; a member whose name is just that comes first."""
+    """Returns the value at `a.b` or `items.0`; a member of exactly that name comes first."""
     if isinstance(arguments, dict) and path in arguments:
         return arguments[path]
     value = arguments
@@ -150,7 +150,7 @@ def _find_member(arguments: Any, path: str) -> Any:
 
 
 def _format_member(value: Any) -> str:
-    """A value in a key. Equal values give equal text; `1`, `1.0` and `"1"` are one key, since one too many only waits."""
+    """Formats a value for a key. Equal values give equal text; so do `1`, `1.0` and `"1"`: one lock too many only waits."""
     if value is _ABSENT or value is None:
         return ""
     if isinstance(value, str):
@@ -164,7 +164,7 @@ def _format_member(value: Any) -> str:
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """Whole numbers written one way, at any depth."""
+    """Writes whole numbers one way, at any depth."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""Looks after calls that take long: they become visible to other processes, say that they still run, and hear from there.
+"""Monitor of long calls: makes them visible to other processes, reports that they still run, and reads cancel requests.
 
-One task for all of them, which runs only while there are any. A call that ends within a quarter of a second never meets it.
+One task for all of them, which runs only while there are any. A call that ends within a quarter of a second never
+meets it.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from ferrule.runtime.pipeline.services import Services
 _BEAT_SECONDS = 0.1
 _FIRST_SECONDS = 0.25
 _QUIET = 5_000_000
-"""Microseconds after which a call that says nothing is said to run still (AT-200)."""
+"""Microseconds of silence after which a call is reported as still running (AT-200)."""
 _FIRST_QUIET = 1_000_000
-"""The same for the first time: what takes a second is noticed."""
+"""The same before its first progress: people notice a wait of a second."""
 _RUNS = ("running", "partial_result")
 _log = logging.getLogger("ferrule.pipeline")
 
 
 class Pulse:
-    """The beat of one process."""
+    """The monitor of one process."""
 
     def __init__(self, calls: InFlight, services: Services) -> None:
         self._calls = calls
@@ -42,17 +43,17 @@ class Pulse:
         self._generation = -1
 
     async def open(self) -> None:
-        """Requests to cancel that are in the ledger already are for calls that are none of ours."""
+        """Skips the cancel requests already in the ledger: they concern calls of earlier processes."""
         newest = await self._services.store.rows_before(None, 1)
         self._read_up_to = newest[0].seq if newest else 0
 
     def wake(self) -> None:
-        """There is a call in flight."""
+        """Starts the monitor when there are calls in flight."""
         if self._timer is None and self._task is None:
             self._timer = asyncio.get_running_loop().call_later(_FIRST_SECONDS, self._begin)
 
     async def aclose(self) -> None:
-        """Stop beating."""
+        """Stops the monitor."""
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -75,12 +76,13 @@ class Pulse:
                 self.wake()
 
     async def _look_after_all(self) -> None:
+        """Checks every running call once, then reads cancel requests."""
         try:
             for live in [live for live in self._calls.calls.values() if live.stage == "running"]:
                 await self._look_after(live)
             await self._read_cancel_requests()
         except LedgerError as error:
-            _log.warning("long calls could not be looked after: %s", error)
+            _log.warning("could not check long calls: %s", error)
 
     async def _look_after(self, live: LiveCall) -> None:
         call, now = live.call, self._services.now()
@@ -94,7 +96,7 @@ class Pulse:
             live.progress({"status": "running", "message": "still running"})
 
     async def _read_cancel_requests(self) -> None:
-        """Take in requests to cancel from other processes."""
+        """Reads new requests to cancel from other processes."""
         generation = self._services.store.generation()
         if generation == self._generation:
             return
@@ -107,9 +109,11 @@ class Pulse:
 
 
 async def surface_call(live: LiveCall) -> None:
-    """Write, durably, that a call runs which would otherwise be recorded behind its answer, or that one waits for its turn.
-    Nothing is written of one that takes the short way when its turn comes, nor of one with an idempotency key: that is taken
-    by what runs, and not by what only waited. Raises LedgerError."""
+    """Writes durably that a call runs, or waits for its turn, which would otherwise be recorded only when it ends.
+
+    Skips a call that needs no row while it waits, and one with an idempotency key: the key belongs to a call that runs,
+    not to one that only waited. Raises LedgerError.
+    """
     call, services = live.call, live.services
     flight = call.flight
     if flight.surfacing is not None:
@@ -135,7 +139,7 @@ async def surface_call(live: LiveCall) -> None:
 
 
 def _keep_unrecorded(call: Call, seq: int, mark_state: str, told: tuple[CallJudgement, int]) -> None:
-    """What happened while the row was on its way belongs to the next one."""
+    """Keeps what happened while the row was being written; it belongs to the next row."""
     states, phases = call.states, call.phases
     before, mutations = told[0], call.inputs.new_mutations - told[1]
     judgement = replace(

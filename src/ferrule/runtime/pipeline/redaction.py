@@ -1,7 +1,7 @@
-"""Takes the secrets of a call out of what is told to the ledger, hooks, people and callers, and out of log lines.
+"""Redacts the secrets of a call in what goes to the ledger, hooks, people and callers, and in log lines.
 
-In a log line it cleans the message, its arguments and the text of an exception, and makes the rest safe to read: no
-control character of others reaches a terminal, and no text of others begins a line of its own. The engine is
+In a log line it redacts the message, its arguments and the text of an exception, and escapes the rest: no foreign
+control character reaches a terminal, and no foreign text starts a line of its own. The engine is
 `runtime/redaction`; results are redacted in `results/redaction`, rows in `rows`.
 """
 
@@ -22,12 +22,12 @@ from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 
 
 def list_secrets(call: Call) -> frozenset[str]:
-    """The values that are secret for this call only: its sensitive inputs, and what its tool asked to hide."""
+    """Returns the values that are secret for this call only: its sensitive inputs, and those its tool hides."""
     return call.secrets if call.prepared.mask is None else call.secrets | list_sensitive_values(call)
 
 
 def redact_secrets(call: Call, services: Services, value: Any) -> Any:
-    """A JSON value, or a text, without what is secret; the very value given when there is nothing in it."""
+    """Redacts a JSON value or a text; returns the very value given when there is nothing to redact."""
     secrets, redactor = list_secrets(call), services.redactor or ONLY_GIVEN
     if not secrets and redactor.is_idle:
         return value
@@ -38,12 +38,12 @@ _NEXT = "\n    "
 
 
 def escape_line(text: str) -> str:
-    """A text with everything escaped that cannot be seen, ends of lines too."""
+    """Escapes everything invisible in a text, line ends too."""
     return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
 def indent_lines(text: str) -> str:
-    """A text with its further lines set in, and everything else escaped that cannot be seen."""
+    """Indents the further lines of a text, and escapes everything else that is invisible."""
     return _NEXT.join("\t".join(map(escape_line, line.split("\t"))) for line in text.split("\n"))
 
 
@@ -56,9 +56,9 @@ _UNREADABLE = "[REDACTED] (this line could not be looked through)"
 
 
 class RedactingFilter(logging.Filter):
-    """Put it on a handler, or on a logger: there it sees what is logged to that very logger, not to the ones below it.
+    """A logging filter that redacts; on a logger it sees only that very logger's records, not those of loggers below it.
 
-    Of a call whose tool runs where the line is written, the values that are secret for this call alone are taken out too.
+    For a record of a running tool, the values that are secret for its call alone are redacted too.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -66,13 +66,13 @@ class RedactingFilter(logging.Filter):
         self._redactor = redactor
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always True: lines are changed, never dropped."""
+        """Returns True always: records are changed, never dropped."""
         try:
             call = RUNNING.get()
             also = frozenset() if call is None else list_secrets(call)
             if also or not self._redactor.is_idle:
                 self._clean(record, also)
-        except Exception:  # a line that cannot be written as it is may hold anything
+        except Exception:  # a line that cannot be formatted may hold anything
             record.msg, record.args = _UNREADABLE, None
             record.exc_info = record.exc_text = record.stack_info = None
         return True
@@ -96,9 +96,10 @@ class RedactingFilter(logging.Filter):
 
 
 def guard_logs(redactor: Redactor) -> Callable[[], None]:
-    """Take secrets out of everything that Ferrule's loggers and those of its tools say, and what the event loop says of their
-    exceptions, from now until the given function is called. A filter on the logger `ferrule` would not see what the loggers
-    below it say."""
+    """Redacts everything that Ferrule's loggers, those of its tools, and asyncio log, until the returned function is called.
+
+    It replaces the record factory, since a filter on the logger `ferrule` would not see the loggers below it.
+    """
     keeper = RedactingFilter(redactor)
     with _factory_lock:
         _filters.append(keeper)
@@ -129,13 +130,13 @@ def _make_record(*given: Any, **named: Any) -> logging.LogRecord:
         _escape_record(record)
         logger = logging.getLogger(record.name)
         if _filter_extras not in logger.filters:
-            logger.addFilter(_filter_extras)  # `extra` is put on a record after it was made, and before it is filtered
+            logger.addFilter(_filter_extras)  # `extra` is set after the record is made and before it is filtered
     return record
 
 
 def _escape_record(record: logging.LogRecord) -> None:
-    """After secrets were taken out: those of several lines would not be found in what this makes."""
-    with suppress(Exception):  # a line that cannot be written as it is
+    """Escapes a record after redaction: escaping first would hide secrets that span several lines."""
+    with suppress(Exception):  # a line that cannot be formatted
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = indent_lines(message), None

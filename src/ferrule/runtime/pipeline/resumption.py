@@ -1,7 +1,7 @@
-"""Rebuilds a call from its rows: to go on after somebody answered, or to be ended without going on.
+"""Rebuilds a call from its rows: to resume it after an answer, or to end it without running on.
 
-Nothing of a waiting call is kept in memory, so every process, restart or machine does the same. `app/recorded_calls`
-stands above; it reads rows and writes none.
+Nothing of a waiting call is kept in memory, so every process, restart or machine can resume it. `app/recorded_calls`
+calls this module, which reads rows and writes none.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from ferrule.runtime.redaction.sensitive_input import Mask
 
 
 class PastCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rows of a call say."""
+    """The history of a call, read from its rows."""
 
     header: Header
     raw_header: msgspec.Raw
     created_at: int
     state: State
     offset: int
-    """Nanoseconds between planning and the last thing that happened."""
+    """Nanoseconds between planning and the last recorded event."""
     context: SurfaceRequest
     model_input: bytes
     observable_input: bytes | None
@@ -53,17 +53,17 @@ class PastCall(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[Answer, ...]
     notes: dict[str, Any]
     decisions: int
-    """How many there were."""
+    """The number of recorded decisions."""
     hook_permission: str = ""
-    """Set when it was a hook that wanted a person to be asked: no rule would ask again."""
+    """Set when a hook wanted a person to be asked: no rule would ask again."""
     hook_context: tuple[dict[str, Any], ...] = ()
-    """What hooks added for the model before it waited."""
+    """The context that hooks added for the model before the call waited."""
 
 
 def read_past(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> PastCall:
-    """What happened to a call so far. Raises ValueError when its stored input cannot be opened.
+    """Reads the history of a call. Raises ValueError when its stored input cannot be opened.
 
-    `opens_inputs`: False for a call that is only ended, so that one whose input was tampered with can be.
+    `opens_inputs`: False for a call that is only ended, so that one with a tampered input can be ended too.
     """
     segments = [row.segment() for row in rows]
     first = segments[0]
@@ -93,7 +93,7 @@ def read_past(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: 
 
 
 def revive_call(call_id: str, past: PastCall, open_call: OpenCall, session: Session, services: Services) -> Call:
-    """The call, ready to go on through the surface of this moment. Raises ValueError for a state that cannot be opened."""
+    """Rebuilds a call to resume it through its current surface. Raises ValueError for a state that cannot be opened."""
     call = _build_call(call_id, past, open_call, session, services)
     if call.recorded is not None and call.recorded.waiting not in (b"", NO_STATE):
         call.recorded.waiting = services.sealing.open(call_id, call.recorded.waiting)
@@ -102,7 +102,7 @@ def revive_call(call_id: str, past: PastCall, open_call: OpenCall, session: Sess
         call.secrets |= mask.list_values(call.recorded.received)
     is_input = (
         past.request is not None and past.request.purpose == "input"
-    )  # then it answers the tool, and edits nothing
+    )  # then the answer goes to the tool and edits no input
     for edit in () if is_input else past.answers:
         if edit.edited_input is None:
             continue
@@ -114,7 +114,7 @@ def revive_call(call_id: str, past: PastCall, open_call: OpenCall, session: Sess
 
 
 def revive_to_end(call_id: str, past: PastCall, open_call: OpenCall, services: Services) -> Call:
-    """The call, only to be ended: its tool may be gone, so its first row stands for it."""
+    """Rebuilds a call only to end it: its tool may be gone, so its first row stands in for it."""
     surface = Surface(
         surface_id=past.header.surface_id, request=past.context, created_at=past.created_at, entries={}, names={}
     )
@@ -170,7 +170,7 @@ def _decode_reply(past: PastCall) -> Any:
 
 
 def _read_inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, bytes]:
-    """What the model sent and what would run: unsealed where something in them is sensitive."""
+    """Reads the model's input and the current input; unseals them where they contain something sensitive."""
     model_input = call_input = b"null"
     for row in rows:
         payload = row.inputs()
@@ -202,7 +202,7 @@ def _find_observable(rows: Sequence[StoredEntry]) -> bytes | None:
 
 
 def find_last_input(payload: Payload) -> bytes | None:
-    """The last of the four inputs a payload has."""
+    """Returns the last of the four inputs in a payload."""
     return payload.call_input or payload.permission_input or payload.observable_input or payload.model_input
 
 
@@ -212,7 +212,7 @@ def _unseal_inputs(call_id: str, sealed: bytes, services: Services) -> tuple[byt
 
 
 def _read_answers(rows: Sequence[StoredEntry], segments: Sequence[Segment], services: Services) -> tuple[Answer, ...]:
-    """The answers since the question was asked, each with the input it edited."""
+    """Reads the answers since the question was asked, each with the input it edited."""
     answers = []
     for row, segment in zip(rows, segments, strict=True):
         if segment.answer is None:

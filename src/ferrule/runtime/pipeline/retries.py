@@ -1,7 +1,8 @@
-"""Whether a failed attempt is made again, and when. Decides; whoever runs the attempts waits, records and tries.
+"""Retry decisions: reads a tool's retry policy, and decides whether and when a failed attempt is made again.
 
-Nothing that may have acted is sent twice, unless it is declared to be repeatable, has an idempotency key, or its author wrote
-a policy that says so. A budget per tool keeps an outage from being answered with a storm.
+Nothing that may have acted is sent twice, unless it is declared repeatable, has an idempotency key, or its author
+wrote a policy that says so. A budget per tool keeps an outage from causing a retry storm. `attempts` waits, records
+and runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ferrule.model.failure import ErrorClass
 from ferrule.model.retry import MOST_ATTEMPTS, NO_RETRIES, RETRIED, NextAttempt, RetryPolicy, RetrySettings
 
 RESERVE = 10.0
-"""Second attempts a tool has saved up when nobody has called it for a while; it never saves more."""
+"""The most retries a tool can save up."""
 MOST_TOOLS = 10_000
 
 _HOMES = (None, "tool_interface", "interface", "execution_profile", "transport")
@@ -24,7 +25,7 @@ _HOUR_MS = 3_600_000
 
 
 def read_retry_policy(payload: dict[str, Any], settings: RetrySettings) -> RetryPolicy:
-    """What a tool's definition says about attempts; `NO_RETRIES` itself where it says nothing, or what cannot be used."""
+    """Reads a tool's retry policy; `NO_RETRIES` itself where its definition has none, or an unusable one."""
     profile = payload.get("execution_profile")
     supports = profile.get("supports_retries") if isinstance(profile, dict) else None
     if supports is False:
@@ -56,10 +57,10 @@ def decide_retry(
     now: float = 0.0,
     deadline: float | None = None,
 ) -> NextAttempt:
-    """When to try again after attempt number `attempt` (from 1) has failed, or why not.
+    """Decides when to try again after attempt number `attempt` (from 1) has failed, or why not.
 
-    `is_repeatable`: the call only reads, is declared idempotent, or has an idempotency key. `chance` gives 0 to 1. `now` and
-    `deadline` are of one clock, in seconds. A yes is paid from the budget.
+    `is_repeatable`: the call only reads, is declared idempotent, or has an idempotency key. `chance` returns 0 to 1.
+    `now` and `deadline` are of one clock, in seconds. A yes is paid from the budget.
     """
     if policy.max_attempts <= 1:
         return NextAttempt(None, "no_policy")
@@ -84,7 +85,7 @@ def decide_retry(
 
 
 class RetryBudget:
-    """How many second attempts a tool may still have: a share of its first ones, and a small reserve."""
+    """The retries a tool has left: a share of its first attempts, and a small reserve."""
 
     __slots__ = ("_ratio", "tokens")
 
@@ -93,11 +94,11 @@ class RetryBudget:
         self.tokens = RESERVE if ratio > 0 else 0.0
 
     def earn(self) -> None:
-        """Count a first attempt."""
+        """Counts a first attempt."""
         self.tokens = min(RESERVE, self.tokens + self._ratio)
 
     def spend(self) -> bool:
-        """Take a second attempt; False when there is none left."""
+        """Takes one retry; returns False when none is left."""
         if self.tokens < 1.0:
             return False
         self.tokens -= 1.0
@@ -105,7 +106,7 @@ class RetryBudget:
 
 
 class RetryBudgets:
-    """The budgets of the tools that use theirs. Whoever was not called for longest is forgotten first."""
+    """The retry budgets of the tools that use theirs. The least recently used one is dropped first."""
 
     __slots__ = ("_budgets", "_ratio")
 
@@ -117,7 +118,7 @@ class RetryBudgets:
         return len(self._budgets)
 
     def of(self, tool_id: str) -> RetryBudget:
-        """A tool's budget."""
+        """Returns a tool's budget."""
         budget = self._budgets.get(tool_id)
         if budget is None:
             budget = self._budgets[tool_id] = RetryBudget(self._ratio)
@@ -129,7 +130,7 @@ class RetryBudgets:
 
 
 def _find_policy(payload: dict[str, Any]) -> dict[str, Any] | None:
-    """The policy that the author wrote, wherever a definition may have it."""
+    """Returns the policy its author wrote, in any of the places a definition may have it."""
     for home in _HOMES:
         part = payload if home is None else payload.get(home)
         written = part.get("retry_policy") if isinstance(part, dict) else None
@@ -139,9 +140,9 @@ def _find_policy(payload: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _read_rest_policy(written: Any, kind: Any) -> RetryPolicy:
-    """AML's policy for REST: 3 attempts unless another number is said, on the statuses that are said (AML-43, AML-44).
+    """Reads AML's policy for REST: 3 attempts by default, on the listed statuses (AML-43, AML-44).
 
-    Without statuses, what only reads or computes is tried again on 429 and 503, and what acts is not.
+    Without statuses, a tool that only reads or computes is retried on 429 and 503, and one that acts is not.
     """
     said = written if isinstance(written, dict) else {}
     statuses = said.get("on_status")
@@ -168,14 +169,14 @@ def _build_policy(
 
 
 def _read_backoff(written: Any) -> float:
-    """The first wait as it was written, in milliseconds; the usual one for what is no time."""
+    """Reads the first wait, written in milliseconds; the default for an invalid time."""
     if type(written) not in (int, float) or not written >= 0:
         return RetryPolicy().backoff_seconds
     return float(min(written, _HOUR_MS)) / 1000
 
 
 def _read_attempts(value: Any, absent: int | None) -> int | None:
-    """A whole number as it was written; 1 for what is none, because what is not understood is not done twice."""
+    """Reads the number of attempts; 1 for an invalid number, since a misunderstood policy must not act twice."""
     if value is None:
         return absent
     return value if type(value) is int else 1
@@ -189,7 +190,7 @@ def _is_cured_by_time(
     *,
     is_repeatable: bool,
 ) -> bool:
-    """True when another attempt makes sense: the author listed the status, the executor says so, or the class means so."""
+    """Returns True when a retry makes sense: by the author's statuses, the executor's word, or the error class."""
     if is_retryable is False:
         return False
     if policy.on_status is not None and (status is not None or not is_repeatable):
@@ -198,12 +199,14 @@ def _is_cured_by_time(
 
 
 def _clip_retry_after(retry_after: float | None) -> float:
-    """How long the other side wants to be left alone."""
-    return retry_after if retry_after is not None and retry_after > 0 else 0.0  # not a number is no time
+    """Returns the wait that the other side asked for; 0 for none, or an invalid one."""
+    return retry_after if retry_after is not None and retry_after > 0 else 0.0  # NaN fails the comparison too
 
 
 def _compute_backoff(policy: RetryPolicy, attempt: int, chance: float) -> float:
-    """Doubles with each attempt. A wait that the author wrote is kept and lengthened a little; any other is anywhere up to it,
-    so that callers who failed together do not come back together."""
+    """Doubles the wait with each attempt. A written wait is kept and lengthened a little; any other is anywhere up to it.
+
+    The random part keeps callers that failed together from coming back together.
+    """
     longest = policy.backoff_seconds * float(2 ** min(attempt - 1, MOST_ATTEMPTS))
     return longest * (1.0 + chance / 4) if policy.is_written else longest * chance

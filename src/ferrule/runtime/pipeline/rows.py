@@ -1,8 +1,8 @@
-"""A call as ledger rows: what is written when it starts, waits and ends, without secrets (AT-84, AT-271).
+"""The ledger rows of a call: written when it starts, waits and ends, without secrets (AT-84, AT-271).
 
-Inputs and results are redacted where they are made. Here is everything else that others had a word in: reasons, names of
-fields and notes of hooks, classifiers, approvers, tools and callers. Words of our own (behaviors, states, addresses of
-payloads) are left alone. The store's writer encodes the rows, not the caller.
+Inputs and results are redacted where they are made. This module redacts everything else that came from outside:
+reasons, field names and notes of hooks, classifiers, approvers, tools and callers. Our own words (behaviors, states,
+payload addresses) are left alone. The store's writer encodes the rows, not the caller.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _FOREIGN_NOTES = frozenset(
         "task_id",
     }
 )
-"""Notes with words of others in them."""
+"""Notes that may contain text from outside."""
 _POLICY_REASONS = frozenset({"rule", "mode", "policy"})
-"""Kinds of reasons that the policy alone gives, whatever a call is about."""
+"""Reason types that come from the policy alone, independent of the call."""
 _log = logging.getLogger("ferrule.pipeline")
 _pack = msgspec.msgpack.Encoder().encode
 
 
 def redact_segment(call: Call, services: Services, segment: Segment) -> None:
-    """Take out of a row's body what must not be told. Costs a look at its bytes where there is nothing."""
+    """Redacts the body of a row in place. Scans its bytes first, so a clean row costs little."""
     foreign: dict[str, Any] = {}
     if segment.notes and not _FOREIGN_NOTES.isdisjoint(segment.notes):
         foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN_NOTES}
@@ -59,13 +59,13 @@ def redact_segment(call: Call, services: Services, segment: Segment) -> None:
         segment.decisions = tuple(_redact_decision(call, services, each) for each in segment.decisions)
         segment.mutations = tuple(_redact_mutation(call, services, each) for each in segment.mutations)
         segment.notes = {**segment.notes, **redact_secrets(call, services, foreign)}
-    except Exception:  # the row has to be written, and nobody knows what is in it
-        _log.exception("a row of %s is written without reasons", call.invocation_id)
+    except Exception:  # the row must be written, and its reasons cannot be trusted to be clean
+        _log.exception("could not redact a row of %s; writing it without reasons", call.invocation_id)
         _withhold(segment)
 
 
 def redact_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
-    """A ruling whose reasons have no secret in them."""
+    """Returns a ruling whose reasons contain no secret."""
     reasons = tuple(note.reason for note in ruling.classifiers)
     shadow = ruling.shadow.message if ruling.shadow is not None else ""
     words = (ruling.message, ruling.suggested_updates, ruling.blocked_path, reasons, shadow)
@@ -84,7 +84,7 @@ def redact_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
 
 
 def _is_policy_alone(decision: Decision) -> bool:
-    """True when nobody but the policy had a word in a decision, so that it says the same of every call."""
+    """Returns True when a decision comes from the policy alone, so that it reads the same for every call."""
     ruling = decision.ruling
     has_more = ruling.suggested_updates or ruling.blocked_path or ruling.classifiers or ruling.shadow
     return ruling.reason_type in _POLICY_REASONS and decision.feedback is None and not has_more
@@ -105,7 +105,7 @@ def _may_hold_secret(call: Call, services: Services, told: Any) -> bool:
         return True
     try:
         return redactor is not None and not redactor.is_idle and redactor.may_hold(_pack(told))
-    except (TypeError, ValueError, OverflowError):  # whatever the ledger makes of it, it is looked at
+    except (TypeError, ValueError, OverflowError):  # cannot be encoded, so it cannot be ruled out
         return True
 
 
@@ -125,7 +125,7 @@ _SCHEDULE, _EXECUTE = PHASES.index("schedule"), PHASES.index("execute")
 
 
 def build_started_row(call: Call, services: Services, *, is_counted: bool, state: str = "running") -> Entry:
-    """Before an action runs. `state`: `queued` when that is not before its turn."""
+    """Builds the row before an action runs; `state` is `queued` while the call waits for its turn."""
     mark = _build_mark(call, state)
     mark.owner = services.store.instance
     if is_counted:
@@ -136,18 +136,18 @@ def build_started_row(call: Call, services: Services, *, is_counted: bool, state
 
 
 def build_surfaced_row(call: Call, services: Services) -> Entry:
-    """While a call runs that would be recorded behind its answer, or waits for its turn, and takes long: so that others can see
-    and cancel it."""
+    """Builds the row of a call that takes long, so that other processes can see and cancel it before it is recorded."""
     is_queued = call.state == "queued"
     _fill_in_skipped(call.phases, _SCHEDULE if is_queued else _EXECUTE)
     entry = build_started_row(call, services, is_counted=False, state="queued" if is_queued else "running")
-    call.states, call.phases = [], []  # what happens from now on belongs to the next row
+    call.states, call.phases = [], []  # later events belong to the next row
     return entry
 
 
 def _fill_in_skipped(phases: list[int], until: int = 0) -> None:
-    """Puts in the opening phases that the call's plan left out, up to the last that ran or `until`: each ends with the one
-    before."""
+    """Adds the opening phases that the call's plan left out, up to the last that ran or `until`; each ends with the one
+    before.
+    """
     opening = [code for code in phases if code & 15 <= _EXECUTE]
     last = max(opening[-1] & 15 if opening else -1, until - 1)
     if len(opening) == last + 1:
@@ -161,20 +161,20 @@ def _fill_in_skipped(phases: list[int], until: int = 0) -> None:
 
 
 def build_parked_row(call: Call, services: Services, park: Park) -> Entry:
-    """When a call waits for somebody: everything needed to go on, in another process too."""
+    """Builds the row of a call that waits for a person: everything needed to resume it, in another process too."""
     segment = _build_segment(call, services)
     segment.request = park.request
     segment.context = call.session.surface.request
     if park.waiting is not None:
         state, schema = park.waiting.state, park.waiting.answer_schema
-        kept = services.sealing.seal(call.invocation_id, state) if state else NO_STATE  # it may hold anything
+        kept = services.sealing.seal(call.invocation_id, state) if state else NO_STATE  # sealed: it may hold secrets
         segment.notes = {**segment.notes, "waiting": kept}
         if schema:
             segment.notes["answer_schema"] = redact_secrets(call, services, schema)
         if park.waiting.client_requests:
             segment.notes["client_requests"] = redact_secrets(call, services, park.waiting.client_requests)
             segment.notes["client"] = sorted(call.options.client)
-    if call.options.handed:  # their names alone: whoever goes on with it has to bring them
+    if call.options.handed:  # only names: credentials are never stored, so the resuming caller has to bring them
         segment.notes = {**segment.notes, "handed": sorted(call.options.handed)}
     mark = _build_mark(call, call.state)
     mark.expires_at = park.request.expires_at
@@ -183,7 +183,7 @@ def build_parked_row(call: Call, services: Services, park: Park) -> Entry:
 
 
 def build_last_row(call: Call, services: Services) -> Entry:
-    """When a call has ended. It closes the call in the ledger's tables."""
+    """Builds the row of a call that has ended, which closes it in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
     ending, notes, recorded = call.ending, call.notes, call.recorded
     result = ending.result or ending.require_result()
@@ -193,7 +193,7 @@ def build_last_row(call: Call, services: Services) -> Entry:
         and call.key is None
         and not call.judgement.decisions
         and (not notes or notes is ending.clean_notes or notes.keys() <= OWN_NOTES)
-    ):  # nothing to say beyond its times, its hooks, its inputs and its result
+    ):  # the common case: times, hooks, inputs and result are all there is
         header, tool_id = call.prepared.header, call.prepared.tool_id
         plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.judgement.hooks, result.status)
         if notes:
@@ -209,7 +209,7 @@ def build_last_row(call: Call, services: Services) -> Entry:
 
 
 def build_unknown_row(call: Call, services: Services, park: Park) -> Entry:
-    """When a crash left it unknown whether an action happened: it waits for a person to say."""
+    """Builds the row of a call whose outcome a crash left unknown: a person has to settle it."""
     segment = _build_segment(call, services)
     segment.request = park.request
     mark = _build_mark(call, call.state)
@@ -219,7 +219,7 @@ def build_unknown_row(call: Call, services: Services, park: Park) -> Entry:
 def _build_segment(call: Call, services: Services) -> Segment:
     inputs = call.inputs
     judgement = call.judgement
-    if call.recorded is None:  # rows after the first tell of what happened since, and nothing was left out then
+    if call.recorded is None:  # only the first row: a call with earlier rows left no phase out
         _fill_in_skipped(call.phases)
     segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, judgement.decisions)
     if inputs.mutations and inputs.new_mutations:

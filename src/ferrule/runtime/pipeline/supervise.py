@@ -1,7 +1,7 @@
-"""Waiting for a tool that runs in a task of its own: under its deadline, able to tell it to stop and to let its caller go.
+"""Supervises a tool that runs in a task of its own: applies the deadline, cancels it, and releases its caller.
 
-A tool that was told to stop and goes on is waited for: its call ends with what really happened. Only a deadline, or a turn
-that was thrown away, ends a call while its tool may still run; what the tool gives then is recorded and not delivered.
+A tool that was asked to stop and goes on is awaited: its call ends with what really happened. Only a deadline, or a
+discarded turn, ends a call while its tool may still run; later output is recorded and not delivered.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.waiting import build_waiting_request
 
 _GRACE_SECONDS = 0.5
-"""How long a tool that can be stopped gets to stop."""
+"""How long a cancelable tool gets to stop."""
 BY_ITSELF = Cancel(reason="the tool stopped by itself")
 _STEP_BYTES = 16 * 1024**2
 _log = logging.getLogger("ferrule.pipeline")
@@ -37,7 +37,7 @@ _log = logging.getLogger("ferrule.pipeline")
 async def supervise_tool(
     call: Call, services: Services, live: LiveCall, running: Awaitable[Any], inner: Awaitable[Any] | None = None
 ) -> Stop | Park | Detached | None:
-    """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
+    """Runs a tool in a task of its own and waits for it. `inner`: the awaitable that `running` awaits in turn."""
     if live.is_stopped_early:
         return discard_unstarted(call, live, running, inner)
     context = contextvars.copy_context()
@@ -48,20 +48,20 @@ async def supervise_tool(
 
 
 def discard_unstarted(call: Call, live: LiveCall, *running: Awaitable[Any] | None) -> Stop:
-    """Throws away the tool of a call that was told to stop before it began."""
+    """Discards the tool of a call that was canceled before it began; returns the stop."""
     _close_unstarted(*running)
     return build_cancel_stop(call, live.cancel or BY_ITSELF)
 
 
 def _close_unstarted(*awaitables: Awaitable[Any] | None) -> None:
-    """Close what was never begun, because its task was canceled before its first step."""
+    """Closes coroutines that never started, which would warn otherwise."""
     for each in awaitables:
         if isinstance(each, Coroutine):
             each.close()
 
 
 async def collect_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:
-    """What a tool gives; a stream is drained while the call still runs."""
+    """Awaits the tool's output; drains a stream while the call still runs."""
     output = await running
     if type(output) is Output and output.stream is not None:
         return await store_stream(call, services, output, _count_stored(call))
@@ -69,7 +69,7 @@ async def collect_output(call: Call, services: Services, running: Awaitable[Any]
 
 
 def _count_stored(call: Call) -> Callable[[int], None] | None:
-    """Tells how much of a stream is stored, now and then."""
+    """Builds a callback that reports now and then how much of a stream is stored."""
     live, told = call.flight.live, 0
     if live is None:
         return None
@@ -111,7 +111,7 @@ async def _wait_for_tool(
 
 
 async def _leave_tool(call: Call, services: Services, live: LiveCall) -> None:
-    """Whoever waited went away. A tool that stops when told is canceled; any other runs on, and its outcome is recorded."""
+    """Handles a caller that went away: cancels a cancelable tool; any other runs on, and its outcome is recorded."""
     runner = live.require_runner()
     await _stop_tool(live, "user_interruption")
     if not runner.cancelled():
@@ -126,7 +126,7 @@ async def _stop_tool(live: LiveCall, reason: str) -> None:
         runner.cancel()
     grace = (
         _GRACE_SECONDS if live.support.cancel else 0
-    )  # what has not begun does not begin any more: that shows at once
+    )  # one loop turn is enough: a tool that has not begun never will
     await uncancelled(asyncio.wait({runner}, timeout=grace))
 
 
@@ -143,7 +143,7 @@ async def _time_out(call: Call, services: Services, live: LiveCall) -> Stop:
 
 
 def build_cancel_stop(call: Call, cancel: Cancel) -> Stop:
-    """The stop of a call that somebody stopped, with the reason on record."""
+    """Builds the stop of a canceled call, with the reason on record."""
     call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
     return cancel.to_stop()
 
@@ -166,7 +166,7 @@ def _take_outcome(call: Call, services: Services, live: LiveCall, runner: asynci
 
 
 def take_output(call: Call, services: Services, output: Any) -> Stop | Park | None:
-    """Keep what a tool gave; one that waits for somebody parks the call, if there is somebody who could answer."""
+    """Keeps the tool's output; returns a park for a tool that waits for a person, if anyone could answer."""
     if type(output) is Waiting:
         missing = list_undeclared(output.client_requests, call.options.client) if output.client_requests else None
         if missing:
@@ -176,7 +176,7 @@ def take_output(call: Call, services: Services, output: Any) -> Stop | Park | No
         flaw = find_flaw(output.client_requests)
         if flaw is not None:
             message = (
-                f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must mend it"
+                f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must fix it"
             )
             return Stop("execution_failed", message, "result_mapping_failed")
         return Park(build_waiting_request(call, services, output), output)
@@ -189,7 +189,7 @@ def take_output(call: Call, services: Services, output: Any) -> Stop | Park | No
 
 
 def build_failure_stop(call: Call, failed: ExecutionFailed) -> Stop:
-    """The stop of a call whose tool failed."""
+    """Builds the stop of a call whose tool failed."""
     call.ending.output = failed.output
     return Stop(
         failed.error_class,
@@ -202,7 +202,7 @@ def build_failure_stop(call: Call, failed: ExecutionFailed) -> Stop:
 
 
 def _record_later(call: Call, services: Services, live: LiveCall) -> None:
-    """Record what a tool gives that nobody waits for any more."""
+    """Records in the background the output that nobody waits for any more."""
     services.live.spawn(_record_when_done(live, live.require_runner()))
 
 
@@ -210,7 +210,7 @@ async def _record_when_done(live: LiveCall, runner: asyncio.Future[Any]) -> None
     try:
         await asyncio.wait({runner})
     except asyncio.CancelledError:
-        return  # the process ends: nobody will know
+        return  # the process ends; the outcome stays unknown
     if runner.cancelled():
         return
     error = runner.exception()
@@ -225,7 +225,7 @@ async def _record_when_done(live: LiveCall, runner: asyncio.Future[Any]) -> None
 
 
 def record_late_output(live: LiveCall, given: Any) -> None:
-    """Record, without delivering it, what a tool gave too late. What is private or large is not kept in the ledger."""
+    """Records late output without delivering it; private or large output is not stored in the ledger."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
     facts: dict[str, Any] = {"status": "succeeded"}
     keeping = live.call.prepared.traits.output_policy
@@ -237,8 +237,8 @@ def record_late_output(live: LiveCall, given: Any) -> None:
         content = tuple(drop_block(block, "late") if has_raw(block) else block for block in content)
         content, structured = live.redact_value((content, structured))
         packed = pack_plain(content, structured)
-    except Exception as error:  # whatever a tool gives too late does no more harm
-        _log.warning("a late result of %s cannot be kept: %s", live.call.invocation_id, type(error).__name__)
+    except Exception as error:  # a late output must not fail anything
+        _log.warning("could not store the late result of %s: %s", live.call.invocation_id, type(error).__name__)
         live.record_news("late_result", facts)
         return
     if len(packed) > 4 * live.services.results.max_inline_chars:

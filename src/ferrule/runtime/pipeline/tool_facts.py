@@ -1,4 +1,4 @@
-"""What the pipeline wants to know about a tool before any call of it: read once from its definition, whatever the dialect."""
+"""Facts of a tool that the pipeline needs before any call: read once from its definition, whatever the dialect."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), (
 
 
 class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts of a tool that do not depend on the call."""
+    """The facts of a tool that do not depend on the call."""
 
     is_read_only: bool = False
-    """Declared (or implied by the dialect) as plain yes. Anything else is an action, recorded before it runs."""
+    """Plainly declared (or implied by the dialect). Anything else is an action, recorded before it runs."""
     is_repeatable: bool = False
     """Read-only or declared idempotent: another attempt cannot do something twice."""
     has_expressions: bool = False
-    """True when a safety fact is asked per call (`classifier:…`, `same_as:…`)."""
+    """True when a safety fact is evaluated per call (`classifier:…`, `same_as:…`)."""
     denies_before_io: bool = False
     is_input_fixed: bool = False
     """True when its contract forbids hooks and approvers to change the input (AT-82)."""
@@ -34,17 +34,17 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     """The first four safety facts, in the order of `FACT_NAMES`."""
 
     task: TaskUse = "auto"
-    """Whether a caller that knows tasks gets one."""
+    """Whether a caller that supports tasks gets one."""
     output_policy: OutputPolicy | None = None
-    """What it says about its results; None when it says nothing."""
+    """How its results are kept; None without any statement."""
 
     def compile_output_validator(self, tool: Tool) -> Validator | None:
-        """The validator of the tool's output schema; None without one."""
+        """Compiles the validator of the tool's output schema; None without one."""
         return compile_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
 
 
 def read_traits(entry: SurfaceEntry) -> ToolTraits:
-    """The traits of a surface's tool."""
+    """Reads the traits of a surface's tool."""
     tool = entry.tool
     payload = _decode_payload(tool)
     facts = tool.facts
@@ -67,13 +67,15 @@ def read_traits(entry: SurfaceEntry) -> ToolTraits:
 
 
 def is_input_fixed(tool: Tool) -> bool:
-    """True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
+    """Returns True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
     return _forbids(_get_object(_decode_payload(tool), "input_contract").get("mutation_policy"))
 
 
 def _forbids(policy: Any) -> bool:
-    """True when a `mutation_policy` forbids to replace input. The standard gives it no shape: a word, a flag, or an object
-    of these, where one no is enough."""
+    """Returns True when a `mutation_policy` forbids replacing the input. The standard gives it no shape:
+
+    a word, a flag, or an object of these, where one no is enough.
+    """
     if isinstance(policy, dict):
         return any(map(_forbids, policy.values()))
     return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
@@ -93,7 +95,7 @@ def _get_object(payload: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _read_timeout(payload: dict[str, Any]) -> float | None:
-    """The smallest limit that interface, execution profile or transport state (AT-210)."""
+    """Returns the smallest limit that interface, execution profile or transport state (AT-210)."""
     stated = [payload.get("timeout_ms"), _get_object(payload, "tool_interface").get("timeout_ms")]
     stated += [_get_object(payload, part).get(key) for part, key in _TIMEOUTS]
     limits = [value / 1000 for value in stated if isinstance(value, int | float) and value > 0 and value is not True]

@@ -1,4 +1,4 @@
-"""A tool that waits for somebody mid-run: the question it leaves in the inbox, and the news of it for followers (AT-202)."""
+"""Calls whose tool waits for a person mid-run: the question in the inbox, and the progress record about it (AT-202)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def build_waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
-    """What is asked of a person so that the tool can go on, sealed: who may answer is not for the ledger to change."""
+    """Builds the sealed question a tool waits for; the seal keeps the ledger from changing who may answer."""
     expires = services.wall() + waiting.expires_seconds * MICROSECONDS
     requirement = waiting.requirement
     if waiting.client_requests:
@@ -41,7 +41,7 @@ def build_question(
     expires_at: int,
     requirement: Requirement = Requirement(),  # noqa: B008  # frozen
 ) -> ApprovalRequest:
-    """A question about a call that has begun to run."""
+    """Builds a question about a call that has begun to run."""
     entry = call.prepared.entry
     request = call.session.surface.request
     return ApprovalRequest(
@@ -68,33 +68,33 @@ def build_question(
 _log = logging.getLogger("ferrule.pipeline")
 
 PROGRESSED = "progressed"
-"""The note of a parked row with the number of the progress that tells of it: whoever goes on with the call, perhaps at once
-and elsewhere, counts on from there (AT-198)."""
+"""The note of a parked row with the number of its progress record; the process that resumes the call counts on from
+there (AT-198).
+"""
 
 
 def number_waiting_progress(call: Call) -> None:
-    """Take a number for the progress that will tell that the call waits; it stands in the row that parks the call."""
+    """Reserves the number of the progress record about the waiting; it is stored in the parked row."""
     sequence = (call.flight.sequence if call.flight.live is None else call.flight.live.sequence) + 1
     call.notes = {**call.notes, PROGRESSED: sequence}
 
 
 async def record_waiting(call: Call, services: Services, request: ApprovalRequest, seq: int) -> None:
-    """Write a piece of progress about a call that was parked just now, with the row of that number; unless somebody goes on
-    with it already, who then tells it first."""
+    """Writes the progress record of a call parked with row `seq`, unless another process has resumed the call already."""
     row = _build_progress_row(call, services, request, call.notes[PROGRESSED])
     try:
         await services.store.commit(row, CommitCondition(states=frozenset({call.state}), seq=seq))
     except LedgerError as error:
-        _log.warning("that %s waits could not be told: %s", call.invocation_id, error)
+        _log.warning("the progress record of waiting call %s could not be written: %s", call.invocation_id, error)
 
 
 def resume_numbering(
     call: Call, services: Services, told: int, notes: Mapping[str, Any], request: ApprovalRequest | None
 ) -> None:
-    """Go on counting where a parked call was. `told`: the last number in the ledger; what is missing up to there comes now."""
+    """Continues the numbering of a parked call. `told`: the last number in the ledger; a missing record is written now."""
     waiting = notes.get(PROGRESSED, 0)
     if waiting > told and request is not None:
-        with suppress(LedgerError):  # it goes on all the same, and what it says next is told later
+        with suppress(LedgerError):  # the call resumes anyway; later progress is still recorded
             services.store.record(_build_progress_row(call, services, request, waiting))
     call.flight.sequence = max(waiting, told)
 

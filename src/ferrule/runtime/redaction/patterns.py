@@ -180,7 +180,8 @@ _SHAPES = (
     _make_token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
     _make_token("ferrule_key", b"frl_", body=rb"[\w-]", rest=rb"[0-9a-f]{8}_[\w-]{20,}"),
     _make_token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
-    _make_token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
+    _make_token("jwt", b"eyJ", body=rb"[\w.=-]", edge=rb"(?<!-)" + _EDGE,
+                rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}"),
     _SecretShape(
         "bearer_token",
         (b"Bearer", b"bearer", b"BEARER"),

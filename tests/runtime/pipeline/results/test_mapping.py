@@ -46,7 +46,7 @@ async def test_at_115_what_is_no_json_is_a_failure_of_mapping(value: Any, word: 
         assert result.error is not None
         assert (result.status, result.error.error_code) == ("failed", "result_mapping_failed")
         assert word in result.error.message
-        assert "its owner must mend it" in result.error.message
+        assert "its owner must fix it" in result.error.message
         assert "Ferrule itself" not in result.error.message
         assert await on.app.result(result.invocation_id) == result
 

@@ -1,7 +1,6 @@
-"""Says what is wrong with arguments, for the model that sent them: which field, what about it, what to change.
+"""Explains invalid arguments to the model that sent them: which field, what is wrong with it, what to change.
 
-Never a sensitive value and never the name of an internal field. The words are ours; the validator only says where and
-why.
+Never names a sensitive value or an internal field. The wording is ours; the validator only says where and why.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAX_PROBLEMS = 5
-"""How many problems are told."""
+"""The most problems in one message."""
 _MAX_VALUES = 12
 _MAX_CHARS = 60
 _A = {
@@ -55,15 +54,15 @@ _PLAIN = {
 
 
 class Complaint(NamedTuple):
-    """One thing that is wrong."""
+    """One problem of the arguments."""
 
     path: Path
-    """Where, from the root of the arguments: of what is missing, where it would be."""
+    """The path from the root of the arguments; of a missing field, where it would be."""
     text: str
 
 
 class Complaints:
-    """How to speak about the arguments of one tool."""
+    """The explanations for the arguments of one tool."""
 
     __slots__ = ("_internal", "_mask", "_name", "_view")
 
@@ -74,11 +73,11 @@ class Complaints:
         self._internal = internal
 
     def explain_whole(self, problem: str) -> str:
-        """One problem of the arguments as a whole: the end of a sentence that begins with "they"."""
+        """Builds the message for a problem of the arguments as a whole: a sentence part that begins with "they"."""
         return f"the arguments of {self._name!r} cannot be used: {problem}"
 
     def explain_errors(self, errors: Iterable[ValidationError]) -> str:
-        """The first few of a validator's errors, as one message."""
+        """Builds one message from the first few of a validator's errors."""
         told: dict[str, None] = {}
         more = 0
         for error in errors:
@@ -93,7 +92,7 @@ class Complaints:
         return f"{head}: {lines[0]}" if len(lines) == 1 else "\n- ".join([f"{head}:", *lines])
 
     def list_complaints(self, errors: Iterable[ValidationError], most: int) -> list[Complaint]:
-        """The first of a validator's errors by themselves, each with its place."""
+        """Lists the first of a validator's errors one by one, each with its path."""
         told: dict[Complaint, None] = {}
         for error in errors:
             told.update(dict.fromkeys(self._list_for_error(error)))
@@ -102,7 +101,7 @@ class Complaints:
         return list(told)[:most]
 
     def explain_internal_field(self) -> str:
-        """The arguments hold a field that is not the model's to send. Its name is not told (AT-56)."""
+        """Builds the message for arguments with an internal field, without naming it (AT-56)."""
         known = self._list_known((self._view.root,))
         fields = f"the fields are {_format_values(known)}" if known else "it takes no fields"
         return self.explain_whole(f"they hold a field that is not part of the tool's schema; {fields}")
@@ -150,7 +149,7 @@ class Complaints:
         return _PLAIN.get(keyword, f"does not satisfy `{keyword}`")
 
     def _describe_sent(self, path: Path, value: Any) -> str:
-        """What was sent, where it may be repeated. A tool with fields to hide gets types alone: values stray."""
+        """Describes the sent value; only its type when the tool has anything to hide, since values end up in wrong fields."""
         if self._mask is not None or self._internal or not isinstance(value, str | int | float | bool | None):
             return f"; it is {_A[json_type(value)]}"
         return f"; it is {_format_value(value)}"
@@ -166,7 +165,7 @@ class Complaints:
     def _complain_of_forms(
         self, path: Path, context: list[list[ValidationError]], error: ValidationError
     ) -> list[Complaint]:
-        """What is wrong with a value that fits none of several forms: with the form it is nearest to."""
+        """Lists the problems of a value that fits none of several forms, against the nearest form."""
         if not context:
             return [Complaint(path, f"{_format_field(path)} fits more than one of its forms; make it fit one")]
         types = [_list_wanted_types(branch, path) for branch in context]
@@ -186,7 +185,7 @@ class Complaints:
         return [complaint for one in best for complaint in self._list_for_error(one)]
 
     def _list_known(self, schemas: Iterable[Any]) -> list[str]:
-        """The property names a model may know of."""
+        """Lists the property names that the model may know."""
         names: dict[str, None] = {}
         for schema in self._view.about(schemas, negated=False):
             properties = schema.get("properties")
@@ -228,7 +227,7 @@ def _format_values(values: list[Any]) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """A value as JSON has it, cut short."""
+    """Formats a value as JSON, shortened."""
     match value:
         case None | True | False:
             return {None: "null", True: "true", False: "false"}[value]
@@ -241,12 +240,12 @@ def _format_value(value: Any) -> str:
 
 
 def _list_wanted_types(branch: list[ValidationError], path: Path) -> list[str]:
-    """The types a form asks for, when the value's type is all that is wrong with it."""
+    """Lists the types a form asks for, when the type is the value's only problem."""
     if len(branch) == 1 and branch[0].kind.name == "type" and tuple(branch[0].instance_path) == path:
         return list(branch[0].kind.as_dict()["types"])
     return []
 
 
 def _has_other_constant(branch: list[ValidationError]) -> bool:
-    """True when a form is told apart by a constant that the value does not have."""
+    """Returns True when a constant identifies the form and the value has another one."""
     return any(error.kind.name in ("const", "enum") for error in branch)

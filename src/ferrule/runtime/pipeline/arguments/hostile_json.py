@@ -1,6 +1,6 @@
-"""Finds input that is JSON and yet not to be trusted: nested without end, numbers no system can hold, one name twice.
+"""Detects hostile JSON: nested without end, numbers past 64 bits, one name twice in an object.
 
-The limits are those of the definitions' reader, so that every later step may walk a value without fear. Results and the
+The limits are those of the definitions' reader, so that every later step may walk a value safely. Results and the
 servers use it too; it knows neither schemas nor tools.
 """
 
@@ -13,22 +13,22 @@ import msgspec
 
 MAX_DEPTH = 100
 MAX_BYTES = 1_000_000
-"""How long arguments may be, unless somebody says otherwise."""
+"""The default limit for the length of arguments."""
 TINY = 20
-"""Shorter texts hold no number past 64 bits and nothing nested that matters."""
+"""Shorter texts can hold no number past 64 bits and no dangerous nesting."""
 _NESTING = (dict, list)
 _SHALLOW = 2 * MAX_DEPTH
-"""Shorter texts cannot be nested too deep."""
+"""Shorter texts cannot be nested too deeply."""
 
 _encode = msgspec.json.Encoder().encode
 _pack = msgspec.msgpack.Encoder().encode  # refuses what the ledger could not hold
 
 
 def is_tame(raw: bytes, value: Any) -> bool:
-    """True when a decoded text is certainly harmless; False when it has to be looked at more closely.
+    """Returns True when a decoded text is certainly harmless; False when it needs a closer look.
 
     The decoder keeps the last of two members with one name. A text has at least as many colons as members, and one
-    without escapes has exactly as many as its value written again: fewer in the value means that a member was lost.
+    without escapes has exactly as many as its value encoded again: fewer in the value means that a member was lost.
     """
     size = len(raw)
     colons = raw.count(b":")
@@ -43,7 +43,7 @@ def is_tame(raw: bytes, value: Any) -> bool:
 
 
 def why_hostile(raw: bytes | str, value: Any) -> str | None:
-    """Why a decoded text is refused, for whoever sent it; None when it is harmless after all."""
+    """Explains to the sender why a decoded text is refused; None when it is harmless after all."""
     if is_deep(value):
         return f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones"
     try:
@@ -55,13 +55,13 @@ def why_hostile(raw: bytes | str, value: Any) -> str | None:
 
 
 def _has_all_members(raw: bytes | str, value: Any) -> bool:
-    """True when a text certainly gives no name twice; False when it has to be read again."""
+    """Returns True when a text certainly repeats no name; False when it has to be read again."""
     text = raw if isinstance(raw, bytes) else raw.encode()
     return text.find(b"\\") < 0 and text.count(b":") == _encode(value).count(b":")
 
 
 def is_deep(value: Any) -> bool:
-    """True when a value is nested deeper than we follow."""
+    """Returns True when a value is nested more than MAX_DEPTH levels deep."""
     level = [value] if isinstance(value, _NESTING) else []
     for _ in range(MAX_DEPTH):
         level = [
@@ -76,7 +76,7 @@ def is_deep(value: Any) -> bool:
 
 
 def has_more_values(value: Any, most: int) -> bool:
-    """True when there are more values than this within a value."""
+    """Returns True when a value holds more than `most` values."""
     left, open_ones = most, [value]
     while open_ones:
         one = open_ones.pop()
@@ -89,16 +89,16 @@ def has_more_values(value: Any, most: int) -> bool:
 
 
 class _RepeatedError(Exception):
-    """Unwinds the reading."""
+    """Ends the reading at the first repeated name."""
 
 
 def find_repeated_name(raw: bytes | str) -> str | None:
-    """A name that some object of a JSON text gives twice; None when there is none."""
+    """Returns a name that some object of a JSON text repeats; None without one."""
     try:
         json.loads(raw, object_pairs_hook=_refuse_repeated)
     except _RepeatedError as repeated:
         return str(repeated)
-    except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
+    except (ValueError, RecursionError):  # msgspec accepted the text, so no name is to blame
         return None
     return None
 

@@ -1,7 +1,7 @@
-"""Repairs what models really send: JSON inside a string, numbers as text, null for "not given", one value for a list.
+"""Repairs common mistakes of models: JSON inside a string, numbers as text, null for "not given", one value for a list.
 
-Used only after strict validation has failed, and only if the repaired input then fits: see `validation`. It never touches
-a value whose schema allows text, and reports every change, so that it is recorded as the adapter's (AT-79).
+Used only after strict validation failed, and only if the repaired input is then valid: see `validation`. It never
+changes a value whose schema allows text, and reports every change, so that it is recorded as the adapter's (AT-79).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from ferrule.runtime.pipeline.arguments.hostile_json import why_hostile
 from ferrule.schema.schema_view import Schemas, SchemaView, json_type, types_of
 
 WHOLE = "*"
-"""The changed field when the arguments as a whole were mended."""
+"""The changed field when the arguments as a whole were repaired."""
 _WORDS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
 _NO_GUESS = object()
 
 
 class RepairedInput(NamedTuple):
-    """An input after mending."""
+    """An input after its repair."""
 
     value: Any
     changed_fields: tuple[str, ...]
 
 
 def repair_input(view: SchemaView, value: Any) -> RepairedInput:
-    """The input as its schema suggests it was meant. Whether it fits now is for the validator to say."""
+    """Returns the input as its schema suggests it was meant; the validator decides whether it is valid now."""
     changed: list[str] = []
     if isinstance(value, str):
         value = _decode_inner(value)
@@ -48,7 +48,7 @@ class _InputRepair:
         self.changed = changed
 
     def repair(self, value: Any, schemas: Schemas, path: Path) -> Any:
-        """The value, and what is below it, mended."""
+        """Returns the value, with everything below it repaired."""
         types = types_of(schemas)
         meant = _guess_meant(value, types)
         if meant is not _NO_GUESS:
@@ -73,20 +73,20 @@ class _InputRepair:
 
 
 def _guess_meant(value: Any, types: frozenset[str]) -> Any:
-    """What a value of the wrong type was meant to be; `_NOTHING` when it is as good as any guess."""
+    """Guesses the meant value of one with a wrong type; `_NO_GUESS` where no guess is better than the value."""
     if not types or value is None or _is_one_of(value, types):
         return _NO_GUESS
     if isinstance(value, str):
         opened = _WORDS[value.strip()] if value.strip() in _WORDS else _decode_inner(value)
         if not isinstance(opened, str) and _is_one_of(opened, types):
             return opened
-        if value.lstrip().startswith(("[", "{")):  # broken JSON is not a value of its own
+        if value.lstrip().startswith(("[", "{")):  # broken JSON must not become a one-item list of itself
             return _NO_GUESS
     return [value] if types <= {"array", "null"} and "array" in types else _NO_GUESS
 
 
 def _decode_inner(text: str) -> Any:
-    """The JSON inside a text; the text itself when there is none, or none that we would take."""
+    """Decodes the JSON inside a text; returns the text itself when it holds none, or hostile JSON."""
     stripped = text.strip()
     if not stripped:
         return text
@@ -105,7 +105,7 @@ def _is_one_of(value: Any, types: frozenset[str]) -> bool:
 
 
 def _is_not_given(name: str, types: frozenset[str], schemas: Schemas) -> bool:
-    """True when null for this property can only mean that it is not given."""
+    """Returns True when null can only mean that this property is not given."""
     if not types or "null" in types:
         return False
     return not any(name in required for schema in schemas if isinstance(required := schema.get("required"), list))

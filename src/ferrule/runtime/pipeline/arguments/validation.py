@@ -1,7 +1,7 @@
-"""Judges arguments by a tool's schema. Phase 2 uses it, and so does everything that changes an input later.
+"""Validates arguments against a tool's schema: in phase 2, and whenever something changes an input later.
 
-The common case is decode, validate, done. Only arguments that fail are repaired (`repair`), explained (`complaints`) and,
-if they are hostile rather than wrong, refused (`hostile_json`). It does not know calls or hooks.
+The common case is decode, validate, done. Only arguments that fail are repaired (`repair`), explained (`complaints`)
+or, when they are hostile rather than wrong, refused (`hostile_json`). It does not know calls or hooks.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ferrule.schema.schema_view import SchemaView, types_of
 from ferrule.schema.validation.validators import brief_schema, compile_schema, first_error
 
 _MAX_EXPLAINED_BYTES = 8192
-"""Of longer arguments only the first problem is told: finding all of them takes time."""
+"""Longer arguments get only their first problem explained: finding all of them takes too long."""
 _MAX_VALUES = 1000
-"""So it is of arguments with more values, and of alternatives only that none of them fits."""
+"""So do arguments with more values; of alternatives, the message then says only that none fits."""
 _MAX_REPAIRED_BYTES = 65_536
-"""Longer arguments are not mended."""
+"""Longer arguments are not repaired."""
 _MAX_CACHED = 1024
 _decode = msgspec.json.Decoder().decode
 
@@ -44,7 +44,7 @@ def _is_never_valid(arguments: Any) -> bool:
 
 
 class InputChange(msgspec.Struct, frozen=True, gc=False):
-    """What was done to an input on the way (AT-79)."""
+    """One recorded change of an input on its way (AT-79)."""
 
     source_type: Literal["adapter", "runtime"]
     source_ref: str
@@ -53,25 +53,25 @@ class InputChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class ParsedArguments(msgspec.Struct, frozen=True, gc=False):
-    """Arguments that fit."""
+    """Valid arguments."""
 
     arguments: Any
     """An object; a text where the tool takes text."""
     changes: tuple[InputChange, ...] = ()
     encoded: bytes = b""
-    """The arguments as JSON, where they differ from what came in."""
+    """The arguments as JSON, where they differ from the input."""
 
 
 class ArgumentProblem(msgspec.Struct, frozen=True, gc=False):
-    """Why arguments are refused."""
+    """The refusal of invalid arguments."""
 
     message: str
-    """For the model: what is wrong and what to change."""
+    """The explanation for the model: what is wrong and what to change."""
     code: str | None = None
 
 
 class _SchemaJudge:
-    """One schema: whether arguments fit it, and what to say when they do not."""
+    """The validator of one schema, with the explanations for what it rejects."""
 
     __slots__ = ("_source", "complaints", "is_valid", "validator", "view")
 
@@ -83,30 +83,30 @@ class _SchemaJudge:
         self.complaints = Complaints(tool.name, self.view, mask, internal)
 
     def explain_misfit(self, raw: bytes, arguments: Any) -> str:
-        """What is wrong with arguments that do not fit."""
+        """Explains why arguments are invalid."""
         judge = self._choose_judge(arguments)
         return judge.complaints.explain_errors(judge.iter_errors(raw, arguments))
 
     def list_complaints(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
-        """The same, each thing by itself and with its place."""
+        """Lists the problems of invalid arguments, each with its path."""
         judge = self._choose_judge(arguments)
         return judge.complaints.list_complaints(judge.iter_errors(raw, arguments), most)
 
     def iter_errors(self, raw: bytes, arguments: Any) -> Iterable[ValidationError]:
-        """What the validator says, all of it only where that is soon said."""
+        """Returns the validator's errors: all of them for small arguments, only the first for large ones."""
         if len(raw) <= _MAX_EXPLAINED_BYTES and not has_more_values(arguments, _MAX_VALUES):
             return self.validator.iter_errors(arguments)
         first = first_error(self.validator, arguments)
         return [] if first is None else [first]
 
     def _choose_judge(self, arguments: Any) -> _SchemaJudge:
-        """Who is to speak about these arguments: of many values only one who is brief."""
+        """Returns the judge that explains these arguments: one with a shortened schema when they have many values."""
         if not has_more_values(arguments, _MAX_VALUES):
             return self
         tool, mask, internal = self._source
         try:
             return _SchemaJudge(tool, raw(brief_schema(self.view.root)), mask, internal)
-        except Exception:  # a schema that cannot be brief has nothing to say
+        except Exception:  # a schema that cannot be shortened: explain against the empty one
             return _SchemaJudge(tool, raw({}), mask, internal)
 
 
@@ -124,12 +124,12 @@ class Arguments:
         self._model = _SchemaJudge(tool, model_schema(tool, internal), mask, internal)
         self._runtime = _SchemaJudge(tool, tool.input_schema if runtime is None else runtime, mask, internal)
         is_plain = self._model.view.root.get("type") == "object" and not internal and self._contract == _NO_CONTRACT
-        # Where fitting the schema is all that is asked, the validator's yes is the answer; elsewhere nothing is so quick.
+        # The quick path: when the schema is the only condition, the validator alone decides.
         self._takes = self._model.is_valid if is_plain else _is_never_valid
 
     @classmethod
     def of(cls, tool: Tool, max_bytes: int = MAX_BYTES) -> Arguments:
-        """The arguments of a tool. One whose schema cannot be used takes none: every call of it is refused."""
+        """Returns the prepared arguments of a tool. A tool with an unusable schema refuses every call."""
         known = _prepared.get((id(tool), max_bytes))
         if known is None:
             if len(_prepared) >= _MAX_CACHED:
@@ -141,18 +141,18 @@ class Arguments:
     def _prepare(cls, tool: Tool, max_bytes: int) -> Arguments:
         try:
             return cls(tool, max_bytes)
-        except Exception as error:  # whatever is wrong with the schema, the answer is no
+        except Exception as error:  # fail closed: a tool with a broken schema takes no calls
             return UnusableArguments(tool, type(error).__name__)
 
     def parse(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
-        """What a model sent, judged by the model-facing schema, mended if need be, with the contract's defaults."""
+        """Parses model input by the model-facing schema; repairs it where needed, and fills in the contract's defaults."""
         if len(raw) > self._limit:
             return self._parse_empty(raw) or self._refuse_too_long(raw)
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._parse_empty(raw) or self._refuse_unreadable(raw, error)
-        # The first half is what `is_tame` would say of a short flat object, without asking.
+        # The first half is what `is_tame` computes for a short flat object, inlined: this line runs in every call.
         if self._takes(arguments) and (
             (len(raw) < TINY and raw.count(b":") == len(arguments)) or is_tame(raw, arguments)
         ):
@@ -160,7 +160,7 @@ class Arguments:
         return self._parse_carefully(raw, arguments)
 
     def parse_exact(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
-        """What a model sent, judged by the model-facing schema as it is: nothing is mended. The contract's defaults count."""
+        """Parses model input by the model-facing schema without repairs; still fills in the contract's defaults."""
         arguments = self._decode_raw(raw)
         if isinstance(arguments, ArgumentProblem):
             return arguments
@@ -172,7 +172,7 @@ class Arguments:
         return self._why_misfit(raw, arguments, self._model) or self._fill_defaults(arguments, ())
 
     def parse_runtime(self, raw: bytes) -> ParsedArguments | ArgumentProblem:
-        """An input that a hook or an approver changed, judged by the runtime schema (AT-81). Nothing is mended."""
+        """Parses an input that a hook or an approver changed, by the runtime schema (AT-81), without repairs."""
         arguments = self._decode_raw(raw)
         if isinstance(arguments, ArgumentProblem):
             return arguments
@@ -180,7 +180,7 @@ class Arguments:
         return ParsedArguments(arguments) if problem is None else problem
 
     def _decode_raw(self, raw: bytes) -> Any:
-        """The JSON, or the Problem with it."""
+        """Decodes JSON; returns an ArgumentProblem when that fails."""
         if len(raw) > self._limit:
             return self._refuse_too_long(raw)
         try:
@@ -189,7 +189,7 @@ class Arguments:
             return self._refuse_unreadable(raw, error)
 
     def list_misfits(self, raw: bytes, most: int) -> list[Complaint]:
-        """Where arguments that `parse` refused do not fit. Empty where no place is to blame: its message tells all then."""
+        """Lists where arguments that `parse` refused are invalid; empty when its message already says everything."""
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -215,7 +215,7 @@ class Arguments:
         return None if wrong is None else self._refuse(wrong)
 
     def _is_valid(self, arguments: Any) -> bool:
-        """Whether an object is one the model may send."""
+        """Returns True for an object that the model may send."""
         return (
             isinstance(arguments, dict)
             and not find_internal(arguments, self._internal)
@@ -223,7 +223,7 @@ class Arguments:
         )
 
     def _why_misfit(self, raw: bytes, arguments: Any, judge: _SchemaJudge) -> ArgumentProblem | None:
-        """Why arguments do not fit; None when they do."""
+        """Explains why arguments are invalid; None when they are valid."""
         if not isinstance(arguments, str if self._contract.takes_text else dict):
             wanted = "a text" if self._contract.takes_text else "one object with the fields of the schema"
             return self._refuse(f"they must be {wanted}")
@@ -237,7 +237,7 @@ class Arguments:
         return ArgumentProblem(self._model.complaints.explain_whole(reason), code)
 
     def _repair(self, raw: bytes, arguments: Any) -> ParsedArguments | None:
-        """The arguments as they were meant, if that can be told; None otherwise."""
+        """Returns the repaired arguments; None when they cannot be repaired."""
         if not self._contract.lenient or len(raw) > _MAX_REPAIRED_BYTES:
             return None
         mended = repair_input(self._model.view, arguments)
@@ -250,7 +250,7 @@ class Arguments:
         )
 
     def _fill_defaults(self, arguments: dict[str, Any], changes: tuple[InputChange, ...]) -> ParsedArguments:
-        """The contract's defaults where nothing was sent and the result still fits (AT-83)."""
+        """Fills in the contract's defaults for missing fields where the result stays valid (AT-83)."""
         filled = dict(arguments)
         for name, value in self._contract.defaults.items():
             if name not in filled and self._runtime.is_valid(filled | {name: value}):
@@ -261,7 +261,7 @@ class Arguments:
         return ParsedArguments(filled, changes, msgspec.json.encode(filled)) if changes else ParsedArguments(arguments)
 
     def _parse_text(self, raw: bytes, value: Any) -> ParsedArguments | ArgumentProblem:
-        """The text for a tool that takes one (AT-85): sent as such, or as the one field of an object."""
+        """Parses the text for a tool that takes one (AT-85): sent as such, or as the only field of an object."""
         admits = types_of(self._model.view.about([self._model.view.root], negated=False))
         if isinstance(value, str) and (self._model.is_valid(value) or (admits and "string" not in admits)):
             return ParsedArguments(value)
@@ -277,7 +277,7 @@ class Arguments:
         return self._why_misfit(raw, value, self._model) or self._refuse("they must be a text")
 
     def _parse_empty(self, raw: bytes) -> ParsedArguments | None:
-        """No text at all, which is how some models say "no arguments"."""
+        """Parses empty input, by which some models mean "no arguments"."""
         if raw.strip() or self._contract.takes_text:
             return None
         return self._repair(raw, None)
@@ -287,14 +287,14 @@ class Arguments:
         return self._refuse(size, "arguments_too_large")
 
     def _refuse_unreadable(self, raw: bytes, error: Exception) -> ArgumentProblem:
-        # Whether the decoder gets to what is wrong further on, or ends for the depth, differs between interpreters.
+        # Interpreters differ in whether the decoder reaches a later error or gives up for the depth first.
         if isinstance(error, RecursionError) or is_deeper(raw, MAX_DEPTH):
             return self._refuse(f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones")
         return self._refuse(f"they are not valid JSON ({error}); send one JSON object", "invalid_json")
 
 
 class UnusableArguments(Arguments):
-    """The arguments of a tool whose schema cannot be used."""
+    """The arguments of a tool with an unusable schema: every call is refused."""
 
     __slots__ = ("_problem",)
 
@@ -303,7 +303,7 @@ class UnusableArguments(Arguments):
         self._problem = ArgumentProblem(message, "unusable_schema")
 
     def parse(self, raw: bytes) -> ArgumentProblem:
-        """No."""
+        """Returns the problem with the schema."""
         return self._problem
 
     parse_exact = parse
@@ -319,12 +319,12 @@ class UnusableArguments(Arguments):
             return self._refuse_unreadable(raw, error)
 
     def list_misfits(self, raw: bytes, most: int) -> list[Complaint]:
-        """Nothing: it is the schema."""
+        """Returns nothing: the schema is the problem, not the arguments."""
         return []
 
 
 class _InputContract(msgspec.Struct, frozen=True):
-    """What a definition says about its arguments besides the schema."""
+    """The input contract of a definition, besides the schema."""
 
     takes_text: bool = False
     lenient: bool = True
@@ -345,5 +345,5 @@ class _InputContract(msgspec.Struct, frozen=True):
 
 
 _prepared: dict[tuple[int, int], tuple[Tool, Arguments]] = {}
-"""What was made of a tool before: every run of every caller takes the same. The tool is held, so that its id stays its own."""
+"""The prepared arguments per tool, shared by all runs and callers. Holding the tool keeps its id from being reused."""
 _NO_CONTRACT = _InputContract()

@@ -1,7 +1,7 @@
-"""Builds what a hook is told, checks its answer before anything is done with it, and says what is kept of the answer.
+"""Input and answers of hooks: builds what a hook receives, checks its answer, and lists what goes on record.
 
-Parts of an answer are copied, so a hook cannot change later what is used. `runs` calls it; it runs no hook and changes no
-result. A hook that could never run is refused when the app opens.
+Parts of an answer are copied, so a hook cannot change later what is used. `runs` calls this module; it runs no hook
+and changes no result. A hook that could never run is refused when the app opens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _decode = msgspec.json.decode
 
 
 def build_hook_input(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
-    """What a hook learns about the call; `about` is what its event is about. The input is a copy of its own (AT-77)."""
+    """Builds the input of a hook: its own copy of the call (AT-77), and the facts `about` its event."""
     request = call.session.surface.request
     seen = call.inputs.observable_input if call.inputs.observable_input is not None else call.inputs.current
     takes_json = getattr(hook, "takes_json", False)
@@ -40,19 +40,19 @@ def build_hook_input(call: Call, services: Services, hook: Hook, about: dict[str
     result = None
     if call.ending.result is not None:
         result = redact_secrets(call, services, call.ending.result.to_record())
-        if not takes_json:  # what is passed on as JSON is copied by that
+        if not takes_json:  # encoding it as JSON copies it anyway
             result = _copy_record(result)
     return given if result is None and about is None else msgspec.structs.replace(given, result=result, **(about or {}))
 
 
 def find_tool_name(call: Call) -> str:
-    """The tool's own name: an alias that a caller uses leads past no hook."""
+    """Returns the tool's own name, so that an alias used by the caller bypasses no hook."""
     entry = call.prepared.entry
     return call.tool_name if entry is None else entry.tool.name
 
 
 def list_hook_outputs(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:
-    """What is kept of a hook's answer: that it changed the input is a mutation record, not a second copy of the input."""
+    """Lists what is recorded of a hook's answer; a changed input is a mutation record, not a second copy here."""
     kept: list[dict[str, Any]] = [{"message": message} for message in output.messages]
     kept += [{"progress": facts} for facts in output.progress]
     kept += [{"additional_context": block} for block in output.additional_context]
@@ -75,7 +75,7 @@ def _copy_record(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_unusable_hooks(hooks: Iterable[Hook]) -> None:
-    """Raises SettingsError for a hook that would never run or could not be recorded: better now than in a call."""
+    """Raises SettingsError for a hook that would never run or could not be recorded: at startup, not in a call."""
     for hook in hooks:
         if not isinstance(hook.hook_id, str) or not hook.hook_id:
             raise SettingsError("a hook has no `hook_id`; give it a name, it stands in every record")
@@ -88,7 +88,7 @@ def refuse_unusable_hooks(hooks: Iterable[Hook]) -> None:
 
 NOTHING = HookOutput()
 MAX_ITEMS = 100
-"""Messages, blocks of context and pieces of progress of one answer, at most: each is looked at and kept by itself."""
+"""The most messages, context blocks or progress records in one answer; each is checked and stored by itself."""
 _PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 _PERMISSION_ONLY: dict[Permission, HookOutput] = {word: HookOutput(permission=word) for word in _PERMISSIONS}
 _BEFORE_RUN: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
@@ -96,7 +96,7 @@ _BEFORE_RUN: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_reque
 
 
 def check_answer(said: Any, event: HookEvent) -> HookOutput:
-    """The answer, with parts of its own. Raises HookFailed for what is no answer, or cannot count at this event."""
+    """Returns a copy of a valid answer. Raises HookFailed for one that is invalid or not allowed at this event."""
     if said is None:
         return NOTHING
     if type(said) is not HookOutput:
@@ -110,7 +110,7 @@ def check_answer(said: Any, event: HookEvent) -> HookOutput:
 
 
 def _find_defect(said: Any) -> str | None:
-    """What is wrong with it: nothing looks at the fields of an answer that was made in this process."""
+    """Describes the first invalid field, None without one; msgspec does not validate structs built in Python."""
     if said.permission is not None and said.permission not in _PERMISSIONS:
         return "its `permission` is none of allow, ask, deny"
     if said.updated_input is not None and not isinstance(said.updated_input, dict):
@@ -143,6 +143,7 @@ def _find_defect(said: Any) -> str | None:
 
 
 def _find_misplaced(said: HookOutput, event: HookEvent) -> str | None:
+    """Describes a field that has no effect at this event; None without one."""
     if said.updated_input is not None and event != "pre_tool_use":
         return f"it changed the input at `{event}`, which only `pre_tool_use` may"
     if said.updated_output is not msgspec.UNSET and event != "post_tool_use":
@@ -157,7 +158,7 @@ def _is_list_of(items: Any, kind: type) -> bool:
 
 
 def _copy_answer(said: HookOutput) -> HookOutput:
-    """A copy of the answer as the ledger can keep it."""
+    """Copies an answer as the ledger can store it."""
     try:
         return msgspec.structs.replace(
             said,
@@ -180,7 +181,7 @@ def _copy_items(items: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _copy_storable(value: Any) -> Any:
-    """Also through the ledger's own encoding, so that what it cannot hold is found here and not in the writer."""
+    """Copies a value through JSON and msgpack, so that what the ledger cannot store fails here, not in its writer."""
     copy = _copy_json(value)
     msgspec.msgpack.encode(copy)
     return copy

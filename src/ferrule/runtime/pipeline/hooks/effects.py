@@ -1,7 +1,7 @@
-"""Applies what hooks do to a result: add to it, replace what the model sees of it, withhold it, or spoil it by failing.
+"""Effects of hooks on a result: add context, replace or withhold what the model sees, or mark the result as partly failed.
 
 The tool's own output stays in `content`, and in `native_output` where it was structured: for the record, not for the
-model. `runs` and `phases/post_hooks` stand above, `results/` below.
+model. `runs` and `phases/post_hooks` call this module; it calls `results/`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ferrule.runtime.pipeline.results.outcome import attach_context, map_output
 from ferrule.runtime.pipeline.services import Services
 
 OUTPUT_UPDATES = "output_updates"
-"""The note of a call whose output hooks replaced: their ids, one for each time it was mapped again (AT-116)."""
+"""The note that lists the hooks which replaced the output, one id per remapping (AT-116)."""
 
 
 def record_partial_failure(call: Call, hook: Hook, how: str) -> None:
-    """A hook failed after the tool ran: the output is kept, and the result says so. A failure stays the failure it is."""
+    """Marks the result of a call whose hook failed after the tool ran: the output is kept. A failed call stays failed."""
     if call.ending.stop is not None:
         return
     message = f"the tool did its work, but the hook {hook.hook_id!r} after it failed ({how})"
@@ -35,7 +35,7 @@ def record_partial_failure(call: Call, hook: Hook, how: str) -> None:
 
 
 def withhold_output(call: Call, stop: Stop) -> Stop:
-    """A hook stopped the call after the tool ran: the model gets the reason, the output stays on record (AT-155)."""
+    """Replaces what the model sees by the reason a hook gave; the output stays on record (AT-155)."""
     result = _replace_with_error(call, stop, "failed")
     call.ending.result = replace(
         result,
@@ -49,7 +49,7 @@ def withhold_output(call: Call, stop: Stop) -> Stop:
 
 
 def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> Stop | None:
-    """Show the model another output; the mapper runs once more for it, and the original is kept (AT-116, AT-157)."""
+    """Shows the model another output, mapped again; the original is kept (AT-116, AT-157)."""
     ending = call.ending
     result = ending.result
     if updated is msgspec.UNSET or result is None:
@@ -75,7 +75,7 @@ def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> S
 def _map_updated(call: Call, services: Services, updated: Any) -> tuple[Blocks, Any]:
     validator = call.prepared.validates_output
     if validator is not None and services.results.mismatch == "fail" and not validator.is_valid(updated):
-        raise Unmappable("does not fit its output schema; the hook's owner must mend it")
+        raise Unmappable("does not fit its output schema; the hook's owner must fix it")
     return map_output(_to_output(call, updated))
 
 
@@ -84,7 +84,7 @@ def _find_native(result: Result) -> Any:
 
 
 def _to_output(call: Call, updated: Any) -> Output:
-    """In the form in which the tool gave it: content blocks for content blocks, a value for a value."""
+    """Wraps an updated value in the form the tool used: content blocks for content blocks, a value for a value."""
     gave_blocks = call.ending.output is not None and call.ending.output.content is not None
     if gave_blocks and isinstance(updated, list) and all(isinstance(one, dict) and "type" in one for one in updated):
         return Output(content=tuple(updated))
@@ -92,7 +92,7 @@ def _to_output(call: Call, updated: Any) -> Output:
 
 
 def _replace_with_error(call: Call, stop: Stop, status: ResultStatus) -> Result:
-    """The result of a call that ran and ends with an error all the same."""
+    """Returns the result with an error and another status, for a call whose tool ran."""
     result = call.ending.require_result()
     call.ending.stop = stop
     call.ending.is_plain_result = False

@@ -1,8 +1,8 @@
-"""Asks hooks about permission: before the decision, about it, and when a person is about to be asked; and denies a call.
+"""Permission hooks: asks hooks before the decision, after it, and when a person is about to be asked; denies calls.
 
 A hook can tighten a ruling, never loosen it (AT-152), except where the policy makes it authoritative: then its allow
-settles an ask that the policy leaves to it (AT-153, `Ruling.authoritative_hooks`). Phases 4 (deny before IO) and 7 both
-end a denied call with `denied`: a decision on record and a stop. It does not know the policy's rules.
+settles an ask that the policy leaves to it (AT-153, `Ruling.authoritative_hooks`). Phases 4 (deny before IO) and 7
+both end a denied call with `deny_call`: a decision on record and a stop. It does not know the policy's rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def deny_call(call: Call, ruling: Ruling, services: Services) -> Stop:
-    """The stop of a ruling that says no."""
+    """Records a ruling that denies the call, and returns its stop."""
     call.judge(Decision(ruling, services.now()))
     if call.inputs.permission_input is None:
         call.inputs.permission_input = call.inputs.current
@@ -34,7 +34,7 @@ def deny_call(call: Call, ruling: Ruling, services: Services) -> Stop:
 
 
 def apply_hook_permissions(call: Call, ruling: Ruling) -> Ruling:
-    """The ruling after what hooks said before it: the strictest word counts."""
+    """Returns the ruling after the permissions that earlier hooks gave: the strictest one counts."""
     word, _, message = call.judgement.hook_permission.partition(":")
     if word == "deny" and ruling.behavior != "deny":
         return _tighten_ruling(ruling, "deny", message)
@@ -48,7 +48,7 @@ def apply_hook_permissions(call: Call, ruling: Ruling) -> Ruling:
 
 
 def _tighten_ruling(ruling: Ruling, behavior: Any, message: str) -> Ruling:
-    """A ruling that a hook made stricter. The rules that would have allowed it are no reason for it."""
+    """Returns a ruling that a hook made stricter, without the rules that would have allowed the call."""
     return replace(
         ruling,
         behavior=behavior,
@@ -62,6 +62,7 @@ def _tighten_ruling(ruling: Ruling, behavior: Any, message: str) -> Ruling:
 
 
 def _allow_by_hook(call: Call, ruling: Ruling) -> Ruling:
+    """Returns an allow in the name of an authoritative hook; the ruling itself when none allowed the call."""
     hook = next((hook for hook in call.judgement.hook_allows if hook in ruling.authoritative_hooks), None)
     if hook is None:
         return ruling
@@ -83,18 +84,18 @@ def _allow_by_hook(call: Call, ruling: Ruling) -> Ruling:
 def run_decision_hooks(
     call: Call, services: Services, step: Stop | Park | None
 ) -> Stop | Awaitable[Stop | None] | None:
-    """Tell hooks of the decision that was just made. Gives a stop when one of them objects."""
+    """Runs the hooks that observe the decision just made; returns a stop when one of them objects."""
     hooks = find_hooks(call, services, "permission_decision")
     if not hooks:
         return None
     about = {"decision": _describe_decision(call.judgement.require_decision())}
-    if isinstance(step, Stop):  # the answer is no already, whatever hooks make of it
+    if isinstance(step, Stop):  # denied already: hooks are told, their answers change nothing
         return run_hooks(HookMoment(call, services, lambda hook, output: None, lambda hook, how: None, about), hooks)
     return run_hooks(HookMoment(call, services, partial(_apply_objection, call, services), block_call, about), hooks)
 
 
 def run_request_hooks(call: Call, services: Services, request: ApprovalRequest) -> Stop | Awaitable[Stop | None] | None:
-    """Tell hooks that a person is about to be asked. Gives a stop when one of them would not have it."""
+    """Runs the hooks that observe an approval request about to be made; returns a stop when one objects."""
     hooks = find_hooks(call, services, "permission_request")
     if not hooks:
         return None
@@ -110,6 +111,7 @@ def run_request_hooks(call: Call, services: Services, request: ApprovalRequest) 
 
 
 def _apply_objection(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+    """Returns the stop of a hook that stops or denies the call; None when it does neither."""
     stop = build_hook_stop(call, services, hook, output)
     if stop is not None or output.permission != "deny":
         return stop

@@ -1,8 +1,8 @@
-"""Runs hooks: in the order they were registered, each with a deadline, each leaving a record.
+"""Runs hooks in the order they were registered, each with a deadline, each leaving a record.
 
-A hook that answers at once costs no task and no timer. One that has to be awaited runs in a task of its own, so that a
-hook which does not let itself be cancelled cannot hold up the call for longer than its deadline. The phases call it; the
-kinds of hooks are in `runtime/hooks`.
+A hook that answers at once costs no task and no timer. One that has to be awaited runs in a task of its own, so that
+a hook which ignores its cancellation cannot hold up the call for longer than its deadline. The phases call this
+module; the kinds of hooks are in `runtime/hooks`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from ferrule.runtime.pipeline.services import Services
 T = TypeVar("T")
 """What a hook may raise without ending more than its call. A cancellation of the caller is not raised by the hook."""
 _CANCEL_GRACE_SECONDS = 1.0
-"""How long a hook that was told to stop is waited for."""
+"""How long a canceled hook is waited for."""
 _LATE_HOOKS: set[asyncio.Future[Any]] = set()
-"""Hooks that were told to stop and have not stopped yet; kept so that nothing forgets them."""
+"""Canceled hooks that still run; a reference here keeps their tasks from being collected."""
 
 OnAnswer: TypeAlias = Callable[[Hook, HookOutput], Stop | None]
-"""What is done with an answer."""
+"""Applies the answer of one hook."""
 OnFailure: TypeAlias = Callable[[Hook, str], Stop | None]
-"""What is done about a hook that failed; the text says how."""
+"""Handles the failure of one hook; the text says how it failed."""
 
 
 class HookMoment(NamedTuple):
-    """One place in a call where hooks run."""
+    """One point in a call where hooks run, and how their answers and failures are handled."""
 
     call: Call
     services: Services
@@ -56,12 +56,12 @@ class HookMoment(NamedTuple):
 
 
 def has_hooks_for(services: Services, event: HookEvent) -> bool:
-    """True when some hook waits for an event, of whatever tool."""
+    """Returns True when any hook is registered for an event, for any tool."""
     return event in services.hook_events
 
 
 def find_hooks(call: Call, services: Services, event: HookEvent) -> Sequence[Hook]:
-    """The hooks that want to see a call at an event, in order. By which name it was called makes no difference."""
+    """Returns the hooks to run for a call at an event, in order. Aliases of the tool make no difference."""
     if event not in services.hook_events:
         return ()
     if call.prepared.hooks is not None:
@@ -79,7 +79,7 @@ def find_hooks(call: Call, services: Services, event: HookEvent) -> Sequence[Hoo
 
 
 class _UndecidedHook:
-    """Stands for a hook that could not say whether it wants to see a call: it fails."""
+    """Stand-in for a hook whose `matches` raised: running it fails."""
 
     def __init__(self, hook: Hook, error: Exception) -> None:
         self.hook_id, self.event, self._error = hook.hook_id, hook.event, error
@@ -92,7 +92,7 @@ class _UndecidedHook:
 
 
 def run_hooks(moment: HookMoment, hooks: Sequence[Hook]) -> Stop | Awaitable[Stop | None] | None:
-    """Run hooks one after the other until one stops the call. Nothing is awaited as long as all of them answer at once."""
+    """Runs hooks one after the other until one stops the call. Awaits nothing as long as all of them answer at once."""
     call = moment.call
     for place, hook in enumerate(hooks):
         started = call.offset()
@@ -112,6 +112,7 @@ def run_hooks(moment: HookMoment, hooks: Sequence[Hook]) -> Stop | Awaitable[Sto
 
 
 async def _run_rest(moment: HookMoment, hooks: Sequence[Hook], started: int, said: Awaitable[Any]) -> Stop | None:
+    """Awaits the answer of the first hook, then runs the remaining ones."""
     hook = hooks[0]
     answer = await _await_answer(said, hook)
     if isinstance(answer, _FailedAnswer):
@@ -124,11 +125,13 @@ async def _run_rest(moment: HookMoment, hooks: Sequence[Hook], started: int, sai
 
 
 class _FailedAnswer(NamedTuple):
+    """The failure of a hook, in place of its answer."""
+
     how: str
 
 
 async def _await_answer(said: Awaitable[Any], hook: Hook) -> Any:
-    """The answer of a hook, or how it failed. Late ones are told to stop. A cancellation of the caller goes on its way."""
+    """Returns a hook's answer, or how it failed; cancels a late hook. A cancellation of the caller is passed on."""
     seconds = getattr(hook, "timeout_seconds", None) or DEFAULT_TIMEOUT_SECONDS
     task = asyncio.ensure_future(_catch_failure(said))
     try:
@@ -152,6 +155,7 @@ async def _catch_failure(said: Awaitable[Any]) -> Any:
 
 
 async def _cancel_late(task: asyncio.Future[Any]) -> None:
+    """Cancels a hook and waits briefly for it to end."""
     _LATE_HOOKS.add(task)
     task.add_done_callback(_LATE_HOOKS.discard)
     task.cancel()
@@ -159,11 +163,12 @@ async def _cancel_late(task: asyncio.Future[Any]) -> None:
 
 
 def _describe_error(error: BaseException) -> str:
-    """What may be said about a failure: its kind. Only what was written to be told is told."""
+    """Describes a failure by its type; only the text of HookFailed is safe to repeat."""
     return str(error) if isinstance(error, HookFailed) else type(error).__name__
 
 
 def _apply_answer(moment: HookMoment, hook: Hook, started: int, said: Any) -> Stop | None:
+    """Checks, records and applies a hook's answer."""
     call, services = moment.call, moment.services
     if said is None:
         _record_run(call, hook, started, ())
@@ -173,7 +178,7 @@ def _apply_answer(moment: HookMoment, hook: Hook, started: int, said: Any) -> St
         for facts in output.progress:
             report_progress(call, services, hook.hook_id, facts)
         outputs = () if output is NOTHING else list_hook_outputs(call, services, output)
-    except Exception as error:  # what is in an answer may misbehave when it is looked at
+    except Exception as error:  # objects in an answer may raise when they are read
         return _apply_failure(moment, hook, started, _describe_error(error))
     _record_run(call, hook, started, outputs)
     if output.additional_context:
@@ -185,6 +190,7 @@ def _apply_answer(moment: HookMoment, hook: Hook, started: int, said: Any) -> St
 
 
 def _apply_failure(moment: HookMoment, hook: Hook, started: int, how: str) -> Stop | None:
+    """Records the failure of a hook and lets the moment handle it."""
     how = redact_secrets(moment.call, moment.services, how)
     _record_run(moment.call, hook, started, ({"failed": how},))
     return moment.on_failure(hook, how)
@@ -197,39 +203,39 @@ def _record_run(call: Call, hook: Hook, started: int, outputs: tuple[dict[str, A
 
 
 def report_progress(call: Call, services: Services, hook_id: str, facts: dict[str, Any]) -> None:
-    """Tell progress that a hook reported, like any other of the call. Raises BadProgress."""
+    """Publishes progress that a hook reported, like any other of the call. Raises BadProgress."""
     live = call.flight.live
     if live is None:
-        live = services.live.add(call, services)  # the runner lets go of it when the call has ended or waits
+        live = services.live.add(call, services)  # the driver removes it when the call ends or parks
         live.task = own_task()
         live.stage = "closing" if call.ending.has_run else "opening"
     live.progress({**facts, "hook_id": hook_id})
 
 
 def build_hook_stop(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
-    """The stop of a hook that says stop, kept as it said it (AT-155)."""
+    """Builds the stop of a hook that stops the call, and keeps its wording (AT-155); None when it does not."""
     if output.stop is None:
         return None
     reason, code = redact_secrets(call, services, (output.stop, output.stop_code))
     hook_stop = {"reason": reason, "hook_id": hook.hook_id, "continue": False}
     call.judgement = replace(call.judgement, hook_stop=hook_stop)
     did = "stopped the call"
-    if call.ending.has_run:  # whoever reads that it was stopped would make it once more
+    if call.ending.has_run:  # "stopped the call" would invite the reader to repeat an action that happened
         did = "withheld what the tool gave; the tool did its work"
     return Stop("hook_blocked", f"the hook {hook.hook_id!r} {did}: {reason}", code)
 
 
 def block_call(hook: Hook, how: str) -> Stop:
-    """A hook that failed before anything ran: the call may not run (AT-158)."""
-    message = f"the hook {hook.hook_id!r} failed ({how}), so the call may not run; its owner has to mend or remove it"
+    """Builds the stop for a hook that failed before anything ran: the call must not run (AT-158)."""
+    message = f"the hook {hook.hook_id!r} failed ({how}), so the call may not run; its owner has to fix or remove it"
     return Stop("hook_blocked", message, "hook_failed", status="failed", recoverability="complete_setup")
 
 
 async def run_persistence_hooks(call: Call, services: Services, persistence: dict[str, Any]) -> Stop | None:
-    """Run the hooks of `result_persistence`; `persistence` is the record of the decision about the result's bytes.
+    """Runs the hooks of `result_persistence`; `persistence` is the record of the decision about the result's bytes.
 
-    Gives a stop when a hook withholds the result: `call.ending.result` is then what may be told, and its bytes should not be
-    stored where the model can fetch them.
+    Returns a stop when a hook withholds the result: `call.ending.result` is then what may be shown, and its bytes must
+    not be stored where the model can fetch them.
     """
     hooks = find_hooks(call, services, "result_persistence")
     if not hooks:
@@ -242,5 +248,6 @@ async def run_persistence_hooks(call: Call, services: Services, persistence: dic
 
 
 def _withhold_result(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+    """Withholds the result when the hook stops the call."""
     stop = build_hook_stop(call, services, hook, output)
     return None if stop is None else withhold_output(call, stop)

@@ -61,7 +61,7 @@ def map_result(call: Call, services: Services) -> None:
             return
         ending.result = _mapped_fully(call, services, result)
     except Unmappable as problem:
-        _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must mend it")
+        _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must fix it")
 
 
 def _is_plain(output: Output) -> bool:

@@ -1,8 +1,8 @@
 """Maps native output to content blocks, structured content and references; refuses output that cannot become JSON.
 
-A small plain value takes the short way through `outcome.mapped`; output that needs a closer look comes here. References
-name what a call produced elsewhere: resources, which a protocol can fetch, and artifacts, which last (AT-247).
-It does not know calls or hooks.
+A small plain value takes the quick path of `outcome.map_output`; other output comes here. References name what a
+call produced elsewhere: resources, which a protocol can fetch, and artifacts, which last (AT-247). It does not know
+calls or hooks.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ferrule.runtime.pipeline.arguments.hostile_json import MAX_DEPTH, is_deep
 Blocks = tuple[dict[str, Any], ...]
 _encode = msgspec.json.encode
 _BINARY = ("data", "blob", "bytes")
-"""Members of a block that hold the bytes of what it carries."""
+"""Members of a block that hold its bytes."""
 _HOLDERS = ("resource", "file", "source")
-"""Members of a block that may carry them in its place."""
+"""Members of a block that may hold the bytes in its place."""
 _LARGE = 48 * 1024
-"""Bytes from which on a block keeps them raw until it is decided where they go; base64 would only be taken apart again."""
+"""Larger blocks keep raw bytes until it is decided where they go; base64 would only be decoded again."""
 
 
 class Unmappable(Exception):
-    """What a tool gave cannot be told. The message ends a sentence that begins with the tool."""
+    """Raised for output that cannot become a result. The message ends a sentence that begins with the tool."""
 
 
 def encode_value(value: Any) -> tuple[str, Any]:
-    """A value as JSON text and as plain JSON values. Raises Unmappable."""
+    """Encodes a value; returns its JSON text and plain JSON value. Raises Unmappable."""
     try:
         text = _encode(value).decode()
     except RecursionError:
@@ -48,14 +48,14 @@ def encode_value(value: Any) -> tuple[str, Any]:
 
 
 def check_value(text: str, value: Any) -> Any:
-    """The value as plain JSON: numbers JSON does not have become null. Raises Unmappable for what is nested too deep."""
+    """Returns the value as plain JSON: NaN and infinity become null. Raises Unmappable when it is nested too deep."""
     if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(_to_builtins(value)):
         raise Unmappable(f"gave a value that is nested more than {MAX_DEPTH} levels deep")
     return _replace_infinite(_to_builtins(value)) if "null" in text else value
 
 
 def to_json_object(value: dict[str, Any]) -> dict[str, Any]:
-    """An object as plain JSON, a copy; whole numbers the ledger cannot hold become texts. Raises Unmappable."""
+    """Copies an object as plain JSON; whole numbers the ledger cannot store become texts. Raises Unmappable."""
     plain: dict[str, Any] = _to_builtins(encode_value(value)[1])
     try:
         msgspec.msgpack.encode(plain)
@@ -65,14 +65,17 @@ def to_json_object(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def normalize_blocks(content: Any) -> Blocks:
-    """Content blocks as plain JSON, of unknown types too. Large raw bytes stay raw; see `binary_of`. Raises Unmappable."""
+    """Returns content blocks as plain JSON, of unknown types too. Large raw bytes stay raw; see `find_binary`.
+
+    Raises Unmappable.
+    """
     if isinstance(content, dict | str | bytes) or not isinstance(content, Iterable):
         raise Unmappable("gave content that is no list of blocks")
     return tuple(map(_normalize_block, content))
 
 
 def find_binary(block: dict[str, Any]) -> bytes | None:
-    """The bytes a block carries, raw or as base64; None when it carries none."""
+    """Returns the bytes a block carries, raw or as base64; None without any."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         if not isinstance(part, dict):
             continue
@@ -89,8 +92,10 @@ def find_binary(block: dict[str, Any]) -> bytes | None:
 
 
 def redact_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], found: list[str]) -> dict[str, Any]:
-    """A block whose bytes, raw or as base64, have no secret in them; the very block when they had none. `found` gets the
-    names."""
+    """Redacts the bytes of a block, raw or as base64; returns the very block when they are clean.
+
+    Appends the names to `found`.
+    """
     clean: dict[str, Any] = {}
     for name, member in block.items():
         if name in _HOLDERS and isinstance(member, dict):
@@ -111,7 +116,7 @@ def redact_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], 
 
 
 def find_media_type(block: dict[str, Any]) -> str:
-    """The media type a block states, in any of its spellings."""
+    """Returns the media type of a block, in any of its spellings."""
     for part in (block, block.get("resource"), block.get("file"), block.get("source")):
         for key in ("media_type", "mimeType", "mime_type"):
             if isinstance(part, dict) and isinstance(part.get(key), str):
@@ -120,7 +125,7 @@ def find_media_type(block: dict[str, Any]) -> str:
 
 
 def drop_binary(block: dict[str, Any]) -> dict[str, Any]:
-    """A block with what it says of its bytes, and not the bytes."""
+    """Returns a block without its bytes."""
     return {
         name: drop_binary(member) if isinstance(member, dict) else member
         for name, member in block.items()
@@ -129,7 +134,7 @@ def drop_binary(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def repair_blocks(blocks: Blocks) -> Blocks:
-    """Blocks without half characters, which no encoding can hold."""
+    """Returns blocks without lone surrogates, which no encoding can hold."""
     return tuple(_repair_texts(block) for block in blocks)
 
 
@@ -143,7 +148,7 @@ def _normalize_block(block: Any) -> dict[str, Any]:
 
 
 def _to_builtins(value: Any) -> Any:
-    """Only what JSON has: dates and the like become texts, bytes base64. Raises Unmappable."""
+    """Converts to plain JSON values: dates and the like become texts, bytes base64. Raises Unmappable."""
     try:
         return msgspec.to_builtins(value, str_keys=True)
     except RecursionError:
@@ -176,7 +181,7 @@ def _shorten_numbers(value: Any) -> Any:
 
 
 def _repair_texts(value: Any) -> Any:
-    """Texts without half characters; two halves that belong together are joined."""
+    """Replaces lone surrogates in texts; joins two that form a pair."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
@@ -187,7 +192,7 @@ def _repair_texts(value: Any) -> Any:
 
 
 def _encode_long_numbers(value: Any) -> tuple[str, Any]:
-    """Whole numbers past 64 bits: JSON has them, most readers have not."""
+    """Encodes whole numbers past 64 bits, which JSON allows and msgspec does not."""
     try:
         plain = _replace_infinite(_to_builtins(value))
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")), plain
@@ -209,17 +214,17 @@ _BLOCKS = {"artifact": ("artifact_ref",), "resource": ("resource_link",)}
 
 
 def list_artifacts(stated: Iterable[Any], content: Iterable[dict[str, Any]], invocation_id: str) -> Refs:
-    """The artifacts of a call, each pointing back to it (AT-250)."""
+    """Lists the artifacts of a call, each pointing back to it (AT-250)."""
     return tuple({**ref, "invocation_id": invocation_id} for ref in _list_refs("artifact", stated, content))
 
 
 def list_resources(stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> Refs:
-    """The resources of a call."""
+    """Lists the resources of a call."""
     return tuple(_list_refs("resource", stated, content))
 
 
 def _list_refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that were stated, then those that stand in the content only."""
+    """Lists the stated references, then those that are only in the content."""
     found = [_build_ref(kind, ref) for ref in stated]
     seen = {ref["id"] for ref in found}
     for block in content:
@@ -232,8 +237,10 @@ def _list_refs(kind: str, stated: Iterable[Any], content: Iterable[dict[str, Any
 
 
 def _build_ref(kind: str, stated: Any) -> dict[str, Any]:
-    """One reference with an id, a place, a media type, who may access it and how it relates to its source (AT-249).
-    Whatever else was said stays. Raises Unmappable."""
+    """Builds one reference with an id, a place, a media type, access and relation to its source (AT-249).
+
+    Other members stay. Raises Unmappable.
+    """
     if isinstance(stated, str):
         stated = {"uri" if ":" in stated else "id": stated}
     if not isinstance(stated, dict):

@@ -1,7 +1,7 @@
-"""Builds the result of a call: from a native output, from a stop, and with what hooks add to it.
+"""Builds the result of a call: from its native output, from a stop, and with what hooks add to it.
 
-Hooks add context for the model and the word that the turn ends here. `phases/map_result` and the runner stand above,
-`mapping` below. It knows neither the payload store nor the ledger's row of the result.
+Hooks add context for the model, and may stop the turn. `phases/map_result` and the driver call it; it calls
+`mapping`. It knows neither the payload store nor the ledger's row of the result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def attach_context(call: Call) -> None:
-    """Put what hooks said so far into the result: context after the tool's own content, and a stop beside it."""
+    """Adds the hooks' answers to the result: context after the tool's own content, and a stop beside it."""
     judgement = call.judgement
     result = call.ending.result
     if result is None or (not judgement.hook_context and judgement.hook_stop is None):
@@ -42,7 +42,7 @@ def attach_context(call: Call) -> None:
 
 
 def add_hook_context(result: Result, call: Call) -> Result:
-    """The result with the context and the stop of its call's hooks. Done again, it stays the same."""
+    """Returns the result with the context and the stop of its call's hooks. Idempotent."""
     judgement = call.judgement
     context = judgement.hook_context
     if not context:
@@ -61,14 +61,14 @@ _SMALL = 2 * MAX_DEPTH
 _LONGEST_MESSAGE = 8_000
 _EMPTY_TEXT = "The tool finished and gave no output."
 EMPTY_CONTENT: Blocks = ({"type": "text", "text": _EMPTY_TEXT, "empty": True},)
-"""What a result says of a tool that gave nothing on purpose."""
+"""The content of a result whose tool returned nothing on purpose."""
 
 
 def build_stopped_result(call: Call, services: Services, output: Output | None = None) -> Result:
-    """The result of a call that was stopped, with whatever it achieved before."""
+    """Builds the result of a stopped call, with its partial output if there is any."""
     stop = call.ending.require_stop()
     if call.prepared.mask is not None or len(stop.message) > _LONGEST_MESSAGE:
-        # A tool's own words may repeat what it was given; and what is cut off would be half a secret, which nobody finds.
+        # A tool's message may repeat its input. Redact before truncating: half a secret at the cut would not be recognised.
         stop = call.ending.stop = replace(stop, message=redact_secrets(call, services, stop.message))
     if len(stop.message) > _LONGEST_MESSAGE:
         stop = call.ending.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
@@ -91,7 +91,7 @@ def build_stopped_result(call: Call, services: Services, output: Output | None =
 
 
 def _map_partial(output: Output) -> tuple[Blocks, Any]:
-    """What a call gave before it failed; nothing where that cannot be told."""
+    """Maps the output of a failed call; returns nothing where that is impossible."""
     try:
         return map_output(output)
     except Unmappable:
@@ -99,8 +99,7 @@ def _map_partial(output: Output) -> tuple[Blocks, Any]:
 
 
 def add_references(result: Result, call: Call, output: Output) -> Result:
-    """The result with what its output refers to, and the hints of output and definition for people and for search.
-    Raises Unmappable."""
+    """Adds the references of the output, and the summary and search text of output or definition. Raises Unmappable."""
     keeping = call.prepared.traits.output_policy or NO_OUTPUT_POLICY
     content = result.content if output.content is not None else ()
     refs = (*call.notes.get("native_refs", ()), *map(to_json_object, output.native_refs))
@@ -122,7 +121,7 @@ def _find_native_meta(output: Output) -> dict[str, Any] | None:
 
 
 def build_mutation_notes(call: Call) -> tuple[MutationNote, ...]:
-    """What the result says about changes of its input (AT-78)."""
+    """Lists the changes of the input for the result (AT-78)."""
     stem = call.invocation_id.replace("inv_", "mut_", 1)
     return tuple(
         MutationNote(f"{stem}.{number}", mutation.source_type, mutation.source_ref, mutation.changed_fields)
@@ -136,7 +135,7 @@ def _choose_status(stop: Stop, call: Call) -> ResultStatus:
 
 
 def map_output(output: Output) -> tuple[Blocks, Any]:
-    """Content blocks and structured content of a native output; empty output says so (AT-230). Raises Unmappable."""
+    """Maps a native output to content blocks and structured content; empty output says so (AT-230). Raises Unmappable."""
     value = output.value
     if output.content is not None:
         return normalize_blocks(output.content), None if value is EMPTY or value is None else encode_value(value)[1]

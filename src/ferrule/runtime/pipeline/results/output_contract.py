@@ -1,7 +1,7 @@
-"""Reads what a tool's definition says about its results: their size, how they are kept, what is private, what is redacted.
+"""The output contract of a tool: size limits, persistence, privacy and redaction rules of its results.
 
-The standard names the fields and leaves most of their contents open; docs/guide/results.md lists what is understood here.
-A rule of `output_contract.redaction_rules` is the name of a member (at any depth), a path (`customer.email`,
+The standard names the fields and leaves most of their contents open; docs/guide/results.md lists what is understood
+here. A rule of `output_contract.redaction_rules` is the name of a member (at any depth), a path (`customer.email`,
 `/customer/email`, `*` for any step), or an object with a `field`, a `path` or a `pattern` (a regular expression over
 texts). An unreadable rule withholds the whole output. It knows no call; `tool_facts` reads it once per tool.
 """
@@ -24,7 +24,7 @@ Steps = tuple[str, ...]
 
 
 class OutputRules(msgspec.Struct, frozen=True):
-    """The rules of one tool."""
+    """The redaction rules of one tool."""
 
     names: frozenset[str] = frozenset()
     paths: tuple[Steps, ...] = ()
@@ -34,7 +34,7 @@ class OutputRules(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, stated: Any) -> OutputRules | None:
-        """The rules as a definition states them; None without any."""
+        """Reads the rules of a definition; None without any."""
         rules = [stated] if isinstance(stated, str | dict) else stated
         if not rules:
             return None
@@ -49,12 +49,12 @@ class OutputRules(msgspec.Struct, frozen=True):
         )
 
     def mask(self, value: Any) -> tuple[Any, frozenset[str]]:
-        """A JSON value with what the rules name masked, and the texts that were masked, to be scrubbed elsewhere."""
+        """Masks the members that the rules name; also returns the masked texts, to be removed elsewhere."""
         found: set[str] = set()
         return self._mask_value(value, self.paths, found), frozenset(found)
 
     def redact_texts(self, value: Any) -> Any:
-        """Any value with what the patterns match taken out of its texts."""
+        """Removes the matches of the patterns from all texts of a value."""
         if not self.patterns:
             return value
         if isinstance(value, str):
@@ -131,25 +131,25 @@ EmptyPolicy = Literal["marker", "structured", "error"]
 
 
 class OutputPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What one tool says about its results."""
+    """How the results of one tool are kept."""
 
     strategy: Strategy | None = None
     max_inline_chars: int | None = None
-    """The smallest of those it states (AT-88)."""
+    """The smallest of those stated (AT-88)."""
     max_inline_bytes: int | None = None
     preview_chars: int | None = None
     scope: Scope = "durable"
     expires_seconds: int | None = None
     is_private: bool = False
     reason: str = ""
-    """Why its output is dropped or withheld."""
+    """The reason why its output is dropped or withheld."""
     fallback_summary: str = ""
-    """What stands in the place of output that is withheld or dropped (AT-89)."""
+    """The text in place of output that is withheld or dropped (AT-89)."""
     empty: EmptyPolicy = "marker"
     ui_summary: str | None = None
     search_text: str | None = None
     rules: OutputRules | None = None
-    """What is always taken out of its output."""
+    """The redaction rules that always apply to its output."""
 
 
 NO_OUTPUT_POLICY = OutputPolicy()
@@ -163,12 +163,12 @@ class InlineLimits(msgspec.Struct, frozen=True):
     preview: int
 
     def to_record(self) -> dict[str, int]:
-        """The `threshold` of a persistence record."""
+        """Returns the `threshold` of a persistence record."""
         threshold = {"max_inline_chars": self.chars}
         return threshold if self.bytes is None else {**threshold, "max_inline_bytes": self.bytes}
 
     def allows(self, text: str) -> bool:
-        """True when a text may be shown whole."""
+        """Returns True when a text may be shown in full."""
         return len(text) <= self.chars and (self.bytes is None or _count_bytes(text) <= self.bytes)
 
 
@@ -177,7 +177,7 @@ def _count_bytes(text: str) -> int:
 
 
 def compute_limits(keeping: OutputPolicy, settings: ResultSettings) -> InlineLimits:
-    """The smallest limits anybody states (AT-88)."""
+    """Returns the smallest limits of tool and settings (AT-88)."""
     chars = min(settings.max_inline_chars, keeping.max_inline_chars or settings.max_inline_chars)
     stated = [limit for limit in (settings.max_inline_bytes, keeping.max_inline_bytes) if limit is not None]
     most = min(stated) if stated else None
@@ -186,7 +186,7 @@ def compute_limits(keeping: OutputPolicy, settings: ResultSettings) -> InlineLim
 
 
 def read_output_policy(tool: Tool, payload: dict[str, Any]) -> OutputPolicy | None:
-    """What a tool's definition says; None when it says nothing."""
+    """Reads the output policy of a definition; None when it states nothing."""
     contract = _get_object(payload, "output_contract")
     interface = _get_object(payload, "tool_interface") or _get_object(payload, "interface")
     rendering = {**_get_object(interface, "rendering"), **interface}
@@ -211,7 +211,7 @@ def read_output_policy(tool: Tool, payload: dict[str, Any]) -> OutputPolicy | No
 
 
 def _find_policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    """The persistence policy: an object, or the name of a strategy, also where a reference is expected."""
+    """Finds the persistence policy: an object, or the name of a strategy, also where a reference is expected."""
     for home in homes:
         for key in ("persistence_policy", "persistence_policy_ref"):
             stated = home.get(key)
@@ -227,7 +227,7 @@ def _read_strategy(policy: dict[str, Any]) -> Strategy | None:
 
 
 def _is_file_reader(tool: Tool, payload: dict[str, Any]) -> bool:
-    """The built-in that reads files: what it gives is in a file already (AT-231)."""
+    """Returns True for the built-in that reads files: its output is in a file already (AT-231)."""
     return (
         tool.dialect == "adl"
         and tool.tool_kind == "file_operation"

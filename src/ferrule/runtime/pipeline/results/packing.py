@@ -1,7 +1,7 @@
-"""Packs a result for the ledger and reads it back: status and error stand in the row's body, the rest in its payload.
+"""Packs a result for the ledger and reads it back: status and error are in the row's body, the rest in its payload.
 
-`answer_of` gives what a caller is told about an invocation that has rows already: its result, or what it waits for.
-It imports only `model`, and knows neither calls in flight nor the store.
+`read_answer` returns the answer of an invocation that has rows already: its result, or its pending state. It imports
+only `model`, and knows neither calls in flight nor the store.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _decode = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
 def pack_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -> bytes:
-    """The payload of a result that has nothing but its content."""
+    """Packs a result that has nothing but its content."""
     try:
         return _encode((content, structured_content, None, _NOTHING))
-    except (OverflowError, TypeError):  # numbers past 64 bits; JSON has them, msgpack has not
+    except (OverflowError, TypeError):  # JSON allows numbers past 64 bits, msgpack does not
         return _encode((content, None, None, _NOTHING))
 
 
 def pack_result(result: Result) -> bytes:
-    """The part of a result that goes into the payload."""
+    """Packs the part of a result that goes into the payload."""
     fields = _rest(result)
     rest = {} if fields == _DEFAULTS else _list_differing(fields)
     payload = ResultPayload(result.content, result.structured_content, result.model_facing_content, rest)
     try:
         return _encode(payload)
-    except (OverflowError, TypeError):  # numbers past 64 bits; JSON has them, msgpack has not
+    except (OverflowError, TypeError):  # JSON allows numbers past 64 bits, msgpack does not
         return _encode(ResultPayload(result.content, None, result.model_facing_content, rest))
 
 
@@ -54,7 +54,7 @@ def _list_differing(fields: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def unpack_result(invocation_id: str, segment: Segment, payload: bytes | None, at: int) -> Result:
-    """The result again. Without its payload (erased) it says so, and keeps its status and error."""
+    """Unpacks a result. Without its payload (erased) it says so, and keeps its status and error."""
     status: Any = segment.status
     if payload is None:
         return Result(
@@ -89,7 +89,7 @@ _Rest = msgspec.defstruct(
 
 
 def read_answer(rows: Sequence[StoredEntry], state: str | None = None) -> Result | Pending | None:
-    """The answer of a call with these rows; None when there are none. `state`: the ledger's, while it is open."""
+    """Reads the answer of a call from its rows; None without rows. `state`: the ledger's, while the call is open."""
     if not rows:
         return None
     last = rows[-1]

@@ -1,8 +1,8 @@
-"""Reads stored payloads back: who may, and what is told when the bytes cannot be had.
+"""Reads stored payloads back: who may read them, and why missing bytes are missing.
 
-A payload of somebody else is answered exactly like one that does not exist. For the caller's own the ledger knows why bytes
-are missing, also after the store has forgotten them: records outlive bytes (AT-236, AT-274). `ferrule result` starts with
-this module, so it stays apart from `payload_store` and imports little.
+A payload of another caller looks exactly like one that does not exist. For the caller's own, the ledger knows why
+bytes are missing, also after the store has removed them: records outlive bytes (AT-236, AT-274). `ferrule result`
+starts with this module, so it stays apart from `payload_store` and imports little.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ferrule.runtime.pipeline.services import Services
 
 
 def _may_read(owner: str, owned_in: str, principal: str | None, tenant: str) -> bool:
-    """True for whoever the call was made for, for whoever runs its tenant, and for whoever owns the workspace."""
+    """Returns True for the principal of the call, the operator of its tenant, and the owner of the workspace."""
     if principal is None:
         return tenant in ("", owned_in)
     return (owner, owned_in) == (principal, tenant)
@@ -26,10 +26,10 @@ def _may_read(owner: str, owned_in: str, principal: str | None, tenant: str) -> 
 async def find_payload(
     services: Services, uri: str, *, principal: str | None, tenant: str = "", is_person: bool = False
 ) -> StoredPayload:
-    """What is known of a payload. Raises PayloadGone.
+    """Returns the description of a payload. Raises PayloadGone.
 
-    `principal` None: whoever owns the workspace, who may read everything; with a `tenant`, everything of that.
-    `is_person`: True where no model reads along; private output is given to nobody else.
+    `principal` None: the owner of the workspace, who may read everything; with a `tenant`, everything of that tenant.
+    `is_person`: True where no model reads along; only then is private output returned.
     """
     store = services.payloads
     if store is None:
@@ -59,23 +59,23 @@ async def read_payload(
     *,
     is_person: bool = False,
 ) -> bytes:
-    """Bytes of a payload from `offset` on, at most `limit` of them. Raises PayloadGone, and ValueError for numbers below 0."""
+    """Reads at most `limit` bytes of a payload from `offset` on. Raises PayloadGone, and ValueError for negative numbers."""
     kept = await find_payload(services, uri, principal=principal, tenant=tenant, is_person=is_person)
-    assert services.payloads is not None  # what was found is there
+    assert services.payloads is not None  # `find_payload` raised otherwise
     return await services.payloads.read(kept.uri, offset, limit)
 
 
 def list_payload_uris(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
-    """The addresses of everything that was stored for a call: what has to be removed when the call is erased."""
+    """Lists the addresses of everything stored for a call, to remove when the call is erased."""
     records = [record for row in rows for record in row.segment().notes.get("persistence", ())]
     named = [record["persisted_ref"]["uri"] for record in records if record.get("persisted_ref")]
-    # What a tool stored itself is named inside of what was stored later; a call's payloads are numbered as they are made.
+    # A payload the tool stored itself may be named only inside another payload; numbers are consecutive, so list them all.
     last = max((address.number for uri in named if (address := address_of(uri)) is not None), default=-1)
     return tuple(dict.fromkeys((*(uri_of(rows[0].call, number) for number in range(last + 1)), *named)))
 
 
 async def _raise_gone(services: Services, uri: str, gone: PayloadGone, principal: str | None, tenant: str) -> NoReturn:
-    """Say why the bytes cannot be had, to whom that concerns."""
+    """Raises PayloadGone with the reason why the bytes are missing, as far as the reader may know it."""
     address = address_of(uri)
     rows = [] if address is None else await services.store.rows_of(address.invocation_id)
     if not rows:
@@ -87,7 +87,7 @@ async def _raise_gone(services: Services, uri: str, gone: PayloadGone, principal
 
 
 def why_gone(rows: Sequence[StoredEntry], uri: str, gone: PayloadGone, now: int) -> PayloadGone:
-    """Why the bytes of a call's payload cannot be had, as its rows tell it: a store forgets what it has removed."""
+    """Explains from a call's rows why the bytes of its payload are missing: a store forgets what it has removed."""
     ref = _find_ref(rows, uri)
     expires = ref.get("expires_at")
     if gone.reason == "unknown" and expires is not None and parse_iso(expires) <= now:

@@ -1,7 +1,7 @@
-"""Puts bytes of a result into the payload store, and gives the words that lead to them.
+"""Stores bytes of a result in the payload store, and builds the texts that refer to them.
 
-`persistence` stands above and decides what is stored. Bytes as a tool gave them are redacted on the way; texts are clean
-already.
+`persistence` calls it and decides what is stored. Bytes straight from a tool are redacted on the way; texts are
+redacted already.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _SLICE = 1024 * 1024
 
 
 class NotStored(Exception):
-    """Something could not be stored; the message says why."""
+    """Raised when bytes could not be stored; the message says why."""
 
 
 async def store_payload(call: Call, services: Services, full: StoredForm, access: Access) -> StoredPayload:
-    """Store bytes for a call, as its tool and the settings want it. Raises Unkept."""
+    """Stores bytes for a call under the rules of its tool and the settings. Raises NotStored."""
     settings, store = services.results, services.payloads
     keeping = call.prepared.traits.output_policy or NO_OUTPUT_POLICY
     if store is None:
@@ -36,7 +36,7 @@ async def store_payload(call: Call, services: Services, full: StoredForm, access
     owner = PayloadOwner(call.invocation_id, request.principal, request.tenant, call.prepared.tool_id)
     seconds = keeping.expires_seconds or settings.expires_seconds
     expires = None if seconds is None else services.now() + seconds * 1_000_000
-    filtering = open_redacting_stream(call, services) if full.is_raw else None  # texts are clean already
+    filtering = open_redacting_stream(call, services) if full.is_raw else None
 
     def write() -> StoredPayload:
         writer: Any = store.begin(
@@ -63,7 +63,7 @@ async def store_payload(call: Call, services: Services, full: StoredForm, access
 
 
 def append_rest(preview: str, kept: StoredPayload, chars: int | None, invocation_id: str) -> str:
-    """The beginning of an output, how much is missing, and where the rest is."""
+    """Appends to a preview how much is missing, and where the rest is stored."""
     missing = "The rest" if chars is None else f"{chars - len(preview):,} of {chars:,} characters"
     until = f", until {kept.ref['expires_at']}" if kept.expires_at is not None else ""
     return (
@@ -73,7 +73,7 @@ def append_rest(preview: str, kept: StoredPayload, chars: int | None, invocation
 
 
 def describe_stored(kept: StoredPayload, invocation_id: str) -> str:
-    """What stands in the place of an output of which nothing is shown."""
+    """Builds the text that stands in for an output of which nothing is shown."""
     what = "private output" if kept.access == "protected" else "output"
     how = "A person can save it" if kept.access == "protected" else "Read parts of it by this address, or save it"
     return (

@@ -1,8 +1,7 @@
-"""Decides how one result is kept: shown whole, in part with the whole in the payload store, by reference alone, or not at
-all.
+"""Keeps one result: shown in full, as a preview with the rest in the payload store, by reference alone, or not at all.
 
-The limit is counted in characters of what the model sees (AT-227). All of it happens after redaction, so no preview and
-no stored payload holds what the result must not have. It says what cannot be kept, and never cuts in silence.
+The limit is counted in characters of what the model sees (AT-227). All of it happens after redaction, so no preview
+and no stored payload holds what the result must not have. It reports what cannot be kept, and never cuts silently.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ EXCEEDED = "result_exceeded_inline_limit"
 
 
 def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
-    """Decide how the call's result is kept and make it so. Nothing is awaited unless something is stored, or hooks are asked."""
+    """Decides how the call's result is kept, and applies it. Awaits nothing unless something is stored or hooks run."""
     keeper = _Keeper(call, services)
     strategy, reason = keeper.decide()
     is_hooked = bool(services.hooks) and call.ending.has_run and has_hooks_for(services, "result_persistence")
@@ -60,13 +59,13 @@ class _Keeper:
 
     @property
     def result(self) -> Result:
-        """The result as it stands."""
+        """The result so far."""
         return self.ending.require_result()
 
     def decide(self) -> tuple[Strategy, str]:
-        """The strategy, and why it is not `inline`."""
+        """Returns the strategy, and why it is not `inline`."""
         call, keeping = self.call, self.keeping
-        if self.ending.output is None:  # refused, failed or lost: there is only a message, and that is short
+        if self.ending.output is None:  # refused, failed or lost: the message alone is short
             return "inline", ""
         if keeping.strategy == "redact":
             return "redact", keeping.reason or "its tool's policy withholds it"
@@ -83,7 +82,7 @@ class _Keeper:
             return "inline", ""
         if keeping.strategy in ("inline", "drop_with_reason"):
             return "drop_with_reason", keeping.reason or EXCEEDED
-        is_read_back = SCHEME.encode() in call.inputs.current  # what is stored already (AT-232)
+        is_read_back = SCHEME.encode() in call.inputs.current  # reads a stored payload back (AT-232)
         if keeping.strategy == "never_persist" or is_read_back:
             return "never_persist", keeping.reason or EXCEEDED
         return "preview_and_persist", EXCEEDED
@@ -95,13 +94,13 @@ class _Keeper:
         return self.keeping.is_private or (output is not None and output.is_private)
 
     def needs_store(self, strategy: Strategy) -> bool:
-        """True when bytes go to the payload store, which has to be waited for."""
+        """Returns True when bytes go to the payload store, which has to be awaited."""
         return strategy in ("preview_and_persist", "ref_only") and self.stored is None
 
     # Ending
 
     def end_at_once(self, strategy: Strategy, reason: str) -> None:
-        """What needs no waiting."""
+        """Applies a strategy that needs no waiting."""
         match strategy:
             case "redact":
                 self._withhold(reason)
@@ -117,7 +116,7 @@ class _Keeper:
         self.settle()
 
     async def end(self, strategy: Strategy, reason: str, *, is_hooked: bool) -> None:
-        """The same, after hooks had their say and the bytes are on disk."""
+        """Applies a strategy after hooks have answered and the bytes are stored."""
         if is_hooked:
             about = self._record(strategy, reason, size=self.view.size).to_record(self.call.invocation_id)
             if await run_persistence_hooks(self.call, self.services, about) is not None:
@@ -135,7 +134,7 @@ class _Keeper:
         self.settle()
 
     async def _end_withheld(self) -> None:
-        """A hook withheld the result: what the tool gave stays on record, where no surface can fetch it."""
+        """Keeps the output of a result that a hook withheld on record, where no surface can fetch it."""
         if not view_result(self.result).is_small_record(self.limits):
             try:
                 kept = await self._put(encode_output(self.result, self.ending.output), "protected")
@@ -165,7 +164,7 @@ class _Keeper:
         self._refer_to(kept, strategy, reason, chars=len(self.view.text))
 
     async def _store_both(self, reason: str) -> None:
-        """Hooks gave the model another view: what the tool gave is kept beside, for the record, where no surface reaches."""
+        """Stores the model's view that hooks made and, for the record only, the tool's own output beside it."""
         view = self.view
         if self.is_private or not view.is_small_record(self.limits):
             kept = await self._put(encode_output(self.result, self.ending.output), "protected")
@@ -178,7 +177,7 @@ class _Keeper:
             self._show_preview(kept, view.text, "preview_and_persist", reason)
 
     async def _store_oversized(self) -> None:
-        """Pictures and other bytes that are too large to embed get references of their own (AT-217)."""
+        """Stores oversized pictures and other bytes by themselves, each with its own reference (AT-217)."""
         blocks = list(self.result.content)
         for number in self.view.list_oversized(self.limits):
             full = encode_output(
@@ -191,11 +190,11 @@ class _Keeper:
         self.view = view_result(self.result)
 
     async def _put(self, full: StoredForm, access: Access) -> StoredPayload:
-        """Bytes into the store. Raises Unkept."""
+        """Stores bytes for this call. Raises NotStored."""
         return await store_payload(self.call, self.services, full, access)
 
     async def _remove_stored(self) -> None:
-        """Remove what was stored of a result that cannot be stored whole."""
+        """Removes the stored parts of a result that cannot be stored completely."""
         assert self.services.payloads is not None or not self.records
         for record in self.records:
             if record.persisted_ref is not None and self.services.payloads is not None:
@@ -205,7 +204,7 @@ class _Keeper:
     # What becomes of the result
 
     def _refer_to(self, kept: StoredPayload, strategy: Strategy, reason: str, chars: int | None = None) -> None:
-        """The whole is stored: the result refers to it, and shows the beginning where it may."""
+        """Replaces the content by a reference to the stored output, with a preview where that is allowed."""
         block = payload_block(kept)
         summary = None
         if self.preview:
@@ -227,7 +226,7 @@ class _Keeper:
         )
 
     def _show_preview(self, kept: StoredPayload, text: str, strategy: Strategy, reason: str) -> None:
-        """A view that hooks made, too long itself."""
+        """Shows a preview of an oversized view that hooks made."""
         preview = text[: self.limits.preview]
         shown = append_rest(preview, kept, len(text), self.call.invocation_id)
         self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
@@ -238,7 +237,7 @@ class _Keeper:
         )
 
     def _withhold(self, reason: str) -> None:
-        """Nothing of the output is told (AT-233, AT-89)."""
+        """Withholds all of the output (AT-233, AT-89)."""
         summary = self.keeping.fallback_summary or f"The tool did its work; its output is withheld: {reason}."
         self.records.append(self._record("redact", reason, size=self.view.size, state="full"))
         self._replace_with_message(Stop("result_redacted", summary), summary)
@@ -246,7 +245,7 @@ class _Keeper:
         self.call.notes = {**self.call.notes, "redaction_state": "full"}
 
     def _drop(self, reason: str) -> None:
-        """Too large to show and not stored: sizes and reason stay (AT-226, AT-235)."""
+        """Drops output that is too large to show and cannot be stored; size and reason stay (AT-226, AT-235)."""
         size, chars = self.view.size, len(self.view.text)
         message = (
             f"the tool did its work, but its output has {chars:,} characters ({size:,} bytes), more than the"
@@ -256,7 +255,7 @@ class _Keeper:
         self._replace_with_message(Stop("result_too_large", message), self.keeping.fallback_summary or message)
 
     def _replace_with_message(self, stop: Stop, summary: str) -> None:
-        """A message in the place of the output. A call that failed already stays the failure it is; references stay too."""
+        """Replaces the output by a message. A failed call keeps its failure; references stay too."""
         call, before = self.call, self.result
         if self.ending.stop is None:
             self.ending.stop = stop
@@ -277,7 +276,7 @@ class _Keeper:
         )
 
     def _cut_off(self, reason: str) -> None:
-        """The tool opted out of storage: its output is bounded, and says so (AT-231)."""
+        """Truncates the output of a tool that opted out of storage, and says so (AT-231)."""
         whole = self.view.text
         shown = whole[: self.limits.chars]
         if self.limits.bytes is not None:
@@ -302,7 +301,7 @@ class _Keeper:
         )
 
     def _note_references(self) -> None:
-        """Payloads a tool wrote itself leave a record like any other (AT-223)."""
+        """Records the payloads that a tool wrote itself like any others (AT-223)."""
         own = f"{SCHEME}{self.call.invocation_id}/"
         for block in self.result.content:
             if block.get("type") == "persisted_output_ref" and str(block.get("uri", "")).startswith(own):
@@ -330,7 +329,7 @@ class _Keeper:
         )
 
     def settle(self) -> None:
-        """Put the records where the ledger, the events and the result have them."""
+        """Copies the records to the ledger notes, the events and the result."""
         call = self.call
         if not self.records:
             return
@@ -345,7 +344,7 @@ class _Keeper:
 
 
 def _mark_references(result: Result) -> Result:
-    """References that stand in the place of bytes say whether something was taken out of these (AT-217)."""
+    """Marks references that stand in place of bytes with the redaction state of those (AT-217)."""
 
     def told(block: dict[str, Any]) -> dict[str, Any]:
         is_reference = block.get("type") == "persisted_output_ref"

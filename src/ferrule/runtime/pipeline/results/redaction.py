@@ -1,7 +1,7 @@
-"""Takes secrets out of a result before anybody sees or keeps it: the delivered and the stored result are the same (AT-233).
+"""Redacts a result before anybody sees or stores it: the delivered and the stored result are the same (AT-233).
 
-`phases/persist_result`, `payload_store` and `streaming` call it; the engine is `runtime/redaction`. It adds what the tool's
-own output contract wants taken out. Rows are redacted in `runtime/pipeline/rows`.
+`phases/persist_result`, `payload_store` and `streaming` call it; the engine is `runtime/redaction`. It also applies
+the rules of the tool's own output contract. Rows are redacted in `runtime/pipeline/rows`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _FIELDS = (
 )  # fmt: skip
 _TUPLES = frozenset({"content", "model_facing_content", "artifact_refs", "resource_refs", "additional_context"})
 CONTRACT = "output_contract"
-"""The name under which what a tool's own contract keeps out of its output is told."""
+"""The name under which the tool's own output contract is listed in `redactions`."""
 
 
 def open_redacting_stream(call: Call, services: Services) -> RedactingStream | None:
-    """A filter for bytes of this call; None when nothing is secret."""
+    """Opens a redacting filter for bytes of this call; None when nothing is secret."""
     secrets, redactor = list_secrets(call), services.redactor or ONLY_GIVEN
     return redactor.stream(secrets) if secrets or not redactor.is_idle else None
 
 
 def redact_result(call: Call, services: Services) -> None:
-    """Replace the call's result by one without secrets, and note what was taken out, by name."""
+    """Replaces the call's result by a redacted one, and notes the names of what was removed."""
     ending = call.ending
     result = ending.result
     secrets, redactor = list_secrets(call), services.redactor
@@ -70,7 +70,7 @@ def redact_result(call: Call, services: Services) -> None:
     if error is not None:
         message, code, native = words
         changed["error"] = replace(error, message=message, error_code=code, native_error_ref=native)
-        if ending.stop is not None:  # what is made of it later has no secret either
+        if ending.stop is not None:  # later uses of the stop must be clean too
             stop = ending.stop
             ending.stop = replace(stop, message=message, code=stop.code and code, native_error_ref=native)
     changed["input_mutations"] = tuple(
@@ -84,8 +84,7 @@ def redact_result(call: Call, services: Services) -> None:
 
 
 def _redact_bytes(result: Result, stream: Callable[[], RedactingStream], found: list[str]) -> Result:
-    """The result with what its blocks carry looked through as the bytes it is; but for one block alone that carries raw
-    bytes, for those are looked through while they are stored."""
+    """Redacts the bytes that blocks carry. A single block of raw bytes is skipped: it is redacted while it is stored."""
     changed: dict[str, Any] = {}
     for name in ("content", "model_facing_content"):
         blocks = getattr(result, name)
@@ -98,7 +97,7 @@ def _redact_bytes(result: Result, stream: Callable[[], RedactingStream], found: 
 
 
 def _encode_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
-    """The text of a value that lost something, so that it is JSON still; None where the content is no such text."""
+    """Encodes a redacted value again, so that its text stays valid JSON; None where the content is no such text."""
     if before is after or len(content) != 1 or content[0].get("type") != "text":
         return None
     try:
@@ -109,7 +108,7 @@ def _encode_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
 
 
 def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str]) -> Result:
-    """What the tool's own contract keeps out of its output."""
+    """Applies the redaction rules of the tool's own contract."""
     structured, masked = rules.mask(result.structured_content)
     structured = rules.redact_texts(structured)
     content = result.content
@@ -132,7 +131,7 @@ def _apply_rules(result: Result, rules: OutputRules, call: Call, found: list[str
 
 
 def _drop_bytes(value: Any) -> Any:
-    """Raw bytes are looked through when they are stored; nothing that handles texts can."""
+    """Drops raw bytes from blocks: they are redacted when they are stored, and text redaction cannot read them."""
     if not isinstance(value, tuple):
         return value
     return [{name: member for name, member in one.items() if not isinstance(member, bytes)} for one in value]

@@ -1,8 +1,7 @@
-"""Streams output that is too large to hold into the payload store: chunk by chunk, redacted, counted and digested on the
-way.
+"""Streams output that is too large to hold into the payload store: in chunks, redacted, counted and hashed on the way.
 
-A few hundred kilobytes are in memory, however much a tool gives. A stream that breaks off, is canceled or does not fit
-leaves nothing behind. `supervise` calls it; it does not know the phases that follow.
+A few hundred kilobytes are in memory at most. A stream that breaks off, is canceled or exceeds the limit leaves
+nothing behind. `supervise` calls it; it does not know the phases that follow.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.stream import PIECE
 
 OnBytes = Callable[[int], None]
-"""Told how many bytes have come so far; from whichever thread they come through."""
+"""Receives the number of bytes so far, from any thread."""
 _SLICE = 1024 * 1024
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-ndjson")
 
 
 class OutputTooLarge(Exception):
-    """More came than may be stored."""
+    """Raised for a stream longer than may be stored."""
 
 
 class Unstorable(OSError):
-    """The store cannot take it; a stream that fails raises errors of its own, which may be OSErrors too."""
+    """Raised when the store fails; distinct from an OSError that the stream itself raises."""
 
 
 class TextPreview:
-    """The first characters of a text that comes in chunks; no character is cut in two."""
+    """The first characters of a text that arrives in chunks; no character is cut in two."""
 
     def __init__(self, chars: int) -> None:
         self._left = chars
@@ -47,7 +46,7 @@ class TextPreview:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def take(self, chunk: bytes) -> None:
-        """Look at the next chunk."""
+        """Adds the next chunk."""
         if self._left > 0:
             piece = self._decoder.decode(chunk[: 4 * self._left + 4])[: self._left]
             self._left -= len(piece)
@@ -55,7 +54,7 @@ class TextPreview:
 
     @property
     def text(self) -> str:
-        """What has come of it so far."""
+        """The text so far."""
         return "".join(self._pieces)
 
 
@@ -68,9 +67,10 @@ async def drain_stream(
     most: int | None = None,
     beginning: TextPreview | None = None,
 ) -> StoredPayload:
-    """Read an output's stream to its end into a writer; gives what was kept.
+    """Reads an output's stream to its end into a writer; returns the stored payload.
 
-    Raises what the stream raises, Unstorable when there is no room, OutputTooLarge past `most` bytes; then, and when it is
+    Raises what the stream raises, Unstorable when there is no room, OutputTooLarge past `most` bytes; then, and when it
+    is
     canceled, the writer is discarded and the stream closed.
     """
     sink = _ChunkSink(writer, redacting, on_bytes, most, beginning)
@@ -87,7 +87,7 @@ async def drain_stream(
 
 
 class _ChunkSink:
-    """Where chunks go."""
+    """The destination of chunks: limits, redacts, previews and writes them."""
 
     def __init__(
         self, writer: PayloadWriter, redacting: RedactingStream | None, on_bytes: OnBytes | None, most: int | None,
@@ -101,10 +101,10 @@ class _ChunkSink:
         self._held = bytearray()
         self.received = 0
         self.is_stopped = False
-        """True when nobody wants more."""
+        """True when no more chunks are wanted."""
 
     def take(self, chunk: Any) -> None:
-        """Take one chunk, in slices where it is long. Raises OSError and OutputTooLarge."""
+        """Takes one chunk, in slices when it is long. Raises OSError and OutputTooLarge."""
         if isinstance(chunk, str):
             chunk = chunk.encode(errors="replace")
         elif not isinstance(chunk, bytes | bytearray | memoryview):
@@ -118,7 +118,7 @@ class _ChunkSink:
             self._write(bytes(view[start : start + _SLICE]))
 
     def finish(self) -> StoredPayload:
-        """The end has come."""
+        """Writes the rest and closes the payload."""
         if self._redacting is not None:
             self._pass_on(self._redacting.feed(bytes(self._held)) + self._redacting.finish())
         try:
@@ -132,7 +132,7 @@ class _ChunkSink:
             raise OutputTooLarge
         if self._redacting is None:
             self._pass_on(data)
-        else:  # what comes in crumbs is looked through in pieces: each look has its price
+        else:  # small chunks are collected first: each scan has a fixed cost
             self._held += data
             if len(self._held) >= PIECE:
                 self._pass_on(self._redacting.feed(bytes(self._held)))
@@ -150,7 +150,7 @@ class _ChunkSink:
 
 
 async def _drain_async(stream: AsyncIterable[Any], sink: _ChunkSink) -> None:
-    """Chunks are gathered until a slice is full: the disk is written in a thread, and a thread per chunk is dear."""
+    """Drains an async stream; collects a slice of chunks before each write, since a thread per chunk is expensive."""
     gathered: list[Any] = []
     size = 0
     iterator = aiter(stream)
@@ -176,7 +176,7 @@ def _take_all(sink: _ChunkSink, chunks: list[Any]) -> None:
 
 
 async def _drain_iterable(stream: Iterable[Any], sink: _ChunkSink) -> None:
-    """A thread of its own reads the stream; one that never comes back to say so keeps nobody but itself."""
+    """Drains a plain iterable in a thread of its own; one that blocks forever blocks only that thread."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -195,7 +195,7 @@ async def _drain_iterable(stream: Iterable[Any], sink: _ChunkSink) -> None:
         if close is not None and (error is not None or sink.is_stopped):
             with suppress(Exception):
                 close()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed; nobody waits any more
             loop.call_soon_threadsafe(_settle, done, error)
 
     threading.Thread(target=read, name="ferrule-stream", daemon=True).start()
@@ -215,9 +215,9 @@ def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
 
 
 async def store_stream(call: Call, services: Services, output: Output, on_bytes: OnBytes | None = None) -> Output:
-    """Drain an output's stream where the tool's policy wants it, and give an output that refers to it.
+    """Drains an output's stream as the tool's policy says, and returns an output that refers to it.
 
-    The call's notes get `stored` (what was kept) and `preview`. Raises ExecutionFailed: `result_too_large` where it can
+    The call's notes get `stored` (the payload) and `preview`. Raises ExecutionFailed: `result_too_large` where it can
     neither be stored nor shown, `execution_failed` with code `output_lost` when the stream broke off.
     """
     keeping, settings = call.prepared.traits.output_policy or NO_OUTPUT_POLICY, services.results
@@ -264,7 +264,7 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
 
 
 def is_text(media_type: str) -> bool:
-    """True for media types whose beginning people and models can read."""
+    """Returns True for media types whose beginning people and models can read."""
     bare = media_type.split(";")[0].strip().lower()
     return bare.startswith(_TEXTS) or bare.endswith(("+json", "+xml"))
 
@@ -272,7 +272,7 @@ def is_text(media_type: str) -> bool:
 async def _hold_in_memory(
     call: Call, services: Services, output: Output, limits: InlineLimits, is_private: bool
 ) -> Output:
-    """What may not, or cannot, be stored: shown where it is short, cut off where the tool wants that, else too large."""
+    """Reads a stream that may not, or cannot, be stored; fails when it is too long to show and may not be truncated."""
     strategy = (call.prepared.traits.output_policy or NO_OUTPUT_POLICY).strategy
     memory = _MemoryWriter(4 * limits.chars + 4)
     try:
@@ -305,11 +305,11 @@ def _replace_output(output: Output, value: str | None, content: tuple[dict[str, 
 
 
 class _NothingStored(Exception):
-    """Nothing was kept."""
+    """Raised by `_MemoryWriter.close`: there is no payload."""
 
 
 class _MemoryWriter:
-    """A writer that holds the beginning of what comes, and counts the rest."""
+    """A writer that holds the beginning of a stream, and counts the rest."""
 
     def __init__(self, room: int) -> None:
         self.size = 0

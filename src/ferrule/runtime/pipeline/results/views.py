@@ -1,6 +1,6 @@
-"""Gives the two forms of a result, as texts and bytes to measure and store: what the model sees, and what the tool gave.
+"""The two forms of a result to measure and store: the model's view, and the tool's own output as bytes.
 
-`persistence` and `redaction` stand above, `mapping` below. It stores nothing and redacts nothing.
+`persistence` and `redaction` call it; it calls `mapping`. It stores nothing and redacts nothing.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ferrule.runtime.pipeline.results.output_contract import InlineLimits
 
 _encode = msgspec.json.encode
 _EMBEDDED = 1_024
-"""Bytes a block may always carry itself."""
+"""The bytes that a block may always carry itself."""
 
 
 class StoredForm(msgspec.Struct, frozen=True):
-    """Bytes to store."""
+    """Bytes to store, with their media type."""
 
     data: bytes
     media_type: str
     name: str = ""
     is_raw: bool = False
-    """True when they come from the tool as they are, so that nobody has looked through them for secrets yet."""
+    """True when they come from the tool as they are, not yet redacted."""
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of bytes."""
         return len(self.data)
 
 
 class ModelView(msgspec.Struct, frozen=True):
-    """What the model sees."""
+    """A result as the model sees it."""
 
     blocks: Blocks
     structured: Any
@@ -46,47 +46,47 @@ class ModelView(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The texts of its blocks, or the JSON of what has none."""
+        """The texts of its blocks, or the JSON of blocks without text."""
         return "\n".join(map(_render_block, self.blocks))
 
     @property
     def size(self) -> int:
-        """Bytes of the whole."""
+        """The bytes of the whole text."""
         return len(self.text.encode(errors="replace"))
 
     @property
     def other_blocks(self) -> Blocks:
-        """Blocks that are no texts."""
+        """The blocks that are no texts."""
         return tuple(block for block in self.blocks if not isinstance(block.get("text"), str))
 
     def fits(self, limits: InlineLimits) -> bool:
-        """True when all of it may be shown and kept in the ledger's row."""
+        """Returns True when all of it may be shown and kept in the ledger's row."""
         return self.is_short(limits) and (not self.is_changed or self.is_small_record(limits))
 
     def is_short(self, limits: InlineLimits) -> bool:
-        """True when all of it may be shown."""
+        """Returns True when all of it may be shown."""
         is_raw = any(map(has_raw, self.blocks))
         return not is_raw and limits.allows(self.text) and _may_show(self.structured, limits)
 
     def is_small_record(self, limits: InlineLimits) -> bool:
-        """True when what the tool gave may stand in the ledger's row."""
+        """Returns True when the tool's own output may stand in the ledger's row."""
         is_raw = any(map(has_raw, self.content))
         return (
             not is_raw and limits.allows("\n".join(map(_render_block, self.content))) and _may_show(self.native, limits)
         )
 
     def list_oversized(self, limits: InlineLimits) -> list[int]:
-        """Blocks whose bytes should be stored by themselves: those that are too large, or all when the whole is."""
+        """Lists the blocks whose bytes are stored by themselves: the oversized ones, or all when the whole is too large."""
         sizes = {number: size for number, block in enumerate(self.content) if (size := _count_bytes(block)) > _EMBEDDED}
         return [number for number, size in sizes.items() if size > limits.chars] or list(sizes)
 
     def encode(self) -> StoredForm:
-        """The view itself as bytes."""
+        """Encodes the view itself as bytes."""
         return _encode_blocks(self.blocks, self.structured, is_value=False)
 
 
 def view_result(result: Result) -> ModelView:
-    """What the model sees of a result, without what hooks added."""
+    """Builds the model's view of a result, without the context that hooks added."""
     shown = result.model_facing_content
     own = result.content
     if shown is not None:
@@ -97,7 +97,7 @@ def view_result(result: Result) -> ModelView:
 
 
 def encode_output(result: Result, output: Output | None) -> StoredForm:
-    """What the tool gave, as bytes: a text as itself, JSON as JSON, one picture as the picture, else all blocks as JSON."""
+    """Encodes the tool's output: a text as itself, JSON as JSON, one picture as the picture, else all blocks as JSON."""
     is_value = output is not None and output.content is None
     structured = result.structured_content if result.native_output is None else result.native_output
     return _encode_blocks(result.content, structured, is_value=is_value)
@@ -120,7 +120,7 @@ def _encode_blocks(blocks: Blocks, structured: Any, *, is_value: bool) -> Stored
 
 
 def drop_block(block: dict[str, Any], reason: str) -> dict[str, Any]:
-    """A block that says what it carried, in the place of one that is not kept."""
+    """Returns a block that describes the bytes it carried, in place of a block that is not kept."""
     return {**drop_binary(block), "dropped": {"reason": reason, "size": _count_bytes(block)}}
 
 
@@ -137,11 +137,11 @@ def _may_show(value: Any, limits: InlineLimits) -> bool:
     try:
         return limits.allows(_encode(value).decode())
     except (OverflowError, TypeError, ValueError):
-        return True  # numbers past 64 bits; the text form has been measured
+        return True  # numbers past 64 bits; the text form was measured
 
 
 def has_raw(block: dict[str, Any]) -> bool:
-    """True when a block carries bytes as they are."""
+    """Returns True when a block carries raw bytes."""
     return any(isinstance(member, bytes) for member in block.values())
 
 
