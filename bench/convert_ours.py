@@ -12,7 +12,7 @@ import json
 import time
 from pathlib import Path
 
-from ferrule.app.imports.openapi import Choice, imported
+from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.contracts.format import WriteOptions
 from ferrule.workspace.convert.convert import convert
 from ferrule.workspace.convert.sources import load
@@ -39,7 +39,7 @@ def _import(file: Path) -> dict[str, float]:
     data = file.read_bytes()
     gc.collect()
     began, cpu = time.perf_counter(), time.process_time()
-    made = imported(data, str(file), Choice(), "shop")
+    made = import_document(data, str(file), OperationChoice(), "shop")
     return {"wall": time.perf_counter() - began, "cpu": time.process_time() - cpu, "tools": len(made.files)}
 
 

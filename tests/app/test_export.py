@@ -105,8 +105,8 @@ def test_an_answer_of_a_model_leads_to_the_tool_and_its_arguments() -> None:
     }
     exported = export(surface_of(view_of(a_tool("look.up", input_schema=raw(schema)))), "openai", strict=True)
     (written,) = exported.names
-    assert exported.meant(written, {"city": "Ulm", "days": None}) == ("look.up", {"city": "Ulm"})
-    assert exported.meant("unheard-of", {"a": 1}) == ("unheard-of", {"a": 1})
+    assert exported.decode_call(written, {"city": "Ulm", "days": None}) == ("look.up", {"city": "Ulm"})
+    assert exported.decode_call("unheard-of", {"a": 1}) == ("unheard-of", {"a": 1})
 
 
 def test_one_schema_that_cannot_be_said_takes_no_other_tool_with_it() -> None:
@@ -139,6 +139,6 @@ async def test_a_surface_in_use_is_exported_as_it_is() -> None:
         surface = app.surface()
         exported = export_surface(surface, "anthropic", strict=True)
         assert names_in(exported) == ["add"]
-        name, arguments = exported.meant("add", {"a": 2, "b": None})
+        name, arguments = exported.decode_call("add", {"a": 2, "b": None})
         result = await surface.call(name, arguments)
         assert isinstance(result, ferrule.Result) and result.structured_content == 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.store import kept_import
+from ferrule.app.imports.store import load_import
 from ferrule.cli import main
 from ferrule.workspace.workspace import Workspace
 
@@ -90,7 +90,7 @@ def test_the_choice_is_remembered_and_an_import_without_a_source_repeats_it(plac
     file = place.write("pets.json", PETS)
     code, report = place.report("import", "openapi", file, "--tag", "people")
     assert [one["file"] for one in report["files"]] == ["tools/list_owners.tool.md"]
-    kept = kept_import(place.root, "pets")
+    kept = load_import(place.root, "pets")
     assert kept is not None
     assert (kept.record.source, kept.record.choice["tags"]) == ("pets.json", ["people"])
     place.write("pets.json", document(owners=operation("listOwners", tags=["people"], summary="Do more")))

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.app.blocking import SyncSurface
 from ferrule.app.export import export_surface
 from ferrule.app.surface import SurfaceHandle
-from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.errors import ExtraMissing
 from ferrule.model.result import Pending, Result
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 class SurfaceTool:
     """One tool of a surface, for a model of one provider."""
 
-    def __init__(self, surface: SurfaceHandle | SyncSurface, offered: Offered) -> None:
+    def __init__(self, surface: SurfaceHandle | SyncSurface, offered: PreparedTool) -> None:
         self._surface = surface
         self._offered = offered
         self.name = offered.name
@@ -60,7 +60,7 @@ class SurfaceTool:
             if not isinstance(found, dict):
                 return written
             arguments = found
-        return self._offered.arguments(arguments)
+        return self._offered.decode_arguments(arguments)
 
 
 def surface_tools(

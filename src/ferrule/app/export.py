@@ -1,12 +1,11 @@
-"""A surface, or a whole catalog, in the words of a provider or a framework.
+"""Exports a surface, or an entire catalog, in the format of a provider or a framework.
 
 exported = export_surface(app.surface(agent="support"), "anthropic")
 client.messages.create(model=…, messages=…, **exported.request)
-name, arguments = exported.meant(block.name, block.input)
+name, arguments = exported.decode_call(block.name, block.input)
 
-Of a surface exactly that is written which a model of it would be shown (`runtime/surface/render.py`);
-what is deferred goes along where a
-provider keeps it from its model until it is searched for. Nothing is called, and nothing recorded.
+A surface's export holds exactly the tools that its model would see (`runtime/surface/render.py`); deferred tools are included
+where the provider hides them from its model until they are searched for. Nothing is called, and nothing recorded.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.format import Format, WriteOptions
 from ferrule.definitions.content.tokens import TokenCounter, find_counter
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.formats.entries import entries
+from ferrule.definitions.formats.entries import find_entries
 from ferrule.definitions.formats.functions import FunctionList
-from ferrule.definitions.formats.offer import Offered
-from ferrule.definitions.formats.requests import Beginning, is_provider, request_of
+from ferrule.definitions.formats.offer import PreparedTool
+from ferrule.definitions.formats.requests import RequestStart, is_provider, start_request
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Finding
 from ferrule.model.hints import nearest
@@ -38,7 +37,7 @@ ESTIMATED = find_counter("")
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """How many tokens a model reads before anybody says a word."""
+    """The number of tokens that a model reads before the first message."""
 
     counted_by: str
     """`estimate`, or the tokenizer that counted: `o200k_base`, `tekken`."""
@@ -58,23 +57,23 @@ class Exported(msgspec.Struct, frozen=True):
     request: dict[str, Any]
     """The beginning of a request: `tools` and what goes with them, in the provider's words."""
     losses: tuple[Loss, ...] = ()
-    """What could not be said."""
+    """Details that the format cannot express."""
     left_out: tuple[Finding, ...] = ()
-    """Tools that could not be said at all; paths are `(tool_id,)`."""
+    """Tools that the format cannot express at all; paths are `(tool_id,)`."""
     names: dict[str, str] = {}
-    """Names that had to be changed: the written one to the one to call the tool by."""
+    """Names that had to be changed: the exported name to the tool's own."""
     tokens: TokenCount = TokenCount("estimate", 0, 0, {})
-    offered: tuple[Offered, ...] = ()
+    offered: tuple[PreparedTool, ...] = ()
 
-    def meant(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """What a model's answer calls: the name of a tool and its arguments, for `surface.call`.
+    def decode_call(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Translates a model's call into the tool's own name and arguments, for `surface.call`.
 
-        Names that were changed are put back, and so is what was rewritten in the schema. A name that is not of this
-        export comes back as it is: the surface knows what to say to it.
+        Reverses changed names and rewritten schemas. A name that is not in this export comes back unchanged, and the
+        surface reports it as unknown.
         """
         for each in self.offered:
             if each.name == name:
-                return each.tool.name, each.arguments(arguments)
+                return each.tool.name, each.decode_arguments(arguments)
         return name, arguments
 
 
@@ -90,10 +89,10 @@ class WithoutAwait(Protocol):
 def export_surface(
     surface: SurfaceHandle | WithoutAwait, to: str, *, strict: bool = False, counter: TokenCounter = ESTIMATED
 ) -> Exported:
-    """What the model of a surface is shown, for a provider. `strict`: hold the model to the schemas. Raises WorkspaceError
-    for a provider that is not known."""
+    """Exports the tools that the model of a surface sees. `strict`: the provider enforces the schemas. Raises WorkspaceError
+    for an unknown provider."""
     handle = surface if isinstance(surface, SurfaceHandle) else surface.handle
-    return _of_surface(handle.surface, handle.tools(), to, strict, counter)
+    return _export_surface(handle.surface, handle.tools(), to, strict, counter)
 
 
 def export_preview(
@@ -104,46 +103,47 @@ def export_preview(
     strict: bool = False,
     counter: TokenCounter = ESTIMATED,
 ) -> Exported:
-    """The same for a surface that nobody uses yet."""
-    return _of_surface(surface, render(surface, settings), to, strict, counter)
+    """Exports a surface that is not in use yet."""
+    return _export_surface(surface, render(surface, settings), to, strict, counter)
 
 
-def _of_surface(surface: Surface, shown: Rendering, to: str, strict: bool, counter: TokenCounter) -> Exported:
-    form = _format(to)
+def _export_surface(surface: Surface, shown: Rendering, to: str, strict: bool, counter: TokenCounter) -> Exported:
+    form = _find_format(to)
     able = surface.request.model_capabilities
     strict = strict and able.get("strict_schemas", True) is True
-    later = _deferred(surface) if getattr(form, "can_defer", False) and able.get("deferred_refs", True) is True else []
-    tools = [*map(_as_shown, shown.tools), *later]
+    later = (
+        _list_deferred(surface) if getattr(form, "can_defer", False) and able.get("deferred_refs", True) is True else []
+    )
+    tools = [*map(_build_shown_tool, shown.tools), *later]
     is_parallel = able.get("parallel_calls", True) is True
-    beginning = Beginning(None, shown.tool_choice, shown.instructions, is_parallel, strict)
+    beginning = RequestStart(None, shown.tool_choice, shown.instructions, is_parallel, strict)
     options = WriteOptions(is_strict=strict, is_plain=True, deferred=frozenset(tool.tool_id for tool in later))
-    return _exported(form, tools, options, beginning, counter)
+    return _export_tools(form, tools, options, beginning, counter)
 
 
 def export_tools(
     tools: Iterable[Tool], to: str, *, strict: bool = False, title: str = "", counter: TokenCounter = ESTIMATED
 ) -> Exported:
-    """Any tools, with everything that the provider can be told of them, and nothing of how they are run: what is exported is for
-    others. Raises WorkspaceError for a provider that is not known."""
+    """Exports tools without their transport. Raises WorkspaceError for an unknown provider."""
     options = WriteOptions(is_strict=strict, is_plain=True, title=title)
-    return _exported(_format(to), list(tools), options, Beginning(None, is_strict=strict), counter)
+    return _export_tools(_find_format(to), list(tools), options, RequestStart(None, is_strict=strict), counter)
 
 
-def _format(to: str) -> Format:
+def _find_format(to: str) -> Format:
     if to not in FORMATS.names():
         known = FORMATS.names()
         raise WorkspaceError(f"there is no provider {to!r}; {nearest(to, known) or 'known are ' + ', '.join(known)}")
     return FORMATS.get(to)
 
 
-def _as_shown(shown: ShownTool) -> Tool:
-    """A tool that is nothing but what a model is shown of it."""
-    return _bare(shown.tool_id, shown.name, shown.description, shown.input_schema, shown.strict)
+def _build_shown_tool(shown: ShownTool) -> Tool:
+    """Returns a tool with only the parts that a model sees."""
+    return _build_tool(shown.tool_id, shown.name, shown.description, shown.input_schema, shown.strict)
 
 
-def _deferred(surface: Surface) -> list[Tool]:
+def _list_deferred(surface: Surface) -> list[Tool]:
     return [
-        _bare(
+        _build_tool(
             entry.tool.tool_id,
             surface.shown_name(entry),
             entry.tool.description,
@@ -155,7 +155,7 @@ def _deferred(surface: Surface) -> list[Tool]:
     ]
 
 
-def _bare(tool_id: str, name: str, description: str, schema: msgspec.Raw, strict: bool) -> Tool:
+def _build_tool(tool_id: str, name: str, description: str, schema: msgspec.Raw, strict: bool) -> Tool:
     return Tool(
         tool_id=tool_id,
         namespace="",
@@ -170,8 +170,8 @@ def _bare(tool_id: str, name: str, description: str, schema: msgspec.Raw, strict
     )
 
 
-def _exported(
-    form: Format, tools: Sequence[Tool], options: WriteOptions, beginning: Beginning, counter: TokenCounter
+def _export_tools(
+    form: Format, tools: Sequence[Tool], options: WriteOptions, beginning: RequestStart, counter: TokenCounter
 ) -> Exported:
     written = form.write(tools, options)
     own = {name: called for called, name in written.names.items()}
@@ -180,38 +180,38 @@ def _exported(
     document: Any = written.value
     return Exported(
         to=form.name,
-        request=request_of(form.name, beginning) if is_provider(form.name) else document,
+        request=start_request(form.name, beginning) if is_provider(form.name) else document,
         losses=written.losses,
         left_out=written.left_out,
         names=dict(written.names),
-        tokens=_counted(written.value, beginning.instructions, counter),
+        tokens=_count_tokens(written.value, beginning.instructions, counter),
         offered=form.offer(tools, options).tools if isinstance(form, FunctionList) else (),
     )
 
 
-def _counted(document: JsonValue, instructions: str, counter: TokenCounter) -> TokenCount:
-    """Every tool as it is written, in JSON without blanks."""
+def _count_tokens(document: JsonValue, instructions: str, counter: TokenCounter) -> TokenCount:
+    """Counts the tokens of each tool, written as compact JSON."""
     now: dict[str, int] = {}
     later: dict[str, int] = {}
-    for definition in _definitions(document):
+    for definition in _list_definitions(document):
         counts = later if definition.get("defer_loading") is True else now
-        counts[_name(definition)] = counter.count(msgspec.json.encode(definition).decode())
+        counts[_read_name(definition)] = counter.count(msgspec.json.encode(definition).decode())
     told = counter.count(instructions)
     return TokenCount(counter.name, sum(now.values()) + told, told, now, later)
 
 
-def _definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
-    """The tools of a list, or the operations of an OpenAPI document."""
+def _list_definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
+    """Yields the tools of a list, or the operations of an OpenAPI document."""
     paths = document.get("paths") if isinstance(document, dict) else None
     if isinstance(paths, dict):
         for item in paths.values():
             members = item.values() if isinstance(item, dict) else ()
             yield from (one for one in members if isinstance(one, dict) and "operationId" in one)
         return
-    yield from (entry.value for entry in entries(document) if isinstance(entry.value, dict))
+    yield from (entry.value for entry in find_entries(document) if isinstance(entry.value, dict))
 
 
-def _name(definition: dict[str, Any]) -> str:
+def _read_name(definition: dict[str, Any]) -> str:
     if isinstance(definition.get("operationId"), str):
         return str(definition["operationId"])
     for inner in (definition, definition.get("function"), definition.get("toolSpec")):

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from ferrule.access.keys import Access
-from ferrule.app.imports.mcp import with_server
-from ferrule.app.imports.secret_file import keep_secrets, variables
+from ferrule.app.imports.mcp import add_server
+from ferrule.app.imports.secret_file import keep_secrets, list_variables
 from ferrule.app.lock.pinning import accept_servers, review_servers
 from ferrule.app.lock.reviews import ServerReview
 from ferrule.cli.loop import run_command
@@ -27,7 +27,7 @@ def take_over(path: str, file: str) -> None:
     """Write the servers of a client into the workspace's settings, keep their secrets in its file of secrets, and pin what they
     say about their tools. What is there already stays. Raises FerruleError."""
     root = Workspace.open(path).root
-    taken = servers_in(Path(file).expanduser(), variables(root), lambda problem: click.echo(problem, err=True))
+    taken = servers_in(Path(file).expanduser(), list_variables(root), lambda problem: click.echo(problem, err=True))
     known = load_settings(root).mcp.servers
     added = [one for one in taken if one.name not in known]
     _write_settings(root, added)
@@ -72,6 +72,6 @@ def _write_settings(root: Path, added: Iterable[Taken]) -> None:
     file = root / FILE_NAME
     text = before = file.read_text(encoding="utf-8") if file.exists() else ""
     for one in added:
-        text = with_server(text, one.name, one.server)
+        text = add_server(text, one.name, one.server)
     if text != before:
         write_whole(file, text.encode())

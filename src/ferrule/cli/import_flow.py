@@ -13,12 +13,12 @@ import click
 import msgspec
 
 from ferrule.app.imports.merging import Prefer
-from ferrule.app.imports.outcome import ImportReport, LeftEntry, report_lines, report_of, upstream_changes
-from ferrule.app.imports.planning import WRITTEN, Plan, Wishes, carried_out, planned
-from ferrule.app.imports.secret_file import variables
-from ferrule.app.imports.source import Known
+from ferrule.app.imports.outcome import ImportReport, LeftEntry, build_report, format_report, list_upstream_changes
+from ferrule.app.imports.planning import WRITTEN, ImportOptions, ImportPlan, carry_out, plan_import
+from ferrule.app.imports.secret_file import list_variables
+from ferrule.app.imports.source import ImportIdentity
 from ferrule.app.imports.store import ImportRecord, demand_inside
-from ferrule.app.imports.toml_text import with_bound
+from ferrule.app.imports.toml_text import add_bindings
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.options import workspace_option
 from ferrule.cli.show.output import ProgressBar, has_colour, json_text
@@ -45,7 +45,7 @@ class Manner(NamedTuple):
     shows_diff: bool
     is_sure: bool
     report_as: str
-    wishes: Wishes
+    wishes: ImportOptions
 
 
 class Brought(NamedTuple):
@@ -68,7 +68,7 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("--mine and --theirs are two answers to one question; choose one")
         prefer: Prefer | None = "mine" if given.pop("mine") else None
         prefer = "theirs" if given.pop("theirs") else prefer
-        wishes = Wishes(prefer, given.pop("prune"), given.pop("again"))
+        wishes = ImportOptions(prefer, given.pop("prune"), given.pop("again"))
         manner = Manner(
             path=given.pop("path"),
             name=given.pop("name"),
@@ -103,13 +103,13 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def out_folder(manner: Manner, known: Known) -> str:
+def out_folder(manner: Manner, known: ImportIdentity) -> str:
     """Where the definitions go: as asked, as last time, or into `tools`."""
     last = known.last.record.out if known.last is not None else "tools"
     return (manner.out if manner.out is not None else last).replace("\\", "/").strip("/") or "."
 
 
-def finished(workspace: Workspace, kind: str, known: Known, brought: Brought, manner: Manner) -> ImportReport:
+def finished(workspace: Workspace, kind: str, known: ImportIdentity, brought: Brought, manner: Manner) -> ImportReport:
     """Plan, show, ask, write. Raises WorkspaceError."""
     root, bases = workspace.root, known.last.bases if known.last is not None else {}
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -122,13 +122,13 @@ def finished(workspace: Workspace, kind: str, known: Known, brought: Brought, ma
         choice=brought.choice,
     )
     if not brought.files and not bases:
-        plan, is_written = Plan(record, ()), False
+        plan, is_written = ImportPlan(record, ()), False
     else:
-        plan = planned(root, record, known.last, brought.files, manner.wishes)
+        plan = plan_import(root, record, known.last, brought.files, manner.wishes)
         settings = _settings(root, plan, brought.bind)
         is_written = _carried_out(root, plan, settings, manner)
-    changes = upstream_changes(bases, brought.files, workspace.namespace) if bases else []
-    return report_of(
+    changes = list_upstream_changes(bases, brought.files, workspace.namespace) if bases else []
+    return build_report(
         plan,
         changes,
         written=is_written,
@@ -139,7 +139,7 @@ def finished(workspace: Workspace, kind: str, known: Known, brought: Brought, ma
     )
 
 
-def _settings(root: Path, plan: Plan, bind: Mapping[str, str]) -> tuple[str, str]:
+def _settings(root: Path, plan: ImportPlan, bind: Mapping[str, str]) -> tuple[str, str]:
     """ferrule.toml before and after functions are bound to what will be there."""
     file = demand_inside(root, FILE_NAME)
     before = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -148,13 +148,13 @@ def _settings(root: Path, plan: Plan, bind: Mapping[str, str]) -> tuple[str, str
         for one in plan.files
         if one.after is not None and one.state != "taken"
     }
-    return before, with_bound(before, {tool: where for tool, where in bind.items() if tool in there})
+    return before, add_bindings(before, {tool: where for tool, where in bind.items() if tool in there})
 
 
-def _carried_out(root: Path, plan: Plan, settings: tuple[str, str], manner: Manner) -> bool:
-    touched = plan.of("updated", "pruned")
+def _carried_out(root: Path, plan: ImportPlan, settings: tuple[str, str], manner: Manner) -> bool:
+    touched = plan.having("updated", "pruned")
     if manner.shows_diff:
-        for one in plan.of(*WRITTEN):
+        for one in plan.having(*WRITTEN):
             _show(one.file, one.before or "", one.after or "")
         _show(FILE_NAME, *settings)
     if manner.is_dry or manner.shows_diff:
@@ -162,17 +162,17 @@ def _carried_out(root: Path, plan: Plan, settings: tuple[str, str], manner: Mann
     if touched and not manner.is_sure and not _agreed(len(touched), plan):
         return False
     with ProgressBar() as progress:
-        carried_out(root, plan, progress)
+        carry_out(root, plan, progress)
     if settings[0] != settings[1]:
         write_whole(demand_inside(root, FILE_NAME), settings[1].encode())
     return True
 
 
-def _agreed(count: int, plan: Plan) -> bool:
+def _agreed(count: int, plan: ImportPlan) -> bool:
     files = f"{count} file{'' if count == 1 else 's'}"
     if sys.stdin is None or not sys.stdin.isatty():
         raise WorkspaceError(f"this changes {files}, and nobody is here to agree; add --yes, or look with --diff")
-    for one in plan.of("updated", "pruned")[:_MOST_TOLD]:
+    for one in plan.having("updated", "pruned")[:_MOST_TOLD]:
         click.echo(f"  {one.state}: {cleaned(one.file)}", err=True)
     return click.confirm(f"Change {files}?", err=True)
 
@@ -185,14 +185,14 @@ def _show(file: str, before: str, after: str) -> None:
         click.echo(f"{colour}{text}\x1b[0m" if colour else text)
 
 
-def _next(root: Path, plan: Plan, brought: Brought, is_written: bool) -> Iterator[str]:
-    conflicts = plan.of("conflict")
+def _next(root: Path, plan: ImportPlan, brought: Brought, is_written: bool) -> Iterator[str]:
+    conflicts = plan.having("conflict")
     if conflicts:
         yield "decide the conflicts: import again with --mine or --theirs, or write in the file what upstream says"
     if conflicts or not is_written:
         return
     there = [one for one in plan.files if one.after is not None and one.state != "taken"]
-    known = variables(root)
+    known = list_variables(root)
     wanted = dict.fromkeys(name for one in there for name in _variables(one.after or "") if name not in known)
     for name in wanted:
         yield f"set {name}, in the environment or in .env: a tool shows it to its server"
@@ -245,7 +245,7 @@ def _tell(report: ImportReport) -> None:
             click.echo(cleaned(f"  help: {one.hint}"), err=True)
     if len(shown) > _MOST_TOLD:
         click.echo(f"… and {len(shown) - _MOST_TOLD} more; --report json has all of them", err=True)
-    for line in report_lines(report, is_long=not report.written):
+    for line in format_report(report, is_long=not report.written):
         click.echo(cleaned(line))
     if report.next:
         click.echo("next:")

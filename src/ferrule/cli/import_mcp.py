@@ -12,8 +12,15 @@ import click
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.app.imports.mcp import Server, looked_at, offered, review_of, server_of, write_import
-from ferrule.app.imports.secret_file import variables
+from ferrule.app.imports.mcp import (
+    ImportedServer,
+    describe_tool,
+    find_review,
+    parse_server,
+    review_server,
+    write_import,
+)
+from ferrule.app.imports.secret_file import list_variables
 from ferrule.app.lock.pinning import accept_servers
 from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
@@ -49,18 +56,18 @@ def import_server(
     workspace = Workspace.open(path)
     known = workspace.settings.mcp.servers
     if len(words) == 1 and words[0] in known:
-        server = Server(words[0], _with_tools(known[words[0]], tools), {})
+        server = ImportedServer(words[0], _with_tools(known[words[0]], tools), {})
     else:
         shown = _credentials(bearer, header, credentials)
-        taken = variables(workspace.root)
-        server = server_of(words, name=name, env=env, credentials=shown, tools=tools, known=taken)
+        taken = list_variables(workspace.root)
+        server = parse_server(words, name=name, env=env, credentials=shown, tools=tools, known=taken)
         _demand_same(server, known.get(server.name))
         if server.name in known:
-            server = Server(server.name, _with_tools(known[server.name], tools), {})
+            server = ImportedServer(server.name, _with_tools(known[server.name], tools), {})
     by = _owner(workspace) if not is_dry else ""
     click.echo(f"looking at {server.name} …", err=True)
-    found = run_command(looked_at(workspace, server))
-    one = review_of(found, server.name)
+    found = run_command(review_server(workspace, server))
+    one = find_review(found, server.name)
     if not as_json:
         for line in _told(one):
             click.echo(cleaned(line))
@@ -108,7 +115,7 @@ def _with_tools(server: McpServerSettings, tools: tuple[str, ...]) -> McpServerS
     return msgspec.structs.replace(server, tools=tools) if tools else server
 
 
-def _demand_same(server: Server, known: McpServerSettings | None) -> None:
+def _demand_same(server: ImportedServer, known: McpServerSettings | None) -> None:
     if known is None:
         return
     if (known.command, known.url) != (server.server.command, server.server.url):
@@ -133,7 +140,7 @@ def _told(one: ServerReview) -> Iterator[str]:
     yield f"{one.key}: {seen.name} {seen.version}, MCP {seen.protocol_version}, {len(one.offered)} of {len(seen.tools)} tools"
     if one.is_first:
         for definition in one.offered.values():
-            tool = offered(definition)
+            tool = describe_tool(definition)
             hints = f"  [it says: {', '.join(tool.hints)}]" if tool.hints else ""
             first = " ".join(tool.description.split())
             yield f"  {tool.name}{hints}"
@@ -161,7 +168,9 @@ def _is_wanted(one: ServerReview, is_new: bool, is_sure: bool) -> bool:
     return click.confirm(question, err=True)
 
 
-def _write(workspace: Workspace, server: Server, known: McpServerSettings | None, found: LockReview, by: str) -> None:
+def _write(
+    workspace: Workspace, server: ImportedServer, known: McpServerSettings | None, found: LockReview, by: str
+) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     lock = accept_servers(found, by, at, (), firsts=True)
     wanted = lock.servers[server.name]
@@ -175,11 +184,11 @@ def _write(workspace: Workspace, server: Server, known: McpServerSettings | None
 
 def _only_offered(pinned: LockedServer, found: LockReview, name: str) -> LockedServer:
     """What the patterns leave out is no longer pinned."""
-    there = review_of(found, name).offered
+    there = find_review(found, name).offered
     return msgspec.structs.replace(pinned, tools={tool: each for tool, each in pinned.tools.items() if tool in there})
 
 
-def _tell_next(server: Server, one: ServerReview) -> None:
+def _tell_next(server: ImportedServer, one: ServerReview) -> None:
     click.echo(f"imported: [mcp.servers.{server.name}] in ferrule.toml, {_count(one)} in ferrule.lock")
     if server.secrets:
         click.echo(f"{', '.join(server.secrets)} went into the file of secrets")
@@ -193,7 +202,7 @@ def _tell_next(server: Server, one: ServerReview) -> None:
     click.echo("  ferrule lock --check    in CI: tells when the server changed what it says")
 
 
-def _as_dict(server: Server, one: ServerReview, is_written: bool) -> dict[str, Any]:
+def _as_dict(server: ImportedServer, one: ServerReview, is_written: bool) -> dict[str, Any]:
     return {
         "server": server.name,
         "source": one.served.upstream.source,
@@ -202,7 +211,7 @@ def _as_dict(server: Server, one: ServerReview, is_written: bool) -> dict[str, A
         "protocol_version": one.seen.protocol_version if one.seen is not None else None,
         "tools": [
             {"name": tool.name, "description": tool.description, "hints": list(tool.hints)}
-            for tool in map(offered, one.offered.values())
+            for tool in map(describe_tool, one.offered.values())
         ],
         "unfit": one.unfit,
         "differences": [{**msgspec.to_builtins(each), "text": each.text} for each in one.differences],

@@ -7,21 +7,21 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.app.imports.functions import imported_list
-from ferrule.app.imports.openapi import Choice, imported
+from ferrule.app.imports.functions import import_list
+from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.app.imports.outcome import ImportReport, LeftEntry
-from ferrule.app.imports.python import imported_functions, named_functions
+from ferrule.app.imports.python import import_functions, list_functions
 from ferrule.app.imports.source import (
-    Known,
-    document_of,
-    files_beside,
+    ImportIdentity,
+    decode_source,
+    encode_source,
+    identify_import,
     is_address,
-    known_import,
-    repeatable,
-    source_as_kept,
-    source_as_used,
+    list_repeatable,
+    load_document,
+    make_file_reader,
 )
-from ferrule.app.imports.store import ImportRecord, imports_of, kept_import
+from ferrule.app.imports.store import ImportRecord, list_imports, load_import
 from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
@@ -85,20 +85,22 @@ def openapi(source: str | None, manner: Manner, **asked: Any) -> int:
     )
 
 
-def _meant(workspace: Workspace, kind: str, source: str | None, manner: Manner) -> list[Known]:
+def _meant(workspace: Workspace, kind: str, source: str | None, manner: Manner) -> list[ImportIdentity]:
     root = workspace.root
     if source is not None:
-        return [known_import(root, kind, source, manner.name)]
-    records = [record for record in repeatable(root, kind) if manner.name in ("", record.name)]
+        return [identify_import(root, kind, source, manner.name)]
+    records = [record for record in list_repeatable(root, kind) if manner.name in ("", record.name)]
     if not records:
         raise click.UsageError(f"nothing of the kind was imported yet; name a SOURCE: ferrule import {kind} SOURCE")
-    return [Known(record.name, record.source, kept_import(root, record.name)) for record in records]
+    return [ImportIdentity(record.name, record.source, load_import(root, record.name)) for record in records]
 
 
-def _openapi(workspace: Workspace, known: Known, asked: dict[str, Any], manner: Manner) -> ImportReport:
+def _openapi(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: Manner) -> ImportReport:
     choice, namespace = _choice(asked, known.last.record if known.last is not None else None)
-    used = source_as_used(workspace.root, known.source)
-    found = imported(document_of(workspace, used), known.source, choice, namespace, files_beside(workspace, used))
+    used = decode_source(workspace.root, known.source)
+    found = import_document(
+        load_document(workspace, used), known.source, choice, namespace, make_file_reader(workspace, used)
+    )
     folder = out_folder(manner, known)
     brought = Brought(
         files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
@@ -108,7 +110,7 @@ def _openapi(workspace: Workspace, known: Known, asked: dict[str, Any], manner: 
     return finished(workspace, "openapi", known, brought, manner)
 
 
-def _choice(asked: dict[str, Any], last: ImportRecord | None) -> tuple[Choice, str]:
+def _choice(asked: dict[str, Any], last: ImportRecord | None) -> tuple[OperationChoice, str]:
     """What is chosen: as asked, or as last time when nothing is asked."""
     given = {key: value for key, value in asked.items() if value not in (None, (), False)}
     before = dict(last.choice) if last is not None else {}
@@ -130,7 +132,7 @@ def _choice(asked: dict[str, Any], last: ImportRecord | None) -> tuple[Choice, s
         before = {key: value for key, value in before.items() if key not in choosing}
     whole = {**before, **given}
     namespace = str(whole.pop("namespace", ""))
-    return msgspec.convert(whole, Choice), namespace
+    return msgspec.convert(whole, OperationChoice), namespace
 
 
 def _pair(word: str) -> tuple[str, str]:
@@ -140,9 +142,9 @@ def _pair(word: str) -> tuple[str, str]:
     return name, value
 
 
-def _plain(choice: Choice) -> dict[str, Any]:
+def _plain(choice: OperationChoice) -> dict[str, Any]:
     """A choice without what is as always."""
-    usual = msgspec.to_builtins(Choice())
+    usual = msgspec.to_builtins(OperationChoice())
     return {key: value for key, value in msgspec.to_builtins(choice).items() if value != usual[key]}
 
 
@@ -232,22 +234,22 @@ def python(
     return told([_python(workspace, one, asked, manner) for one in known], manner)
 
 
-def _python_import(workspace: Workspace, module: str, manner: Manner) -> Known:
+def _python_import(workspace: Workspace, module: str, manner: Manner) -> ImportIdentity:
     if not module.endswith(".py"):
-        for record in imports_of(workspace.root):
+        for record in list_imports(workspace.root):
             if record.kind == "python" and module in (record.name, record.source):
-                return Known(record.name, record.source, kept_import(workspace.root, record.name))
-        return known_import(workspace.root, "python", module, manner.name or module.replace(".", "-"))._replace(
+                return ImportIdentity(record.name, record.source, load_import(workspace.root, record.name))
+        return identify_import(workspace.root, "python", module, manner.name or module.replace(".", "-"))._replace(
             source=module
         )
-    kept_as = source_as_kept(workspace.root, module)
+    kept_as = encode_source(workspace.root, module)
     if kept_as.startswith("../"):
         raise WorkspaceError(f"{module!r} is not in the workspace; name it as a module that can be imported from there")
-    return known_import(workspace.root, "python", module, manner.name)
+    return identify_import(workspace.root, "python", module, manner.name)
 
 
 def _list_functions(workspace: Workspace, module: str) -> int:
-    for one in named_functions(workspace.root, module):
+    for one in list_functions(workspace.root, module):
         lacks = [] if one.has_docstring else ["no docstring"]
         lacks += [] if one.is_typed else ["parameters without types"]
         more = f"  ({', '.join(lacks)})" if lacks else ""
@@ -255,10 +257,10 @@ def _list_functions(workspace: Workspace, module: str) -> int:
     return 0
 
 
-def _python(workspace: Workspace, known: Known, asked: dict[str, Any], manner: Manner) -> ImportReport:
+def _python(workspace: Workspace, known: ImportIdentity, asked: dict[str, Any], manner: Manner) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}
-    found = imported_functions(
+    found = import_functions(
         workspace.root,
         known.source,
         whole.get("functions", ()),
@@ -315,13 +317,13 @@ Examples:
 
 
 def _functions(
-    workspace: Workspace, provider: str, known: Known, asked: dict[str, Any], manner: Manner
+    workspace: Workspace, provider: str, known: ImportIdentity, asked: dict[str, Any], manner: Manner
 ) -> ImportReport:
     before = known.last.record.choice if known.last is not None else {}
     whole = {**before, **{key: value for key, value in asked.items() if value}}
-    document = document_of(workspace, source_as_used(workspace.root, known.source))
+    document = load_document(workspace, decode_source(workspace.root, known.source))
     owner = whole.get("owner") or workspace.namespace
-    found = imported_list(document, known.source, provider, workspace.namespace, owner)
+    found = import_list(document, known.source, provider, workspace.namespace, owner)
     folder = out_folder(manner, known)
     module = whole.get("bind")
     bind, unbound = _bound(workspace, module, {one: found.names[one] for one in map(_id_of, found.files)})
@@ -345,7 +347,7 @@ def _id_of(file: str) -> str:
 
 def _bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """The functions that run definitions, by their names in the list or their ids; and the definitions that nothing runs."""
-    own = [one.name for one in named_functions(workspace.root, module)] if module else []
+    own = [one.name for one in list_functions(workspace.root, module)] if module else []
     there = {to_snake_case(name): name for name in own}
     meant = {one: name if name in own else there.get(one.replace("-", "_")) for one, name in names.items()}
     return {one: f"{module}:{name}" for one, name in meant.items() if name}, [one for one in names if not meant[one]]
@@ -360,7 +362,7 @@ for _provider, _title in (("openai", "OpenAI"), ("anthropic", "Anthropic"), ("ge
 @workspace_option
 def listed(path: str, as_json: bool) -> int:
     """List what was imported, from where and when."""
-    records = imports_of(Workspace.open(path).root)
+    records = list_imports(Workspace.open(path).root)
     if as_json:
         click.echo(json_text({"imports": [msgspec.to_builtins(record) for record in records]}))
         return 0

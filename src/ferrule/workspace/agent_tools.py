@@ -20,7 +20,7 @@ _LIFECYCLES = {"draft": "draft", "active": "available", "deprecated": "deprecate
 
 
 def tool_of_agent(record: Record, namespace: str) -> Tool | None:
-    """The tool that invokes an agent; None for one that may not be invoked so, and for a record of anything else."""
+    """Returns the tool that invokes an agent; None for one that may not be invoked so, and for a record of anything else."""
     if record.kind != "agent" or record.dialect != "aml":
         return None
     agent: Any = msgspec.json.decode(record.payload)
@@ -32,7 +32,7 @@ def tool_of_agent(record: Record, namespace: str) -> Tool | None:
 
 
 def tools_of_agents(records: Iterable[Record], namespace: str) -> list[Tool]:
-    """The tools of all agents that may be invoked as one, by name."""
+    """Returns the tools of all agents that may be invoked as one, by name."""
     found = (tool_of_agent(record, namespace) for record in records)
     return sorted((tool for tool in found if tool is not None), key=lambda tool: (tool.name, tool.version or ""))
 
@@ -55,7 +55,7 @@ def _named(agent: dict[str, Any], record: Record, namespace: str) -> Tool:
 
 
 def _declaration(agent: dict[str, Any], record: Record, namespace: str) -> dict[str, Any]:
-    """The same in the words of Agent Tool, with what only its words can say."""
+    """Returns the same in the words of Agent Tool, with what only its words can say."""
     tool = _named(agent, record, namespace)
     examples = dig(agent, ("interface", "input", "examples"))
     contract = {

@@ -97,11 +97,11 @@ class Checked:
         }
 
     def tools_of(self, file: str) -> tuple[str, ...]:
-        """The ids of the tools a file is about."""
+        """Returns the ids of the tools a file is about."""
         return tuple(dict.fromkeys(outline.tool_id for outline in self._outlines.get(file, ())))
 
     def definitions_of(self, tool_id: str) -> list[DefinitionPlace]:
-        """Where a tool is written, in each of its versions."""
+        """Returns where a tool is written, in each of its versions."""
         found = []
         for file in self._files.get(tool_id, ()):
             outlines = self._outlines[file]
@@ -124,7 +124,7 @@ class Checked:
         return {tool_id: tuple(found) for tool_id, found in files.items()}
 
     def excerpt(self, found: Diagnostic) -> list[SourceLine]:
-        """The lines around what a diagnostic is about; none of a file that is no definition or lies outside the workspace."""
+        """Returns the lines around a diagnostic; none for a file that is no definition or is outside the workspace."""
         source = self._source(found.file)
         return [] if source is None else excerpt_of(source, found)
 
@@ -161,7 +161,7 @@ class Checked:
             yield (self.tools_of(file) if at < 0 else (placed[at][1].tool_id,)), each
 
     def _lines(self, file: str, outlines: Sequence[ToolOutline]) -> list[int]:
-        """The line on which each tool's definition begins."""
+        """Returns the line on which each tool's definition begins."""
         path = self._paths.get(file)
         if path is None or all(not outline.path and not outline.document for outline in outlines):
             return [1] * len(outlines)
@@ -182,7 +182,7 @@ def _by_file(diagnostics: Sequence[Diagnostic] | Iterator[Diagnostic]) -> dict[s
 
 
 def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]]:
-    """The tools that each file is about: those it defines, and those whose interface or profile it holds."""
+    """Returns the tools that each file is about: those it defines, and those whose interface or profile it holds."""
     found: dict[str, list[ToolOutline]] = defaultdict(list)
     records: dict[tuple[str, str], str] = {}
     for report in reports:
@@ -202,7 +202,7 @@ def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]
 
 
 def is_inside(path: str, root: Path) -> bool:
-    """True when what a path leads to, links followed, lies in a folder."""
+    """Returns True when what a path leads to, links followed, lies in a folder."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
 
 

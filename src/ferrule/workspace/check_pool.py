@@ -37,7 +37,7 @@ def decode(data: bytes) -> list[tuple[int, Checked]]:
 
 
 def check_tasks(tasks: Sequence[FileTask], settings: RuleSettings) -> list[Checked]:
-    """Check some files. A file's state is taken before its content, so a change in between is noticed next time."""
+    """Checks some files. A file's state is taken before its content, so a change in between is noticed next time."""
     loaded = [load_with_facts(task.path, task.name) for task in tasks]
     requests = [
         FileToCheck(source, task.named, task.is_wanted) for task, (source, _) in zip(tasks, loaded, strict=True)
@@ -50,7 +50,7 @@ def check_tasks(tasks: Sequence[FileTask], settings: RuleSettings) -> list[Check
 
 
 def main() -> None:
-    """Take batches until none are left, then answer."""
+    """Takes batches until none are left, then answer."""
     gc.disable()  # short-lived, and nearly everything it makes is an answer
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
     settings = msgspec.msgpack.decode(job.settings, type=RuleSettings)

@@ -61,8 +61,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 def servers_in(
     file: Path, variables: Collection[str] = (), unusable: Callable[[str], None] = lambda problem: None
 ) -> list[Taken]:
-    """The servers of a client's configuration, but for those it has switched off. `variables`: those that have a value already,
-    which no secret of a server may take the place of. Raises SettingsError."""
+    """Returns the enabled servers of a client's configuration. `variables`: names that have a value already, which no server's
+    secret may replace. Raises SettingsError."""
     found = _list_in(_read(file))
     if found is None:
         raise SettingsError(f"{file} lists no MCP servers: there is neither 'mcpServers' nor 'servers' in it")
@@ -98,7 +98,7 @@ def _read(file: Path) -> Any:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """A text without what a pattern finds outside strings: clients write comments into their JSON."""
+    """Returns a text without what a pattern finds outside strings: clients write comments into their JSON."""
     return pattern.sub(lambda match: match[1] or "", text)
 
 
@@ -140,7 +140,7 @@ def _taken(title: str, said: dict[str, Any], others: set[str], file: Path, used:
 
 
 def _url(written: str) -> str:
-    """An address as it was written. Raises ValueError for one that nothing can be reached at."""
+    """Returns an address as it was written. Raises ValueError for one that nothing can be reached at."""
     if named := _FILLED.search(written):
         raise ValueError(f"its url has ${{{named[1]}}} in it, and addresses are not filled in here; write it out")
     try:
@@ -213,7 +213,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _free(title: str, others: set[str]) -> str:
-    """An id like the title, legal and not taken."""
+    """Returns an id like the title, legal and not taken."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", title).strip("-_")[:_LONGEST_NAME].rstrip("-_") or "server"
     name, number = plain, 2
     while name in others:
@@ -247,7 +247,7 @@ class _Keeper:
             yield name, self.text(name, value if isinstance(value, str) else json.dumps(value))
 
     def text(self, name: str, value: str) -> str:
-        """A text with references instead of values: what a client looks up is looked up here, too."""
+        """Returns a text with references instead of values: what a client looks up is looked up here, too."""
         if _NAMED.search(value):
             return _NAMED.sub(self._named, value)
         variable = plain = f"{self._prefix}_{re.sub(r'[^A-Z0-9]+', '_', name.upper())}"

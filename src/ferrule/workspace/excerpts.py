@@ -50,7 +50,7 @@ class Masked(NamedTuple):
 
 
 def masked_lines(text: str, secret: Iterable[Diagnostic], told: Callable[[str], str] = str) -> Masked:
-    """The lines of a file; `secret`: findings of secret values in it. `told` takes out secrets that are known."""
+    """Returns the lines of a file; `secret`: findings of secret values in it. `told` takes out secrets that are known."""
     lines = text.split("\n")
     touched: set[int] = set()
     for found in secret:
@@ -60,7 +60,7 @@ def masked_lines(text: str, secret: Iterable[Diagnostic], told: Callable[[str], 
 
 
 def _masked(lines: list[str], found: Diagnostic) -> Collection[int]:
-    """Take out the rest of the line a finding is about, and what is written below it: a value may go on there."""
+    """Takes out the rest of the line a finding is about, and what is written below it: a value may go on there."""
     if not 0 < found.line <= len(lines):
         return ()
     first = lines[found.line - 1]
@@ -81,7 +81,7 @@ def _masked(lines: list[str], found: Diagnostic) -> Collection[int]:
 
 
 def _guessed(line: str) -> str:
-    """A line without what looks like a credential."""
+    """Returns a line without what looks like a credential."""
     line = _ANYWHERE.sub(lambda found: f"{found['scheme'] or ''}{MASK}{'@' if found['scheme'] else ''}", line)
     line = _QUOTED.sub(
         lambda found: f"{found['start']}{MASK}" if is_literal_secret(found["name"], found["value"]) else found[0], line
@@ -96,7 +96,7 @@ def _guessed(line: str) -> str:
 
 
 def excerpt_of(source: Masked, found: Diagnostic) -> list[SourceLine]:
-    """The line a diagnostic is about, marked, and a few around it."""
+    """Returns the line a diagnostic is about, marked, and a few around it."""
     if not 0 < found.line <= len(source.lines):
         return []
     first, last = max(1, found.line - _BEFORE), min(len(source.lines), found.line + _AFTER)

@@ -24,23 +24,23 @@ _pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
 
 @cache
 def parts() -> CheckParts:
-    """The built-in dialects and rules."""
+    """Returns the built-in dialects and rules."""
     return CheckParts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
 
 
 def page_of(rule: str) -> str:
-    """The address of a rule's documentation page."""
+    """Returns the address of a rule's documentation page."""
     return f"{DOCUMENTATION}{_PAGE_FILES.get(rule.partition('-')[0], 'index.md')}#{rule.lower()}"
 
 
 @cache
 def rule_pages() -> tuple[RuleInfo, ...]:
-    """Every rule's page, in the order of the standards."""
+    """Returns every rule's page, in the order of the standards."""
     return tuple(page for pages in _pages for page in pages)
 
 
 def compat_rules() -> tuple[CompatRule, ...]:
-    """The rules about what was published and what would be."""
+    """Returns the rules about what was published and what would be."""
     return tuple(rule for rules in _compat_rules for rule in rules)
 
 

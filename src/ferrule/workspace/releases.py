@@ -98,7 +98,7 @@ def build(
     now: str | None = None,
     progress: Progress | None = None,
 ) -> Built:
-    """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
+    """Checks a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
     started = time.perf_counter()
     seen = stamps_in(workspace)
     contents, pieces, report = _compiled(workspace, now, progress)
@@ -129,7 +129,7 @@ def publish(
     now: str | None = None,
     progress: Progress | None = None,
 ) -> Published:
-    """Build, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
+    """Builds, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
     started = time.perf_counter()
     seen = stamps_in(workspace)
     contents, pieces, report = _compiled(workspace, now, progress)
@@ -172,7 +172,7 @@ def diff(
     now: str | None = None,
     progress: Progress | None = None,
 ) -> Difference:
-    """Compare what was published (by default the last release) with a candidate (by default the workspace)."""
+    """Compares what was published (by default the last release) with a candidate (by default the workspace)."""
     started = time.perf_counter()
     with (
         _side(workspace, published, progress) if published is not None else last_release(workspace) as old,
@@ -192,7 +192,7 @@ def diff(
 
 
 def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics that ferrule.toml does not silence."""
+    """Returns the diagnostics that ferrule.toml does not silence."""
     check = workspace.settings.check
     chosen = DiagnosticFilter.build(check.select, check.ignore, check.suppress, rule_pages)
     kept = []
@@ -203,7 +203,7 @@ def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagno
 
 
 def last_release(workspace: Workspace) -> Side:
-    """The workspace as it was released last. Raises WorkspaceError when it never was."""
+    """Returns the workspace as it was released last. Raises WorkspaceError when it never was."""
     folder, keys = workspace.root / records.FOLDER, read_trusted_keys(workspace.root / PUBLIC_FILE)
     history = records.read_releases(folder, keys)
     if not history:
@@ -223,7 +223,7 @@ def _released(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalo
 
 
 def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[ComparedTool, ...]:
-    """The tools that earlier releases had and the last has not, each as it was last published."""
+    """Returns the tools that earlier releases had and the last has not, each as it was last published."""
     known = set(history[-1].tools)
     parts: list[ComparedTool] = []
     for release in reversed(history[:-1]):
@@ -238,7 +238,7 @@ def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) ->
 def workspace_key(
     workspace: Workspace, key_file: str | Path | None = None
 ) -> tuple[Ed25519PrivateKey, Path | None, bool]:
-    """The key that seals the workspace's catalogs, its path when it had to be made, and whether it is trusted only now."""
+    """Returns the key that seals the workspace's catalogs, its path if it was just made, and whether it is newly trusted."""
     path = Path(key_file) if key_file is not None else workspace.root / KEY_FILE
     is_new = key_file is None and not path.exists()
     try:

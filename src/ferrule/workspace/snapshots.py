@@ -58,14 +58,14 @@ class Side:
         self._files: dict[str, str] | None = None
 
     def text_of(self, shown: str) -> str | None:
-        """The text of a file by its shown name, for excerpts."""
+        """Returns the text of a file by its shown name, for excerpts."""
         if self._files is None:
             self._files = {self.shown(outline.file): outline.file for outline in self.snapshot.outlines}
         source = self.source_of(self._files[shown]) if shown in self._files else None
         return None if source is None else source.data.decode("utf-8-sig", "replace")
 
     def with_withdrawn(self, parts: tuple[ComparedTool, ...]) -> Side:
-        """The same, knowing also what was published before and taken back."""
+        """Returns the same, knowing also what was published before and taken back."""
         return Side(self.name, self.snapshot._replace(withdrawn=parts), self.source_of, self.shown, self._keep)
 
     def __enter__(self) -> Side:
@@ -79,7 +79,7 @@ class Side:
 
 
 def side_of_catalog(catalog: Catalog, name: str, keep: ExitStack | None = None) -> Side:
-    """A sealed catalog."""
+    """Returns a sealed catalog."""
     return Side(name, snapshot_catalog(catalog), lambda file: None, lambda file: file, keep)
 
 
@@ -91,7 +91,7 @@ def side_of_path(
     keep: ExitStack | None = None,
     progress: Progress | None = None,
 ) -> Side:
-    """A folder or file of definitions, or a catalog file."""
+    """Returns a folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
     if not is_definitions(absolute):
         folders = {workspace.root, Workspace.open(absolute).root}
@@ -111,7 +111,7 @@ def side_of_path(
 
 
 def counted(items: Sequence[T], progress: Progress | None) -> Iterator[T]:
-    """The items, telling `progress` how many were taken."""
+    """Yields the items, telling `progress` how many were taken."""
     for number, item in enumerate(items):
         if progress is not None:
             progress(number, len(items))
@@ -127,7 +127,7 @@ def _is_catalog(path: str) -> bool:
 
 
 def side_of_revision(workspace: Workspace, revision: str, progress: Progress | None = None) -> Side:
-    """The workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
+    """Returns the workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
     root = str(workspace.root)
     if _git(root, "rev-parse", "--is-inside-work-tree") is None:
         why = f"{root} is in no Git repository to look in" if shutil.which("git") else "Git is not installed"
@@ -159,7 +159,7 @@ def _commit(root: str, revision: str) -> bytes | None:
 
 
 def _as_in(base: Path, path: Path, file: str) -> str:
-    """A file of the temporary folder by the name it has in the repository."""
+    """Returns a file of the temporary folder by the name it has in the repository."""
     relative = os.path.relpath(file, path)
     return show_path(str(base if relative == "." else base / relative))
 
@@ -194,6 +194,6 @@ def _git(root: str, *arguments: str) -> bytes | None:
 
 
 def is_definitions(path: str) -> bool:
-    """True for a folder, or a file that is no catalog."""
+    """Returns True for a folder, or a file that is no catalog."""
     is_catalog = os.path.isfile(path) and (path.endswith(CATALOG_ENDING) or _is_catalog(path))
     return os.path.lexists(path) and not is_catalog

@@ -30,7 +30,7 @@ CATALOG_FILE = ".ferrule/catalog.ferrule"
 
 
 def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalog:
-    """The workspace's built catalog. Raises CatalogError when there is none, or its seal does not hold."""
+    """Returns the workspace's built catalog. Raises CatalogError when there is none, or its seal does not hold."""
     file = Path(path) if path is not None else workspace.root / CATALOG_FILE
     if not file.exists():
         raise CatalogError(f"there is no catalog {show_path(str(file))}; make one with 'ferrule build'")
@@ -58,13 +58,13 @@ _decode = msgspec.json.Decoder(_BuiltFrom).decode
 
 
 def stamps_in(workspace: Workspace) -> dict[str, Stamp]:
-    """The files that may hold definitions, by name, as they are now. To be taken before they are compiled."""
+    """Returns the files that may hold definitions, by name, as they are now. Call it before they are compiled."""
     found = ((task.name, _stamp(task.path)) for task in workspace.select().everything)
     return {name: stamp for name, stamp in found if stamp is not None}
 
 
 def remember(workspace: Workspace, seen: dict[str, Stamp], definitions: Iterable[str]) -> None:
-    """Keep which files the catalog that was written just now is from. `seen`: all that were looked into."""
+    """Stores the files that the newly written catalog was built from. `seen`: all files that were read."""
     catalog = _stamp(str(workspace.root / CATALOG_FILE))
     if catalog is not None:
         names = frozenset(definitions)
@@ -73,7 +73,7 @@ def remember(workspace: Workspace, seen: dict[str, Stamp], definitions: Iterable
 
 
 def is_stale(workspace: Workspace) -> bool:
-    """True when a definition was written, added or taken away after the catalog was built, so that calls use what was built."""
+    """Returns True when a definition was changed, added or deleted after the build, so that calls use an old catalog."""
     catalog = _stamp(str(workspace.root / CATALOG_FILE))
     if catalog is None:
         return False
@@ -128,7 +128,7 @@ Stamps = dict[str, tuple[int, int]]
 
 
 def stamps_of(workspace: Workspace, without: str | None = None) -> Stamps:
-    """Every file that could matter to the catalog, with its time and size; `without`: one that does not."""
+    """Returns every file that could matter to the catalog, with its time and size; `without`: one that does not."""
     seen: Stamps = {}
     own = (str(workspace.root / FILE_NAME), str(workspace.root / LOCK_FILE))
     for path in (*own, *(task.path for task in workspace.select().everything)):

@@ -95,7 +95,7 @@ def _released(
 
 
 def _telling(history: Sequence[Release], tool_id: str) -> list[Release]:
-    """The releases that have another version of a tool than the one before them, and the last one; the newest first."""
+    """Returns the releases that have another version of a tool than the one before them, and the last one; the newest first."""
     before: list[str | None] = [None, *(release.tools.get(tool_id) for release in history[:-1])]
     kept = [
         release

@@ -93,7 +93,7 @@ class Workspace:
 
     @classmethod
     def open(cls, path: str | Path = ".") -> Workspace:
-        """The workspace around a path: the nearest folder above it with a ferrule.toml, else the folder itself.
+        """Returns the workspace around a path: the nearest folder above it with a ferrule.toml, else the folder itself.
 
         Raises WorkspaceError when there is no such path, SettingsError when ferrule.toml cannot be used.
         """
@@ -130,7 +130,7 @@ class Workspace:
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Report:
-        """Check the workspace, or only some of its files and folders (references still resolve against all of it).
+        """Checks the workspace, or only some of its files and folders (references still resolve against all of it).
 
         `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
         Raises SettingsError for a proxy or a certificate of `[network]` that could never be used.
@@ -188,7 +188,7 @@ class Workspace:
             _policy(self.root, self.settings).demand_engine(None if str(self.root) in chosen else chosen)
 
     def compile(self, paths: Sequence[str | Path] = ()) -> Iterator[CompiledFile]:
-        """The definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
+        """Yields the definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
         selection = self.select(paths)
         sources = (load(task.path, task.name) for task in selection.everything if task.name in selection.wanted)
         pieces = gather(sources, parts().dialects, self.namespace)
@@ -261,7 +261,7 @@ class Workspace:
         return Library(outlines, is_closed=is_closed, folders=folders, guardrails=guardrails)
 
     def select(self, paths: Sequence[str | Path] = ()) -> Selection:
-        """The files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""
+        """Returns the files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""
         chosen: dict[str, bool] = {}
         problems: dict[str, str] = {}
         is_closed = self.has_settings_file or not paths
@@ -313,7 +313,7 @@ class Workspace:
         return FileReport(name, "policy", diagnostics=paged, suppressions=find_suppressions(text))
 
     def _policy_files(self) -> dict[str, Path]:
-        """The files of the workspace's policy, by name; looked for without loading the engine where there are none."""
+        """Returns the files of the workspace's policy, by name; looked for without loading the engine where there are none."""
         usual = (self.root / name for name in _POLICY_FILES)
         if not self.has_settings_file or not (self.settings.policy or any(map(os.path.lexists, usual))):
             return {}
@@ -334,12 +334,12 @@ class Workspace:
         return CheckCache(folder / f"{place}.check", key, _fingerprint(settings))
 
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
+        """Returns the diagnostic with its file as people see it: relative to the current folder when it is inside it."""
         return replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
 
 
 def _name(path: str, prefix: str) -> str:
-    """A path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
+    """Returns a path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
     return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
 
 
@@ -375,7 +375,7 @@ def by_workspace(paths: Sequence[str | Path]) -> list[tuple[Workspace, list[str 
 
 
 def joined(reports: Sequence[Report]) -> Report:
-    """The reports of several workspaces as one."""
+    """Returns the reports of several workspaces as one."""
     diagnostics = tuple(sorted((found for report in reports for found in report.diagnostics), key=lambda d: d.order))
     summaries = [report.summary for report in reports]
     return Report(
@@ -395,7 +395,7 @@ def _folders(root: Path) -> frozenset[str]:
 
 
 def _is_much(tasks: Sequence[FileTask], count: int, size: int) -> bool:
-    """True for at least so many files, or so many bytes of them."""
+    """Returns True for at least so many files, or so many bytes of them."""
     if len(tasks) >= count:
         return True
     sizes = (stat.size for task in tasks if (stat := read_stat(task.path)) is not None)
@@ -415,6 +415,6 @@ def _fingerprint(settings: RuleSettings) -> str:
 
 
 def show_path(path: str) -> str:
-    """A path as people see it: relative to the current folder when it is inside it."""
+    """Returns a path as people see it: relative to the current folder when it is inside it."""
     relative = os.path.relpath(path)
     return (path if relative.startswith("..") else relative).replace(os.sep, "/")

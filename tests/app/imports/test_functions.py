@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.app.imports.functions import imported_list
+from ferrule.app.imports.functions import import_list
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.tool import FACT_NAMES
@@ -47,7 +47,7 @@ def workspace(folder: Path, files: dict[str, str]) -> Workspace:
 def test_a_list_becomes_definitions_and_goes_out_as_it_came_in(
     tmp_path: Path, provider: str, name: str, listed: Any
 ) -> None:
-    found = imported_list(json.dumps({"model": "m", "tools": listed}).encode(), "tools.json", provider, "shop", "us")
+    found = import_list(json.dumps({"model": "m", "tools": listed}).encode(), "tools.json", provider, "shop", "us")
     assert list(found.files) == ["get_weather.tool.md"]
     assert not found.diagnostics
     opened = workspace(tmp_path, found.files)
@@ -61,7 +61,7 @@ def test_a_list_becomes_definitions_and_goes_out_as_it_came_in(
 
 def test_an_imported_function_is_bound_and_called(tmp_path: Path) -> None:
     document = json.dumps(LISTS[0][2]).encode()
-    workspace(tmp_path, imported_list(document, "tools.json", "openai", "shop").files)
+    workspace(tmp_path, import_list(document, "tools.json", "openai", "shop").files)
 
     async def run() -> Any:
         async with ferrule.open(tmp_path) as app:
@@ -71,7 +71,7 @@ def test_an_imported_function_is_bound_and_called(tmp_path: Path) -> None:
 
 
 def test_an_edited_definition_goes_out_as_edited(tmp_path: Path) -> None:
-    found = imported_list(json.dumps(LISTS[0][2]).encode(), "tools.json", "openai", "shop")
+    found = import_list(json.dumps(LISTS[0][2]).encode(), "tools.json", "openai", "shop")
     text = found.files["get_weather.tool.md"].replace(f"  description: {SAID['description']}", "  description: Edited.")
     opened = workspace(tmp_path, {"get_weather.tool.md": text})
     (tool,) = [tool for file in opened.compile() for compiled in file.compiled for tool in compiled.tools]
@@ -82,25 +82,25 @@ def test_an_edited_definition_goes_out_as_edited(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_told_at_its_line() -> None:
     text = '[\n {"type": "function", "function": {"name": "ok"}},\n {"type": "function", "function": {"name": 5}}\n]'
-    found = imported_list(text.encode(), "tools.json", "openai", "shop")
+    found = import_list(text.encode(), "tools.json", "openai", "shop")
     assert list(found.files) == ["tool_ok.tool.md"]
     assert [one.line for one in found.diagnostics] == [3]
     for broken in (b"", b"{", b"\xff\xfe", b"5", b'{"a": 1}'):
-        nothing = imported_list(broken, "tools.json", "openai", "shop")
+        nothing = import_list(broken, "tools.json", "openai", "shop")
         assert not nothing.files
         assert nothing.diagnostics
 
 
 def test_ids_of_functions_whose_names_look_alike_are_told_apart() -> None:
     listed = [{"type": "function", "function": {"name": name}} for name in ("getA", "get_a", "GetA", "é", "x" * 80)]
-    found = imported_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
+    found = import_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
     assert len(found.files) == 5
 
 
 @pytest.mark.parametrize("provider, form, listed", LISTS)
 def test_a_list_for_another_provider_is_refused_and_not_half_read(provider: str, form: str, listed: Any) -> None:
     for other in {"openai", "anthropic", "gemini"} - {provider}:
-        found = imported_list(json.dumps(listed).encode(), "tools.json", other, "shop")
+        found = import_list(json.dumps(listed).encode(), "tools.json", other, "shop")
         told = [(one.message, one.hint) for one in found.diagnostics]
         if found.files:  # Gemini and OpenAI both look under `parameters`
             assert "city" in found.files["get_weather.tool.md"]
@@ -110,6 +110,6 @@ def test_a_list_for_another_provider_is_refused_and_not_half_read(provider: str,
 
 def test_a_schema_where_the_provider_has_none_is_told() -> None:
     listed = [{"type": "function", "function": {**SAID, "parameters": SCHEMA}}, {"name": "b", "input_schema": SCHEMA}]
-    found = imported_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
+    found = import_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
     assert list(found.files) == ["get_weather.tool.md"]
     assert "the schema of 'b' stands under `input_schema`" in found.diagnostics[0].message

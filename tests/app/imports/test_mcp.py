@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.app.assembly import open_app
-from ferrule.app.imports.mcp import server_of
+from ferrule.app.imports.mcp import parse_server
 from ferrule.cli import main
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
@@ -169,15 +169,15 @@ def test_another_server_of_the_same_name_is_refused(place: Place) -> None:
     ],
 )
 def test_a_server_is_called_after_what_says_most(words: list[str], name: str) -> None:
-    assert server_of(words).name == name
+    assert parse_server(words).name == name
 
 
 def test_nothing_secret_is_taken_on_the_command_line_of_an_address() -> None:
     with pytest.raises(SettingsError, match="password"):
-        server_of(["https://me:secret@crm.example.com/mcp"])
+        parse_server(["https://me:secret@crm.example.com/mcp"])
     with pytest.raises(SettingsError, match="--env is for programs"):
-        server_of(["https://crm.example.com/mcp"], env=["A=b"])
+        parse_server(["https://crm.example.com/mcp"], env=["A=b"])
     with pytest.raises(SettingsError, match="for addresses"):
-        server_of(["crm-server"], credentials={"scheme": "none"})
+        parse_server(["crm-server"], credentials={"scheme": "none"})
     with pytest.raises(SettingsError, match="cannot be used"):
-        server_of(["https://crm.example.com/mcp"], credentials={"scheme": "nonsense"})
+        parse_server(["https://crm.example.com/mcp"], credentials={"scheme": "nonsense"})

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.app.imports.merging import BODY, merged
-from ferrule.app.imports.sheet import is_same, sheet_of
+from ferrule.app.imports.merging import BODY, merge_file
+from ferrule.app.imports.sheet import is_same, parse_sheet
 from ferrule.model.value import MISSING, Path, dig
 from tests.app.imports.written import Writer
 
@@ -88,9 +88,11 @@ def both(base: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any], by_
 def test_changes_of_different_keys_are_all_there_and_nobody_is_asked(found: tuple[Any, ...], seed: int) -> None:
     base, mine, theirs, _, by_them = found
     text = Writer(seed).file(mine, "# Notes\n")
-    result = merged(Writer(1, with_comments=False).file(base, "# Notes\n"), text, Writer(2).file(theirs, "# Notes\n"))
+    result = merge_file(
+        Writer(1, with_comments=False).file(base, "# Notes\n"), text, Writer(2).file(theirs, "# Notes\n")
+    )
     assert result.text is not None
-    back = sheet_of(result.text)
+    back = parse_sheet(result.text)
     assert back is not None, result.text
     assert result.conflicts == ()
     wanted = both(base, mine, theirs, by_them)
@@ -102,7 +104,7 @@ def test_changes_of_different_keys_are_all_there_and_nobody_is_asked(found: tupl
 def test_a_conflict_is_exactly_where_both_changed_one_key_differently(found: tuple[Any, ...], seed: int) -> None:
     base, mine, theirs, by_me, by_them = found
     text = Writer(seed).file(mine)
-    result = merged(Writer(1, with_comments=False).file(base), text, Writer(2, with_comments=False).file(theirs))
+    result = merge_file(Writer(1, with_comments=False).file(base), text, Writer(2, with_comments=False).file(theirs))
     clashing = {
         path for path in by_me & by_them if path in leaves(base) and not is_same(dig(mine, path), dig(theirs, path))
     }
@@ -112,7 +114,7 @@ def test_a_conflict_is_exactly_where_both_changed_one_key_differently(found: tup
     assert by_items <= in_lists, "a list of as many mappings is compared mapping by mapping"
     assert clashing - in_lists <= told
     assert all(path in clashing or any(path[: len(one)] == one for one in in_lists) for path in told)
-    back = sheet_of(result.text or "")
+    back = parse_sheet(result.text or "")
     assert back is not None
     for path in clashing - in_lists:
         assert is_same(dig(back.value, path), dig(mine, path))
@@ -128,7 +130,7 @@ def test_lines_that_nobody_changed_are_the_same_bytes(found: tuple[Any, ...], se
     base, mine, theirs, _, by_them = found
     lines = Writer(seed).lines(mine)
     text = "---\n" + "".join(f"{line.text}\n" for line in lines) + "---\n"
-    result = merged(Writer(1, with_comments=False).file(base), text, Writer(2, with_comments=False).file(theirs))
+    result = merge_file(Writer(1, with_comments=False).file(base), text, Writer(2, with_comments=False).file(theirs))
     assert result.text is not None
     after = result.text.split("\n")
     at = 0
@@ -146,7 +148,7 @@ def test_comments_order_and_quotes_of_the_user_stay() -> None:
     base = '---\ntool_id: "a-b"\nmeta:\n  name: "A"\n  tags:\n  - "x"\n  - "y"\n---\n'
     mine = "---\n# mine\nmeta:   # here\n    tags:  # all\n    - x # 1\n    - y\n    name: 'A'  # name\ntool_id: a-b\n---\nBody\n"
     theirs = '---\ntool_id: "a-b"\nmeta:\n  name: "B"\n  description: "What it does."\n  tags:\n  - "z"\n  - "x"\n---\n'
-    result = merged(base, mine, theirs)
+    result = merge_file(base, mine, theirs)
     assert result.conflicts == ()
     assert result.text == (
         "---\n# mine\nmeta:   # here\n    tags:  # all\n    - \"z\"\n    - x # 1\n    name: \"B\"  # name\n"
@@ -156,11 +158,11 @@ def test_comments_order_and_quotes_of_the_user_stay() -> None:
 
 def test_a_conflict_has_both_values_and_its_line_and_either_side_can_be_preferred() -> None:
     base, mine, theirs = (f"---\na: 1\nb: {number}\n---\n" for number in (1, 2, 3))
-    result = merged(base, mine, theirs)
+    result = merge_file(base, mine, theirs)
     (conflict,) = result.conflicts
     assert (conflict.path, conflict.line, conflict.base, conflict.mine, conflict.theirs) == (("b",), 3, 1, 2, 3)
     assert result.text == mine
-    assert merged(base, mine, theirs, "theirs").text == theirs
+    assert merge_file(base, mine, theirs, "theirs").text == theirs
 
 
 def test_the_body_is_joined_line_by_line() -> None:
@@ -168,26 +170,26 @@ def test_the_body_is_joined_line_by_line() -> None:
     base = front + "# Purpose\n\nOne.\n\n# Notes\n\nTwo.\n"
     mine = front + "# Purpose\n\nOne, and mine.\n\n# Notes\n\nTwo.\n"
     theirs = front + "# Purpose\n\nOne.\n\n# Notes\n\nTwo, and theirs.\n"
-    assert merged(base, mine, theirs).text == front + "# Purpose\n\nOne, and mine.\n\n# Notes\n\nTwo, and theirs.\n"
-    clash = merged(base, mine, front + "# Purpose\n\nAnother.\n\n# Notes\n\nTwo.\n")
+    assert merge_file(base, mine, theirs).text == front + "# Purpose\n\nOne, and mine.\n\n# Notes\n\nTwo, and theirs.\n"
+    clash = merge_file(base, mine, front + "# Purpose\n\nAnother.\n\n# Notes\n\nTwo.\n")
     assert clash.text == mine
     assert [(one.path, one.line) for one in clash.conflicts] == [(BODY, 6)]
 
 
 def test_a_file_that_its_user_deleted_stays_deleted_and_a_new_one_is_written() -> None:
-    assert merged("---\na: 1\n---\n", None, "---\na: 2\n---\n").text is None
-    assert merged(None, None, "---\na: 2\n---\n").text == "---\na: 2\n---\n"
+    assert merge_file("---\na: 1\n---\n", None, "---\na: 2\n---\n").text is None
+    assert merge_file(None, None, "---\na: 2\n---\n").text == "---\na: 2\n---\n"
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_and_told() -> None:
     broken = "---\na: [1\n---\n"
-    result = merged("---\na: 1\n---\n", broken, "---\na: 2\n---\n")
+    result = merge_file("---\na: 1\n---\n", broken, "---\na: 2\n---\n")
     assert result.text == broken
     assert "cannot be read" in result.conflicts[0].why
 
 
 def test_windows_line_ends_stay() -> None:
     base, theirs = "---\na: 1\n---\nx\n", "---\na: 1\nb: \"n\"\n---\ny\n"  # fmt: skip
-    assert merged(base, "---\r\na: 1\r\nc: 2\r\n---\r\nx\r\n", theirs).text is not None
-    text = merged(base.replace("x\n", ""), "---\r\na: 1\r\nc: 2\r\n---\r\n", theirs.replace("y\n", "")).text
+    assert merge_file(base, "---\r\na: 1\r\nc: 2\r\n---\r\nx\r\n", theirs).text is not None
+    text = merge_file(base.replace("x\n", ""), "---\r\na: 1\r\nc: 2\r\n---\r\n", theirs.replace("y\n", "")).text
     assert text == '---\r\na: 1\r\nb: "n"\r\nc: 2\r\n---\r\n'

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.app.imports.openapi import Choice, imported
+from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.yaml_text import append_mapping, join_front_matter
 from ferrule.infra.network.urls import parse_url
@@ -29,7 +29,7 @@ from tests.definitions.openapi.importing import bring_in, definitions, one
 @pytest.mark.parametrize("document", ALL, ids=lambda document: document["info"]["title"])
 def test_what_is_written_checks_clean(document: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
-    made = bring_in(document, Choice(date="2026-01-01"))
+    made = bring_in(document, OperationChoice(date="2026-01-01"))
     for name, text in made.files.items():
         (tmp_path / "tools" / name).write_text(text)
     report = Workspace.open(tmp_path).check([tmp_path])
@@ -98,21 +98,21 @@ def test_names_come_from_ids_or_from_methods_and_paths() -> None:
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        (Choice(tags=("Pets",)), {"list_pets", "get_pet"}),
-        (Choice(paths=("/pets/*",)), {"get_pet", "replace_pet", "delete_pet"}),
-        (Choice(paths=("/pets/**",), methods=("get",)), {"get_pet", "list_pet_photos"}),
-        (Choice(operations=("createPet", "get_pet")), {"create_pet", "get_pet"}),
-        (Choice(except_paths=("/**",)), set()),
-        (Choice(methods=("DELETE",), with_deprecated=False), set()),
-        (Choice(tags=("pets",), except_operations=("list*",)), {"get_pet"}),
+        (OperationChoice(tags=("Pets",)), {"list_pets", "get_pet"}),
+        (OperationChoice(paths=("/pets/*",)), {"get_pet", "replace_pet", "delete_pet"}),
+        (OperationChoice(paths=("/pets/**",), methods=("get",)), {"get_pet", "list_pet_photos"}),
+        (OperationChoice(operations=("createPet", "get_pet")), {"create_pet", "get_pet"}),
+        (OperationChoice(except_paths=("/**",)), set()),
+        (OperationChoice(methods=("DELETE",), with_deprecated=False), set()),
+        (OperationChoice(tags=("pets",), except_operations=("list*",)), {"get_pet"}),
     ],
 )
-def test_operations_are_chosen(choice: Choice, expected: set[str]) -> None:
+def test_operations_are_chosen(choice: OperationChoice, expected: set[str]) -> None:
     assert set(definitions(SHOP, choice)) == expected
 
 
 def test_a_choice_that_fits_nothing_is_told() -> None:
-    made = bring_in(SHOP, Choice(tags=("pest",)))
+    made = bring_in(SHOP, OperationChoice(tags=("pest",)))
     assert made.files == {} and any("'pest'" in each.message for each in made.findings)
 
 
@@ -123,19 +123,23 @@ def test_the_score_counts() -> None:
 
 
 def test_servers_are_chosen_and_filled_in() -> None:
-    def address(choice: Choice) -> str:
+    def address(choice: OperationChoice) -> str:
         return str(definitions(SHOP, choice)["get_pet"]["transport"]["base_url"])
 
-    assert address(Choice()) == "https://eu.shop.example.com/v2"
-    assert address(Choice(variables={"region": "us"})) == "https://us.shop.example.com/v2"
-    assert address(Choice(server="2")) == address(Choice(server="Test")) == "https://test.shop.example.com"
-    assert address(Choice(server="https://here.example.com/")) == "https://here.example.com"
+    assert address(OperationChoice()) == "https://eu.shop.example.com/v2"
+    assert address(OperationChoice(variables={"region": "us"})) == "https://us.shop.example.com/v2"
+    assert (
+        address(OperationChoice(server="2"))
+        == address(OperationChoice(server="Test"))
+        == "https://test.shop.example.com"
+    )
+    assert address(OperationChoice(server="https://here.example.com/")) == "https://here.example.com"
 
 
 def test_an_unknown_host_makes_drafts() -> None:
     made = definitions(NEWER)["get_search"]
     assert made["status"] == "draft" and made["transport"]["base_url"] == "https://server.invalid/v3"
-    known = imported(json.dumps(NEWER).encode(), "https://example.com/api/newer.json")
+    known = import_document(json.dumps(NEWER).encode(), "https://example.com/api/newer.json")
     assert "https://example.com/v3" in known.files["get_search.tool.md"]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.imports.planning import Plan, Wishes, carried_out, planned
-from ferrule.app.imports.store import ImportRecord, Kept, imports_of, kept_import
+from ferrule.app.imports.planning import ImportOptions, ImportPlan, carry_out, plan_import
+from ferrule.app.imports.store import ImportRecord, StoredImport, list_imports, load_import
 from ferrule.errors import WorkspaceError
 
 ONE, OTHER = "tools/one.tool.md", "tools/other.tool.md"
@@ -25,13 +25,13 @@ def record(name: str = "pets") -> ImportRecord:
     return ImportRecord(name=name, kind="openapi", source="pets.yaml", out="tools", imported_at="2026-01-01T00:00:00Z")
 
 
-def imported(root: Path, files: dict[str, str], wishes: Wishes | None = None, name: str = "pets") -> Plan:
-    plan = planned(root, record(name), kept_import(root, name), files, wishes or Wishes())
-    carried_out(root, plan)
+def imported(root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets") -> ImportPlan:
+    plan = plan_import(root, record(name), load_import(root, name), files, wishes or ImportOptions())
+    carry_out(root, plan)
     return plan
 
 
-def states(plan: Plan) -> dict[str, str]:
+def states(plan: ImportPlan) -> dict[str, str]:
     return {one.file: one.state for one in plan.files}
 
 
@@ -39,7 +39,7 @@ def test_an_import_and_the_same_again(tmp_path: Path) -> None:
     assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "new"}
     assert (tmp_path / ONE).read_text() == text(1)
     assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
-    assert [one.source for one in imports_of(tmp_path)] == ["pets.yaml"]
+    assert [one.source for one in list_imports(tmp_path)] == ["pets.yaml"]
 
 
 def test_edits_stay_and_what_is_new_upstream_comes(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_edits_stay_and_what_is_new_upstream_comes(tmp_path: Path) -> None:
     plan = imported(tmp_path, {ONE: text(2)})
     assert states(plan) == {ONE: "updated"}
     assert (tmp_path / ONE).read_text() == text(2, "mine: true  # yes\n")
-    kept = kept_import(tmp_path, "pets")
+    kept = load_import(tmp_path, "pets")
     assert kept is not None
     assert kept.bases == {ONE: text(2)}
 
@@ -59,10 +59,10 @@ def test_a_conflict_leaves_its_file_alone_and_is_there_again_until_it_is_decided
     for _ in range(2):
         plan = imported(tmp_path, {ONE: text(2), OTHER: text(2)})
         assert states(plan)[ONE] == "conflict"
-        assert plan.of("conflict", "taken")
+        assert plan.having("conflict", "taken")
         assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
         assert (tmp_path / OTHER).read_text() == text(2)
-    assert not imported(tmp_path, {ONE: text(2), OTHER: text(2)}, Wishes("mine")).of("conflict", "taken")
+    assert not imported(tmp_path, {ONE: text(2), OTHER: text(2)}, ImportOptions("mine")).having("conflict", "taken")
     assert (tmp_path / ONE).read_text() == text(7, "mine: 1\n")
     assert states(imported(tmp_path, {ONE: text(2), OTHER: text(2)}))[ONE] == "unchanged"
 
@@ -70,7 +70,7 @@ def test_a_conflict_leaves_its_file_alone_and_is_there_again_until_it_is_decided
 def test_theirs_takes_the_other_side_of_a_conflict_and_keeps_the_rest(tmp_path: Path) -> None:
     imported(tmp_path, {ONE: text(1)})
     (tmp_path / ONE).write_text(text(7, "mine: 1\n"))
-    imported(tmp_path, {ONE: text(2)}, Wishes("theirs"))
+    imported(tmp_path, {ONE: text(2)}, ImportOptions("theirs"))
     assert (tmp_path / ONE).read_text() == text(2, "mine: 1\n")
 
 
@@ -79,9 +79,9 @@ def test_what_is_gone_upstream_stays_unless_it_is_to_go(tmp_path: Path) -> None:
     assert states(imported(tmp_path, {ONE: text(1)}))[OTHER] == "gone"
     assert (tmp_path / OTHER).exists()
     (tmp_path / OTHER).write_text(text(9))
-    assert states(imported(tmp_path, {ONE: text(1)}, Wishes(prunes=True)))[OTHER] == "gone"
+    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "gone"
     (tmp_path / OTHER).write_text(text(1))
-    assert states(imported(tmp_path, {ONE: text(1)}, Wishes(prunes=True)))[OTHER] == "pruned"
+    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions(prunes=True)))[OTHER] == "pruned"
     assert not (tmp_path / OTHER).exists()
     assert states(imported(tmp_path, {ONE: text(1)})) == {ONE: "unchanged"}
 
@@ -92,33 +92,33 @@ def test_a_deleted_file_stays_deleted_until_it_is_wanted_again(tmp_path: Path) -
     assert states(imported(tmp_path, {ONE: text(2)})) == {ONE: "deleted"}
     assert states(imported(tmp_path, {ONE: text(3)})) == {ONE: "deleted"}
     assert not (tmp_path / ONE).exists()
-    assert states(imported(tmp_path, {ONE: text(3)}, Wishes(again=True))) == {ONE: "new"}
+    assert states(imported(tmp_path, {ONE: text(3)}, ImportOptions(again=True))) == {ONE: "new"}
     assert (tmp_path / ONE).read_text() == text(3)
 
 
 def test_a_file_that_no_import_made_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / ONE).write_text("mine")
-    assert states(imported(tmp_path, {ONE: text(1)}, Wishes("theirs"))) == {ONE: "taken"}
+    assert states(imported(tmp_path, {ONE: text(1)}, ImportOptions("theirs"))) == {ONE: "taken"}
     assert (tmp_path / ONE).read_text() == "mine"
     imported(tmp_path, {OTHER: text(1)}, name="first")
-    assert states(imported(tmp_path, {OTHER: text(2)}, Wishes("theirs"), name="second")) == {OTHER: "taken"}
+    assert states(imported(tmp_path, {OTHER: text(2)}, ImportOptions("theirs"), name="second")) == {OTHER: "taken"}
 
 
 def test_somebody_elses_change_between_planning_and_writing_stops_it(tmp_path: Path) -> None:
     imported(tmp_path, {ONE: text(1)})
-    plan = planned(tmp_path, record(), kept_import(tmp_path, "pets"), {ONE: text(2)})
+    plan = plan_import(tmp_path, record(), load_import(tmp_path, "pets"), {ONE: text(2)})
     (tmp_path / ONE).write_text(text(5))
     with pytest.raises(WorkspaceError, match="meanwhile"):
-        carried_out(tmp_path, plan)
+        carry_out(tmp_path, plan)
     assert (tmp_path / ONE).read_text() == text(5)
 
 
 _IMPORT = """
 import sys
 from pathlib import Path
-from ferrule.app.imports.planning import carried_out, planned, Wishes
-from ferrule.app.imports.store import ImportRecord, kept_import
+from ferrule.app.imports.planning import carry_out, plan_import, ImportOptions
+from ferrule.app.imports.store import ImportRecord, load_import
 root = Path(sys.argv[1])
 record = ImportRecord(name="pets", kind="openapi", source="p", out="tools", imported_at="")
 number = 0
@@ -127,12 +127,12 @@ while True:
     number += 1
     body = "line\\n" * 2_000
     files = {f"tools/t{one}.tool.md": f"---\\nnumber: {number}\\n---\\n{body}end\\n" for one in range(COUNT)}
-    carried_out(root, planned(root, record, kept_import(root, "pets"), files, Wishes("theirs")))
+    carry_out(root, plan_import(root, record, load_import(root, "pets"), files, ImportOptions("theirs")))
 """
 
 
 @pytest.mark.parametrize(("after", "count"), [(0, 5), (2, 5), (0, 12), (2, 12)])
-def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(
+def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_repairs_it(
     tmp_path: Path, after: int, count: int
 ) -> None:
     program = subprocess.Popen(
@@ -148,9 +148,9 @@ def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(
     program.stdout.close()
     for file in tmp_path.glob("tools/t*.md"):
         assert file.read_text().endswith("line\nend\n")
-    kept: Kept | None = kept_import(tmp_path, "pets")
+    kept: StoredImport | None = load_import(tmp_path, "pets")
     files = {f"tools/t{one}.tool.md": text(1) for one in range(count)}
-    plan = planned(tmp_path, record(), kept, files, Wishes("theirs"))
-    carried_out(tmp_path, plan)
-    assert not plan.of("conflict", "taken")
+    plan = plan_import(tmp_path, record(), kept, files, ImportOptions("theirs"))
+    carry_out(tmp_path, plan)
+    assert not plan.having("conflict", "taken")
     assert {(tmp_path / file).read_text() for file in files} == {text(1)}

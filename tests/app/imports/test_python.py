@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from ferrule.app.imports.python import imported_functions, named_functions
+from ferrule.app.imports.python import import_functions, list_functions
 from ferrule.cli import main
 from ferrule.workspace.workspace import Workspace
 
@@ -215,7 +215,7 @@ def test_docstrings_of_three_styles_types_and_defaults_are_in_the_definition(pla
 
 
 def test_what_nobody_states_is_not_claimed_by_the_type_of_the_definition(place: Place) -> None:
-    found = imported_functions(place.root, "shop.py", ["google", "marked"], namespace="shop", owner="x")
+    found = import_functions(place.root, "shop.py", ["google", "marked"], namespace="shop", owner="x")
     for file, text in found.files.items():
         (place.root / file).parent.mkdir(exist_ok=True)
         (place.root / file).write_text(text)
@@ -259,7 +259,7 @@ def test_listing_runs_nothing(place: Place) -> None:
     assert code == 0
     assert out == "loud.py:2: one  (parameters without types)\nloud.py:4: two  (no docstring)\n"
     assert not (place.root / "ran").exists()
-    assert [one.name for one in named_functions(place.root, "loud")] == ["one", "two"]
+    assert [one.name for one in list_functions(place.root, "loud")] == ["one", "two"]
 
 
 @pytest.mark.parametrize("text", ["raise RuntimeError('no')", "import sys; sys.exit(3)", "def f(", "x = 1"])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.rewording import Change, Tangled, reworded
-from ferrule.app.imports.sheet import Sheet, sheet_of
+from ferrule.app.imports.rewording import Tangled, ValueChange, apply_changes
+from ferrule.app.imports.sheet import Sheet, parse_sheet
 from ferrule.model.value import MISSING, Path
 
 MINE = """---
@@ -25,13 +25,13 @@ Body.
 
 
 def sheet(text: str) -> Sheet:
-    found = sheet_of(text)
+    found = parse_sheet(text)
     assert found is not None
     return found
 
 
 def changed(path: Path, value: Any, source: str, wanted: dict[str, Any] | None = None) -> str:
-    return reworded(sheet(MINE), [Change(path, value)], sheet(source), wanted or {})
+    return apply_changes(sheet(MINE), [ValueChange(path, value)], sheet(source), wanted or {})
 
 
 def lines_that_differ(text: str) -> list[str]:

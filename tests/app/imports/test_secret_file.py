@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.imports.secret_file import append, keep_secrets, variables
+from ferrule.app.imports.secret_file import append_text, keep_secrets, list_variables
 from ferrule.errors import SettingsError
 from ferrule.infra.secrets.env import parse
 
@@ -34,7 +34,7 @@ def test_a_file_that_others_could_read_is_closed_to_them(root: Path) -> None:
 
 def test_without_a_place_for_them_secrets_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "ferrule.toml").write_text('[secrets]\nenv_file = ""\n')
-    with pytest.raises(SettingsError, match="name a file"):
+    with pytest.raises(SettingsError, match="set a file"):
         keep_secrets(tmp_path, {"A": "b"})
     keep_secrets(tmp_path, {})
     assert [file.name for file in tmp_path.iterdir()] == ["ferrule.toml"]
@@ -42,12 +42,12 @@ def test_without_a_place_for_them_secrets_are_refused_and_nothing_is_written(tmp
 
 def test_variables_are_those_of_the_environment_and_of_the_file(root: Path) -> None:
     (root / ".env").write_text("# no=comment\nexport ONE=1\n TWO = 2\n")
-    assert variables(root, {"HOME": "/"}) == {"HOME", "ONE", "TWO"}
+    assert list_variables(root, {"HOME": "/"}) == {"HOME", "ONE", "TWO"}
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot write"):
-        append(tmp_path / "nowhere" / "file", "x\n")
+        append_text(tmp_path / "nowhere" / "file", "x\n")
 
 
 @pytest.mark.parametrize("value", ["plain", 'a "quoted" one', "back\\slash", "two\nlines", "$HOME ${X}", "# none", ""])

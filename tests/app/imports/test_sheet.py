@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.sheet import Sheet, is_same, sheet_of
+from ferrule.app.imports.sheet import Sheet, is_same, parse_sheet
 
 TEXT = """---
 tool_id: refund
@@ -24,7 +24,7 @@ meta:
 
 
 def sheet(text: str = TEXT) -> Sheet:
-    found = sheet_of(text)
+    found = parse_sheet(text)
     assert found is not None
     return found
 
@@ -58,7 +58,7 @@ def test_a_byte_order_mark_is_kept_apart() -> None:
     "text", ["", "no front matter", "---\na: 1\na: 2\n---\n", "---\n[]\n---\n", TEXT + "\x85", TEXT + "\ud800"]
 )
 def test_what_cannot_be_read_without_a_complaint_is_not_taken_apart(text: str) -> None:
-    assert sheet_of(text) is None
+    assert parse_sheet(text) is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.imports.planning import Plan, Wishes, carried_out, planned
-from ferrule.app.imports.store import FOLDER, ImportRecord, demand_inside, kept_import
+from ferrule.app.imports.planning import ImportOptions, ImportPlan, carry_out, plan_import
+from ferrule.app.imports.store import FOLDER, ImportRecord, demand_inside, load_import
 from ferrule.errors import WorkspaceError
 
 ONE = "tools/one.tool.md"
@@ -21,9 +21,9 @@ def record(name: str = "pets") -> ImportRecord:
     return ImportRecord(name=name, kind="openapi", source="pets.yaml", out="tools", imported_at="2026-01-01T00:00:00Z")
 
 
-def imported(root: Path, files: dict[str, str], wishes: Wishes | None = None, name: str = "pets") -> Plan:
-    plan = planned(root, record(name), kept_import(root, name), files, wishes or Wishes())
-    carried_out(root, plan)
+def imported(root: Path, files: dict[str, str], wishes: ImportOptions | None = None, name: str = "pets") -> ImportPlan:
+    plan = plan_import(root, record(name), load_import(root, name), files, wishes or ImportOptions())
+    carry_out(root, plan)
     return plan
 
 
@@ -46,4 +46,4 @@ def test_a_damaged_record_is_told_and_not_guessed_at(tmp_path: Path, damage: str
     imported(tmp_path, {ONE: text(1)})
     (tmp_path / FOLDER / "pets" / "base.json").write_text(damage)
     with pytest.raises(WorkspaceError):
-        kept_import(tmp_path, "pets")
+        load_import(tmp_path, "pets")

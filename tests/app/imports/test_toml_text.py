@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.app.imports.toml_text import with_bound, with_member, with_table
+from ferrule.app.imports.toml_text import add_bindings, add_table, set_member
 from ferrule.errors import SettingsError
 
 TEXTS = (
@@ -30,7 +30,7 @@ NAMES = st.text("abc-_. é'\"", min_size=1, max_size=6)
 @given(st.sampled_from(TEXTS), st.dictionaries(NAMES, st.text(max_size=8), min_size=1, max_size=3))
 def test_what_is_bound_is_there_and_so_is_every_line(text: str, bind: dict[str, str]) -> None:
     try:
-        after = with_bound(text, bind)
+        after = add_bindings(text, bind)
     except SettingsError as error:
         assert "yourself" in str(error)
         assert text.startswith("functions"), "only where the whole is one line that cannot be added to"
@@ -44,23 +44,23 @@ def test_what_is_bound_is_there_and_so_is_every_line(text: str, bind: dict[str, 
 
 def test_a_table_comes_last_and_an_existing_one_is_refused() -> None:
     text = "# mine\n[check]\nstrict = true\n"
-    after = with_table(text, ("mcp", "servers", "a b"), {"command": ["x", 'y"z'], "env": {"K": "${V}"}})
+    after = add_table(text, ("mcp", "servers", "a b"), {"command": ["x", 'y"z'], "env": {"K": "${V}"}})
     assert after.startswith(text)
     assert tomllib.loads(after)["mcp"] == {"servers": {"a b": {"command": ["x", 'y"z'], "env": {"K": "${V}"}}}}
     with pytest.raises(SettingsError, match="yourself"):
-        with_table(after, ("mcp", "servers", "a b"), {"url": "u"})
+        add_table(after, ("mcp", "servers", "a b"), {"url": "u"})
 
 
 def test_a_member_is_changed_in_its_line() -> None:
     text = '[mcp.servers.far]\nurl = "u"\ntools = ["*"]  # all\n\n[check]\nstrict = true\n'
-    assert with_member(text, ("mcp", "servers", "far"), "tools", ["a"]) == text.replace('["*"]', '["a"]')
+    assert set_member(text, ("mcp", "servers", "far"), "tools", ["a"]) == text.replace('["*"]', '["a"]')
     bare = '[mcp.servers.far]\nurl = "u"\n\n[check]\n'
     assert (
-        with_member(bare, ("mcp", "servers", "far"), "tools", ["a"])
+        set_member(bare, ("mcp", "servers", "far"), "tools", ["a"])
         == '[mcp.servers.far]\nurl = "u"\ntools = ["a"]\n\n[check]\n'
     )
 
 
 def test_settings_that_cannot_be_read_are_left_alone() -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
-        with_bound("[functions\n", {"a": "b:c"})
+        add_bindings("[functions\n", {"a": "b:c"})

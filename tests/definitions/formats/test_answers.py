@@ -50,4 +50,4 @@ def test_arguments_come_back_as_the_tool_takes_them(name: str, arguments: dict[s
     for offered in form.offer(listed, options).tools:
         assert offered.fitted is not None
         sent = encode(offered.fitted.steps, arguments)
-        assert offered.arguments(sent) == arguments
+        assert offered.decode_arguments(sent) == arguments

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.formats.bedrock import FORMAT
-from ferrule.definitions.formats.entries import Unreadable
+from ferrule.definitions.formats.entries import UnreadableTool
 from ferrule.model.diagnostic import Severity
 from tests.definitions.formats.shop import tool, written
 
@@ -17,7 +17,7 @@ def spec(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_wrapped_tool_is_read() -> None:
-    said = FORMAT.said(spec(description="Finds.", strict=True))
+    said = FORMAT.read_definition(spec(description="Finds.", strict=True))
     assert (said.name, said.description, said.schema, said.hints) == (
         "x",
         "Finds.",
@@ -28,7 +28,7 @@ def test_a_wrapped_tool_is_read() -> None:
 
 
 def test_a_schema_that_is_empty_takes_anything() -> None:
-    assert FORMAT.said(spec(inputSchema={"json": None})).schema == {}
+    assert FORMAT.read_definition(spec(inputSchema={"json": None})).schema == {}
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_schema_that_is_empty_takes_anything() -> None:
 def test_what_is_no_tool_is_told_with_its_place(
     definition: dict[str, Any], path: tuple[str, ...], severity: Severity
 ) -> None:
-    with pytest.raises(Unreadable) as caught:
-        FORMAT.said(definition)
-    finding = caught.value.at((0,))
+    with pytest.raises(UnreadableTool) as caught:
+        FORMAT.read_definition(definition)
+    finding = caught.value.build_finding((0,))
     assert (finding.path, finding.severity) == ((0, *path), severity)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.formats.entries import Unreadable
-from ferrule.definitions.formats.gemini import as_json_schema
+from ferrule.definitions.formats.entries import UnreadableTool
+from ferrule.definitions.formats.gemini import convert_schema
 from tests.definitions.formats.lists import OLD_DECLARATION
 
 
@@ -40,12 +40,12 @@ def test_a_schema_in_the_older_words_of_gemini_is_read_as_json_schema() -> None:
     ],
 )
 def test_the_older_words_have_words_of_json_schema(schema: Any, expected: Any) -> None:
-    assert as_json_schema(schema) == expected
+    assert convert_schema(schema) == expected
 
 
 def test_a_schema_in_the_older_words_that_never_ends_is_refused() -> None:
     schema: Any = {}
     for _ in range(300):
         schema = {"items": schema}
-    with pytest.raises(Unreadable, match="too deeply"):
-        as_json_schema(schema)
+    with pytest.raises(UnreadableTool, match="too deeply"):
+        convert_schema(schema)

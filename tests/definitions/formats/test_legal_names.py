@@ -8,7 +8,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.definitions.formats.legal_names import NameRule, legal
+from ferrule.definitions.formats.legal_names import NameRule, assign_legal_names
 from ferrule.model.tool import Tool
 
 OPENAI = NameRule("A-Za-z0-9_-", 64)
@@ -45,29 +45,29 @@ def tool(name: str, namespace: str = "shop") -> Tool:
 
 
 def test_a_legal_name_is_kept_and_another_one_keeps_its_letters() -> None:
-    names = legal([tool("order_status"), tool("orders.refund"), tool("x" * 80)], OPENAI)
+    names = assign_legal_names([tool("order_status"), tool("orders.refund"), tool("x" * 80)], OPENAI)
     assert names["shop.order_status"] == "order_status"
     assert names["shop.orders.refund"] == "orders_refund"
     assert re.fullmatch(r"x{55}_[0-9a-f]{8}", names["shop." + "x" * 80])
 
 
 def test_the_first_character_may_have_a_rule_of_its_own() -> None:
-    assert legal([tool("3d-model")], GEMINI) == {"shop.3d-model": "_3d-model"}
-    assert legal([tool("3d-model")], OPENAI) == {"shop.3d-model": "3d-model"}
+    assert assign_legal_names([tool("3d-model")], GEMINI) == {"shop.3d-model": "_3d-model"}
+    assert assign_legal_names([tool("3d-model")], OPENAI) == {"shop.3d-model": "3d-model"}
 
 
 def test_tools_of_one_name_are_told_apart_by_their_namespace() -> None:
-    names = legal([tool("search", "shop"), tool("search", "crm")], OPENAI)
+    names = assign_legal_names([tool("search", "shop"), tool("search", "crm")], OPENAI)
     assert names == {"shop.search": "shop_search", "crm.search": "crm_search"}
 
 
 def test_who_bears_a_name_keeps_it_against_one_that_would_be_given_it() -> None:
-    names = legal([tool("a.b"), tool("a_b")], OPENAI)
+    names = assign_legal_names([tool("a.b"), tool("a_b")], OPENAI)
     assert names == {"shop.a_b": "a_b", "shop.a.b": "shop_a_b"}
 
 
 def test_reserved_names_are_given_to_nobody() -> None:
-    assert legal([tool("search")], OPENAI, ["search"]) == {"shop.search": "shop_search"}
+    assert assign_legal_names([tool("search")], OPENAI, ["search"]) == {"shop.search": "shop_search"}
 
 
 @given(
@@ -82,10 +82,10 @@ def test_names_are_legal_unlike_and_do_not_depend_on_the_order(
     given: list[tuple[str, str]], rule: NameRule, chance: random.Random
 ) -> None:
     tools = [tool(name, namespace) for name, namespace in given]
-    names = legal(tools, rule)
+    names = assign_legal_names(tools, rule)
     assert names.keys() == {one.tool_id for one in tools}
     assert len(set(names.values())) == len(names)
     assert all(rule.is_legal(name) for name in names.values())
     chance.shuffle(tools)
     tools = list({one.tool_id: one for one in tools}.values())
-    assert legal(tools, rule) == names
+    assert assign_legal_names(tools, rule) == names

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
+from ferrule.definitions.formats.mcp_words import build_annotations, build_input_schema, list_icons
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, raw
 from tests.definitions.formats.shop import tool, written
 
@@ -34,18 +34,18 @@ def test_mcp_tells_declared_facts_alone() -> None:
     ],
 )
 def test_the_root_of_a_schema_is_an_object(schema: Any, expected: Any) -> None:
-    assert json.loads(bytes(input_schema(tool(input_schema=raw(schema))))) == expected
+    assert json.loads(bytes(build_input_schema(tool(input_schema=raw(schema))))) == expected
 
 
 def test_an_idempotent_tool_says_so_beside_its_facts() -> None:
     stated = tool(facts=SafetyFacts(is_read_only=True), inferred_facts=())
-    assert hints_of(stated, is_idempotent=True)["idempotentHint"] is True
-    assert "idempotentHint" not in hints_of(stated, is_idempotent=False)
+    assert build_annotations(stated, is_idempotent=True)["idempotentHint"] is True
+    assert "idempotentHint" not in build_annotations(stated, is_idempotent=False)
 
 
 def test_icons_are_taken_from_addresses_that_run_nothing() -> None:
     good = [{"src": "HTTPS://example.com/i.png"}, {"src": "data:image/png;base64,AA"}]
     bad = [{"src": "javascript:x"}, {"src": "http://example.com/i.png"}, {"src": "data:text/html,x"}, {}, 5]
-    assert icons_of([*bad, *good]) == good
-    assert len(icons_of(good * 20)) == 16
-    assert icons_of("x") == []
+    assert list_icons([*bad, *good]) == good
+    assert len(list_icons(good * 20)) == 16
+    assert list_icons("x") == []

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ferrule.app.imports.openapi import Choice, Files, Imports, imported
+from ferrule.app.imports.openapi import Files, OpenApiImport, OperationChoice, import_document
 from ferrule.definitions.compiler.read import read
 from ferrule.model.document import Source
 
 
-def bring_in(document: dict[str, Any], choice: Choice | None = None, files: Files | None = None) -> Imports:
+def bring_in(
+    document: dict[str, Any], choice: OperationChoice | None = None, files: Files | None = None
+) -> OpenApiImport:
     """The import of a document."""
-    return imported(json.dumps(document, indent=1).encode(), "openapi.json", choice, files=files)
+    return import_document(json.dumps(document, indent=1).encode(), "openapi.json", choice, files=files)
 
 
-def definitions(document: dict[str, Any], choice: Choice | None = None, files: Files | None = None) -> dict[str, Any]:
+def definitions(
+    document: dict[str, Any], choice: OperationChoice | None = None, files: Files | None = None
+) -> dict[str, Any]:
     """The front matters that come of a document, by tool id."""
     found: dict[str, Any] = {}
     for name, text in bring_in(document, choice, files).files.items():

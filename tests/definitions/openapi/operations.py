@@ -25,12 +25,12 @@ def document_of(
 
 def heading_of(document: OpenApi) -> Heading:
     """The heading of its first operation."""
-    return next(document.headings())
+    return next(document.list_headings())
 
 
 def operation_of(document: OpenApi) -> Operation:
     """Its first operation."""
-    return document.operation(heading_of(document))
+    return document.read_operation(heading_of(document))
 
 
 def read_all(operation: dict[str, Any], **more: Any) -> tuple[OpenApi, Schemas, Operation]:

@@ -14,7 +14,7 @@ TWO = [{"url": "https://one.example.com/v1/"}, {"url": "https://two.example.com"
 
 
 def reached(document: OpenApi, *, source: str = "", chosen: str = "", **variables: str) -> tuple[str, bool]:
-    address = Addresses(document, source, chosen, variables).of(operation_of(document).servers)
+    address = Addresses(document, source, chosen, variables).resolve(operation_of(document).servers)
     return address.url, address.is_known
 
 
@@ -35,7 +35,7 @@ def test_a_server_is_chosen_by_number_by_words_or_by_another_address(chosen: str
 def test_the_first_of_several_servers_is_taken_and_the_others_are_told() -> None:
     document = document_of(servers=TWO)
     reached(document)
-    assert messages(document) == ["of several servers the first is taken; not: https://two.example.com"]
+    assert messages(document) == ["the first of several servers is used; not: https://two.example.com"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_relative_address_begins_where_the_document_comes_from() -> None:
 def test_without_a_host_the_address_is_made_up_and_known_to_be() -> None:
     document = document_of(servers=[{"url": "/v2/"}])
     assert reached(document) == (f"{NOWHERE}/v2", False)
-    assert "does not say on which host" in messages(document)[0]
+    assert "does not name the service's host" in messages(document)[0]
 
 
 def test_an_address_is_written_in_characters_that_it_may_have() -> None:

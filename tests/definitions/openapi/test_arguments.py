@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.arguments import Sending, sending_of
+from ferrule.definitions.openapi.arguments import RequestPlan, plan_request
 from ferrule.definitions.openapi.references import Broken
 from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import messages, read_all
@@ -18,9 +18,9 @@ def parameter(name: str, place: str = "query", schema: Any = TEXT, **more: Any) 
     return {"name": name, "in": place, "schema": schema, **more}
 
 
-def sent(*parameters: dict[str, Any], **operation: Any) -> Sending:
+def sent(*parameters: dict[str, Any], **operation: Any) -> RequestPlan:
     more = {key: operation.pop(key) for key in ("method", "path") if key in operation}
-    return sending_of(*read_all({"parameters": list(parameters), **operation}, **more))
+    return plan_request(*read_all({"parameters": list(parameters), **operation}, **more))
 
 
 def test_of_two_arguments_with_one_name_the_later_is_told_by_its_place() -> None:
@@ -47,8 +47,8 @@ def test_a_name_that_no_argument_may_have_is_made_legal() -> None:
 
 def test_headers_that_the_sender_sets_are_no_arguments() -> None:
     document, schemas, operation = read_all({"parameters": [parameter("Host", "header")]})
-    assert "properties" not in sending_of(document, schemas, operation).schema
-    assert messages(document) == ["the header 'Host' is set by whoever sends; it is passed over"]
+    assert "properties" not in plan_request(document, schemas, operation).schema
+    assert messages(document) == ["the header 'Host' is set by the HTTP client; it is ignored"]
 
 
 def test_a_place_in_the_path_that_nobody_describes_is_text() -> None:
@@ -84,9 +84,9 @@ def test_a_body_that_must_be_sent_with_get_refuses_the_operation() -> None:
 def test_a_body_that_may_be_sent_with_get_is_left_out_and_told() -> None:
     optional = {"requestBody": {"content": {"application/json": {"schema": TEXT}}}}
     document, schemas, operation = read_all(optional, method="get")
-    made = sending_of(document, schemas, operation)
+    made = plan_request(document, schemas, operation)
     assert (made.media_type, made.body_arguments) == ("", {})
-    assert "is passed over" in messages(document)[0]
+    assert "is ignored" in messages(document)[0]
 
 
 def test_a_parameters_own_words_win_over_those_of_its_schema() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.bodies import BodyPlan, is_file, is_flat, kind_of, plan_body
+from ferrule.definitions.openapi.bodies import BodyPlan, classify_media_type, is_file, is_flat, plan_body
 from ferrule.definitions.openapi.references import Broken
 from tests.definitions.openapi.operations import messages, read_all
 
@@ -34,13 +34,13 @@ def planned(content: dict[str, Any], is_required: bool = True) -> tuple[BodyPlan
     ],
 )
 def test_a_media_type_is_one_of_a_few_kinds(media_type: str, kind: str) -> None:
-    assert kind_of(media_type) == kind
+    assert classify_media_type(media_type) == kind
 
 
 def test_json_is_taken_before_all_others_and_they_are_told() -> None:
     plan, told = planned({"image/png": {}, "text/plain": {}, "application/json": {"schema": PET}})
     assert plan is not None and (plan.kind, plan.content_type) == ("json", "")
-    assert told == ["of several bodies application/json is sent; not: text/plain, image/png"]
+    assert told == ["of several bodies, application/json is sent; not: text/plain, image/png"]
 
 
 def test_an_unusual_type_of_a_kind_is_said_in_a_header() -> None:
@@ -51,7 +51,7 @@ def test_an_unusual_type_of_a_kind_is_said_in_a_header() -> None:
 def test_members_of_an_object_stand_for_themselves() -> None:
     plan, _ = planned({"application/json": {"schema": PET}})
     assert plan is not None
-    assert [(member.name, member.is_required, member.said) for member in plan.members] == [
+    assert [(member.name, member.is_required, member.placement) for member in plan.members] == [
         ("name", True, {}),
         ("age", False, {}),
     ]
@@ -60,7 +60,7 @@ def test_members_of_an_object_stand_for_themselves() -> None:
 def test_an_object_that_may_be_left_out_but_not_by_halves_stays_whole() -> None:
     plan, _ = planned({"application/json": {"schema": PET}}, is_required=False)
     assert plan is not None
-    assert [(member.name, member.is_required, member.said) for member in plan.members] == [
+    assert [(member.name, member.is_required, member.placement) for member in plan.members] == [
         ("body", False, {"whole": True})
     ]
 
@@ -81,10 +81,10 @@ def test_only_plain_closed_objects_are_flat(schema: dict[str, Any], expected: bo
 
 
 def test_a_kind_that_cannot_be_written_refuses_a_body_that_must_be_sent() -> None:
-    with pytest.raises(Broken, match="multipart/mixed, which cannot be written"):
+    with pytest.raises(Broken, match="multipart/mixed, which is not supported"):
         planned({"multipart/mixed": {}})
     plan, told = planned({"multipart/mixed": {}}, is_required=False)
-    assert plan is None and told == ["the body of POST /pets is multipart/mixed; it is passed over"]
+    assert plan is None and told == ["the body of POST /pets is multipart/mixed; it is ignored"]
 
 
 def test_a_part_of_bytes_is_an_attachment_and_any_other_a_value() -> None:
@@ -95,9 +95,9 @@ def test_a_part_of_bytes_is_an_attachment_and_any_other_a_value() -> None:
     )
     assert plan is not None
     photo, note = plan.members
-    assert photo.said == {"in": "file", "content_type": "image/png"}
+    assert photo.placement == {"in": "file", "content_type": "image/png"}
     assert photo.schema["properties"]["mime_type"]["enum"] == ["image/png"]
-    assert (note.schema["type"], note.said) == ("string", {})
+    assert (note.schema["type"], note.placement) == ("string", {})
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.credentials import NONE, Access, Security
+from ferrule.definitions.openapi.credentials import NONE, Security, ServiceAccess
 from tests.definitions.openapi.operations import document_of, messages, operation_of
 
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
 BEARER = {"type": "http", "scheme": "bearer"}
 
 
-def access(security: Any, client_id: str = "", **schemes: Any) -> tuple[Access, list[str]]:
+def access(security: Any, client_id: str = "", **schemes: Any) -> tuple[ServiceAccess, list[str]]:
     document = document_of({"security": security}, components={"securitySchemes": schemes})
-    found = Security(document, "PETS", client_id).of(operation_of(document).security, ("security",))
+    found = Security(document, "PETS", client_id).resolve(operation_of(document).security, ("security",))
     return found, messages(document)
 
 
@@ -42,7 +42,7 @@ def access(security: Any, client_id: str = "", **schemes: Any) -> tuple[Access, 
 )
 def test_each_scheme_has_its_credentials(scheme: dict[str, Any], expected: dict[str, Any]) -> None:
     found, told = access([{"mainAuth": []}], mainAuth=scheme)
-    assert found == Access({**expected, "source": "env"}, ("mainAuth",))
+    assert found == ServiceAccess({**expected, "source": "env"}, ("mainAuth",))
     assert told == []
 
 
@@ -53,13 +53,13 @@ def test_tokens_of_a_client_name_where_they_come_from() -> None:
     assert (credentials["scheme"], credentials["x-token-url"]) == ("oauth2", "https://id.example.com/token")
     assert (credentials["x-client-id"], credentials["scopes"], told) == ("me", ["read"], [])
     _, told = access([{"login": []}], login={"type": "oauth2", "flows": flow})
-    assert "which is made up" in told[0]
+    assert "which is a placeholder" in told[0]
 
 
 def test_the_first_way_that_can_be_said_is_used_and_the_rest_is_told() -> None:
     found, told = access([{"odd": []}, {"key": []}, {"token": []}], odd={"type": "mutualTLS"}, key=KEY, token=BEARER)
     assert (found.refs, found.is_complete) == (("key",), True)
-    assert told == ["of several ways to authenticate one is used; not: token"]
+    assert told == ["the first supported way to authenticate is used; not: token"]
 
 
 def test_two_schemes_at_once_are_shown_side_by_side() -> None:
@@ -73,7 +73,7 @@ def test_two_schemes_at_once_are_shown_side_by_side() -> None:
 def test_two_schemes_in_one_header_cannot_be_said() -> None:
     found, told = access([{"a": [], "b": []}], a=BEARER, b={"type": "http", "scheme": "basic"})
     assert not found.is_complete
-    assert "which credentials cannot say" in told[0]
+    assert "which credentials cannot express" in told[0]
 
 
 def test_a_scheme_that_is_not_there_makes_a_draft() -> None:
@@ -89,4 +89,4 @@ def test_two_schemes_never_share_a_variable() -> None:
 
 
 def test_nothing_is_needed_where_nothing_is_said() -> None:
-    assert access([]) == (Access(NONE), [])
+    assert access([]) == (ServiceAccess(NONE), [])

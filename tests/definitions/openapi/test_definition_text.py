@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of, shown_whole
-from ferrule.definitions.openapi.drafts import Drafting
+from ferrule.definitions.openapi.definition_text import DocumentContext, find_owner, format_long_value, write_definition
+from ferrule.definitions.openapi.drafts import Drafter
 from ferrule.model.document import Source
 from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import document_of, heading_of
 
-AROUND = Surroundings("Pets", "1.2.0", "shop", "2026-01-31")
+AROUND = DocumentContext("Pets", "1.2.0", "shop", "2026-01-31")
 
 
 def written(
-    operation: dict[str, Any] | None = None, around: Surroundings = AROUND, **more: Any
+    operation: dict[str, Any] | None = None, around: DocumentContext = AROUND, **more: Any
 ) -> tuple[dict[str, Any], str]:
     """The front matter of a tool's file, and its whole text."""
     document = document_of(operation, **{"servers": [{"url": "https://pets.example.com"}], **more})
-    drafting = Drafting(document)
+    drafting = Drafter(document)
     heading = heading_of(document)
-    text = definition_text(drafting.draft(heading, drafting.name(heading)), around, {})
+    text = write_definition(drafting.draft(heading, drafting.choose_name(heading)), around, {})
     (found,) = read(Source("a.tool.md", text.encode()))
     assert not found.issues and isinstance(found.value, dict)
     return found.value, text
@@ -76,8 +76,8 @@ def test_an_example_of_what_is_sent_is_shown_below() -> None:
 
 
 def test_long_values_are_shown_in_lines_or_not_at_all() -> None:
-    assert shown_whole({"a": "x" * 300}).startswith("{\n  ")
-    assert shown_whole({"a": "x" * 3000}) == ""
+    assert format_long_value({"a": "x" * 300}).startswith("{\n  ")
+    assert format_long_value({"a": "x" * 3000}) == ""
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_long_values_are_shown_in_lines_or_not_at_all() -> None:
     ],
 )
 def test_the_owner_is_whom_the_document_names(info: dict[str, Any], owner: str) -> None:
-    assert owner_of(info, "pets") == owner
+    assert find_owner(info, "pets") == owner

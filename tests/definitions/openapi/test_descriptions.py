@@ -6,16 +6,22 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.arguments import sending_of
-from ferrule.definitions.openapi.descriptions import description_of, in_words, paging_of, plain, title_of
-from ferrule.definitions.openapi.responses import answering_of
+from ferrule.definitions.openapi.arguments import plan_request
+from ferrule.definitions.openapi.descriptions import (
+    build_description,
+    build_title,
+    describe_paging,
+    flatten_markdown,
+    guess_paging,
+)
+from ferrule.definitions.openapi.responses import plan_response
 from tests.definitions.openapi.operations import document_of, operation_of, read_all
 
 LIST = {"type": "array", "items": {"type": "string"}}
 
 
 def described(paging: dict[str, Any] | None = None, **operation: Any) -> str:
-    return description_of(operation_of(document_of(operation, method="get")), "Pets", paging or {})
+    return build_description(operation_of(document_of(operation, method="get")), "Pets", paging or {})
 
 
 def paging(*names: str, answer: Any = None, headers: Any = None) -> dict[str, Any]:
@@ -26,7 +32,7 @@ def paging(*names: str, answer: Any = None, headers: Any = None) -> dict[str, An
         "responses": {"200": {"description": "All.", "content": content, "headers": headers or {}}},
     }
     read = read_all(operation, method="get")
-    return paging_of(sending_of(*read), answering_of(*read))
+    return guess_paging(plan_request(*read), plan_response(*read))
 
 
 def test_one_sentence_is_joined_by_where_the_call_goes() -> None:
@@ -48,7 +54,7 @@ def test_without_any_words_the_id_speaks() -> None:
 
 
 def test_markup_is_taken_off() -> None:
-    assert plain("# Title\nSome <b>bold</b> text ![picture](x.png)") == "Title Some bold text"
+    assert flatten_markdown("# Title\nSome <b>bold</b> text ![picture](x.png)") == "Title Some bold text"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def test_markup_is_taken_off() -> None:
     [("List all pets.", "List all pets"), ("", "List pets"), ("x" * 81, "List pets")],
 )
 def test_a_short_summary_is_the_title(summary: str, title: str) -> None:
-    assert title_of(operation_of(document_of({"summary": summary})), "list_pets") == title
+    assert build_title(operation_of(document_of({"summary": summary})), "list_pets") == title
 
 
 @pytest.mark.parametrize(
@@ -86,6 +92,6 @@ def test_links_in_a_header_are_pages_too() -> None:
 
 def test_paging_is_said_in_a_sentence() -> None:
     said = {"style": "cursor", "argument": "after", "next": "/meta/next"}
-    assert in_words(said) == "Answers come in pages; ask for the next one with `after` from `meta.next`."
+    assert describe_paging(said) == "Answers come in pages; ask for the next one with `after` from `meta.next`."
     assert described(said, summary="Lists pets").endswith("from `meta.next`.")
-    assert in_words({"style": "link"}) == ""
+    assert describe_paging({"style": "link"}) == ""

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.drafts import Draft, Drafting, facts_as_json, namespace_of
+from ferrule.definitions.openapi.drafts import Drafter, OperationDraft, build_namespace, encode_facts
 from tests.definitions.openapi.operations import document_of, heading_of, messages
 
 SERVER = [{"url": "https://pets.example.com/v1"}]
 
 
-def drafted(operation: dict[str, Any] | None = None, **more: Any) -> Draft:
+def drafted(operation: dict[str, Any] | None = None, **more: Any) -> OperationDraft:
     document = document_of(operation, **{"servers": SERVER, **more})
-    drafting = Drafting(document)
+    drafting = Drafter(document)
     heading = heading_of(document)
-    return drafting.draft(heading, drafting.name(heading))
+    return drafting.draft(heading, drafting.choose_name(heading))
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def drafted(operation: dict[str, Any] | None = None, **more: Any) -> Draft:
 def test_the_method_tells_what_a_tool_does_to_the_world(method: str, facts: dict[str, bool]) -> None:
     draft = drafted(method=method)
     assert {name: getattr(draft.facts, name) for name in facts} == facts
-    assert facts_as_json(draft.facts) == facts
+    assert encode_facts(draft.facts) == facts
     assert "is_read_only" in draft.inferred_facts
 
 
 def test_a_method_that_says_nothing_leaves_the_facts_as_nobody_states_them() -> None:
-    assert facts_as_json(drafted(method="post").facts) == {}
+    assert encode_facts(drafted(method="post").facts) == {}
 
 
 def test_the_transport_says_where_a_call_goes() -> None:
@@ -70,11 +70,11 @@ def test_a_tool_without_host_or_credentials_is_not_ready() -> None:
 def test_no_two_operations_share_a_name_and_an_id_used_twice_is_told() -> None:
     same = {"operationId": "getPet"}
     document = document_of(paths={"/a": {"get": same}, "/b": {"get": same}})
-    drafting = Drafting(document)
-    assert [drafting.name(heading) for heading in document.headings()] == ["get_pet", "get_pet_2"]
+    drafting = Drafter(document)
+    assert [drafting.choose_name(heading) for heading in document.list_headings()] == ["get_pet", "get_pet_2"]
     assert messages(document) == ["'getPet' is the id of another operation too"]
 
 
 @pytest.mark.parametrize(("title", "name"), [("The Pet Store API", "pet-store"), ("API", "api"), ("宠物", "api")])
 def test_a_title_gives_the_namespace(title: str, name: str) -> None:
-    assert namespace_of(document_of(info={"title": title, "version": "1"})) == name
+    assert build_namespace(document_of(info={"title": title, "version": "1"})) == name

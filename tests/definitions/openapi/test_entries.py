@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.entries import NOTHING, Entry, cut_short, or_null, required_names, with_branches
+from ferrule.definitions.openapi.entries import (
+    NOTHING,
+    ExpandedSchema,
+    add_branches,
+    cut_members,
+    declare_required,
+    make_nullable,
+)
 from ferrule.schema.validation.soundness import fits
 from tests.definitions.openapi.importing import components, member
 
@@ -41,22 +48,24 @@ def test_null_is_taken_where_the_document_says_so(schema: Any) -> None:
     ],
 )
 def test_a_schema_takes_null_in_the_plainest_words(schema: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert or_null(schema) == expected
+    assert make_nullable(schema) == expected
 
 
 def test_alternatives_that_are_hidden_do_not_count() -> None:
-    hidden, text = Entry({}, is_hidden=True), Entry({"type": "string"}, size=2, height=3)
-    assert with_branches(NOTHING, "anyOf", [hidden, text]) == Entry({"type": "string"}, 3, 4)
-    assert with_branches(NOTHING, "anyOf", [hidden]).is_hidden
+    hidden, text = ExpandedSchema({}, is_hidden=True), ExpandedSchema({"type": "string"}, size=2, height=3)
+    assert add_branches(NOTHING, "anyOf", [hidden, text]) == ExpandedSchema({"type": "string"}, 3, 4)
+    assert add_branches(NOTHING, "anyOf", [hidden]).is_hidden
 
 
 def test_a_required_name_that_nobody_declares_is_declared() -> None:
     out: dict[str, Any] = {"properties": {"a": {"type": "string"}}}
-    assert required_names(["a", "petId", "petId", 3], None, out) == ["a", "petId"]
+    assert declare_required(["a", "petId", "petId", 3], None, out) == ["a", "petId"]
     assert out["properties"]["petId"] == {"description": "Pet id."}
 
 
 def test_a_schema_that_is_cut_says_so() -> None:
-    cut = cut_short({"properties": {"a": {}}, "description": "A pet."})
-    assert cut == Entry({"type": "object", "description": "A pet. Its members are not listed here."}, is_cut=True)
-    assert cut_short({"type": "string"}) == Entry({"type": "string"})
+    cut = cut_members({"properties": {"a": {}}, "description": "A pet."})
+    assert cut == ExpandedSchema(
+        {"type": "object", "description": "A pet. Its members are not listed here."}, is_cut=True
+    )
+    assert cut_members({"type": "string"}) == ExpandedSchema({"type": "string"})

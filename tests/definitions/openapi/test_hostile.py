@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.openapi import Choice, imported
+from ferrule.app.imports.openapi import OperationChoice, import_document
 from ferrule.definitions.formats.openapi import FORMAT
 from tests.definitions.openapi.importing import body, bring_in, components
 
@@ -87,7 +87,7 @@ def test_deep_nesting_is_refused_or_cut() -> None:
         nested = {"type": "object", "properties": {"a": nested}}
     assert bring_in(document(nested)).score.tools == 1
     deep = b'{"openapi": "3.1.0", "paths": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}"
-    made = imported(deep, "a.json")
+    made = import_document(deep, "a.json")
     assert made.files == {} and made.findings
 
 
@@ -102,7 +102,7 @@ def test_many_operations_are_named_and_chosen_quickly() -> None:
         }
     )
     began = time.process_time()
-    made = imported(text.encode(), "a.json", Choice(tags=("a",)))
+    made = import_document(text.encode(), "a.json", OperationChoice(tags=("a",)))
     assert (made.score.operations, made.score.tools) == (20_000, 1)
     assert time.process_time() - began < 20
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ferrule.app.imports.openapi import imported
+from ferrule.app.imports.openapi import import_document
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.formats.openapi import FORMAT
@@ -68,7 +68,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 @given(damaged())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_document_gives_tools_or_findings(document: dict[str, Any]) -> None:
-    made = imported(json.dumps(document, indent=1).encode(), "openapi.json")
+    made = import_document(json.dumps(document, indent=1).encode(), "openapi.json")
     assert made.score.tools == len(made.files) <= made.score.operations
     assert made.files or made.findings
     assert all(each.line >= 1 and each.message for each in made.diagnostics)

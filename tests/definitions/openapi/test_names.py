@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.openapi.names import is_plural, name_of, shortened, singular, unique
+from ferrule.definitions.openapi.names import build_name, is_plural, shorten_name, singularize, take_unique
 from tests.definitions.openapi.operations import document_of, heading_of
 
 
@@ -20,7 +20,7 @@ from tests.definitions.openapi.operations import document_of, heading_of
 )
 def test_an_id_gives_the_name(operation_id: str, name: str) -> None:
     document = document_of({"operationId": operation_id}, method="get", path="/pets")
-    assert name_of(heading_of(document)) == name
+    assert build_name(heading_of(document)) == name
 
 
 @pytest.mark.parametrize(
@@ -40,20 +40,20 @@ def test_an_id_gives_the_name(operation_id: str, name: str) -> None:
     ],
 )
 def test_without_an_id_method_and_path_give_the_name(method: str, path: str, name: str) -> None:
-    assert name_of(heading_of(document_of(method=method, path=path))) == name
+    assert build_name(heading_of(document_of(method=method, path=path))) == name
 
 
 def test_a_name_is_neither_too_long_nor_too_short() -> None:
-    first, second = shortened("a" * 80 + "b"), shortened("a" * 80 + "c")
+    first, second = shorten_name("a" * 80 + "b"), shorten_name("a" * 80 + "c")
     assert len(first) == len(second) == 64 and first != second
-    assert shortened("x") == "call_x"
-    assert shortened("?") == "call_operation"
+    assert shorten_name("x") == "call_x"
+    assert shorten_name("?") == "call_operation"
 
 
 def test_a_taken_name_gets_a_number() -> None:
     taken: set[str] = set()
-    assert [unique("get_pet", taken) for _ in range(3)] == ["get_pet", "get_pet_2", "get_pet_3"]
-    assert [len(unique("x" * 64, taken)) for _ in range(2)] == [64, 64]
+    assert [take_unique("get_pet", taken) for _ in range(3)] == ["get_pet", "get_pet_2", "get_pet_3"]
+    assert [len(take_unique("x" * 64, taken)) for _ in range(2)] == [64, 64]
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_a_taken_name_gets_a_number() -> None:
     ],
 )
 def test_plurals_are_told_by_their_endings(word: str, one: str) -> None:
-    assert singular(word) == one
+    assert singularize(word) == one
     assert is_plural(word) is (word != one)

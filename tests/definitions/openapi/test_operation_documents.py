@@ -6,14 +6,19 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.operation_documents import Modern, place_of, put_into, version_for
+from ferrule.definitions.openapi.operation_documents import (
+    ModernWriter,
+    choose_version,
+    insert_operation,
+    locate_operation,
+)
 from tests.definitions.openapi.importing import body
 from tests.definitions.openapi.operations import document_of, operation_of
 
 
 def alone(operation: dict[str, Any], *schemes: str, server: str = "", **more: Any) -> dict[str, Any]:
     document = document_of(operation, **more)
-    return Modern(document).document_of(operation_of(document), server, schemes)
+    return ModernWriter(document).write_document(operation_of(document), server, schemes)
 
 
 def sent(made: dict[str, Any]) -> Any:
@@ -86,14 +91,14 @@ def test_own_words_come_along_but_for_those_of_ferrule() -> None:
 
 def test_a_method_that_only_3_2_knows_stands_where_3_2_has_it() -> None:
     item: dict[str, Any] = {}
-    put_into(item, "PURGE", {"a": 1})
-    put_into(item, "GET", {"b": 2})
+    insert_operation(item, "PURGE", {"a": 1})
+    insert_operation(item, "GET", {"b": 2})
     assert item == {"additionalOperations": {"PURGE": {"a": 1}}, "get": {"b": 2}}
-    assert place_of("/x", "PURGE") == ("paths", "/x", "additionalOperations", "PURGE")
-    assert place_of("/x", "GET") == ("paths", "/x", "get")
+    assert locate_operation("/x", "PURGE") == ("paths", "/x", "additionalOperations", "PURGE")
+    assert locate_operation("/x", "GET") == ("paths", "/x", "get")
 
 
 def test_the_newer_version_is_named_only_where_it_is_needed() -> None:
-    assert version_for("GET", {}) == "3.1.1"
-    assert version_for("QUERY", {}) == "3.2.0"
-    assert version_for("GET", {"parameters": [{"in": "querystring"}]}) == "3.2.0"
+    assert choose_version("GET", {}) == "3.1.1"
+    assert choose_version("QUERY", {}) == "3.2.0"
+    assert choose_version("GET", {"parameters": [{"in": "querystring"}]}) == "3.2.0"

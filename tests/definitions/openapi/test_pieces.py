@@ -43,7 +43,7 @@ def test_collections_of_swagger_are_styles(collection: str | None, style: str, e
 def test_a_style_that_is_none_is_told_and_the_usual_one_taken() -> None:
     found, told = parameters({"name": "q", "in": "query", "style": "wavy"})
     assert found == [("q", "form", True)]
-    assert told == ["the style 'wavy' is none; 'form' is taken"]
+    assert told == ["'wavy' is no style; 'form' is used"]
 
 
 def test_a_parameter_without_name_or_place_is_passed_over() -> None:

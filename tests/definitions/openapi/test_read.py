@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.imports.openapi import imported
+from ferrule.app.imports.openapi import import_document
 from tests.definitions.openapi.importing import body, bring_in, components, definitions, one
 
 
@@ -92,7 +92,7 @@ def test_circles_end() -> None:
 )
 def test_what_is_no_document_gives_findings_with_lines(text: bytes) -> None:
     for name in ("a.json", "a.yaml", "https://example.com/openapi"):
-        made = imported(text, name)
+        made = import_document(text, name)
         assert made.files == {} and made.score.tools == 0
         assert made.findings == [] or all(each.line >= 1 for each in made.diagnostics)
 
@@ -103,13 +103,13 @@ def test_yaml_is_read_too() -> None:
         b"  /a/{id}:\n    get:\n      parameters:\n        - {name: id, in: path, required: true, schema: {type: integer}}\n"
         b"        - {name: q, in: nowhere}\n      responses:\n        200: {description: Fine.}\n"
     )
-    made = imported(text, "a.yaml")
+    made = import_document(text, "a.yaml")
     assert list(made.files) == ["get_a.tool.md"]
     assert [each.line for each in made.diagnostics if each.rule == "OAS-4"] == [9]
 
 
 def test_json_is_told_from_yaml_by_its_first_character() -> None:
-    made = imported(
+    made = import_document(
         json.dumps(with_ref("#/components/schemas/A", **components(A={}))).encode(), "https://example.com/api"
     )
     assert made.score.tools == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.references import Broken, Circles, References, refs_in
+from ferrule.definitions.openapi.references import Broken, RecursiveSchemas, References, list_references
 
 NAME = {"type": "string"}
 DOCUMENT: dict[str, Any] = {
@@ -77,10 +77,10 @@ def test_a_target_says_where_it_stands() -> None:
         (SCHEMAS + "Absent", "there is no 'Absent'"),
         ("#/servers/2", "there is no '2'"),
         ("#/servers/²", "there is no '²'"),
-        ("#absent", "an anchor that nobody set"),
-        (SCHEMAS + "Loop", "leads back to itself"),
-        ("other.yaml#/Name", "leads out of the document"),
-        ("https://elsewhere.example/a.json", "leads out of the document"),
+        ("#absent", "an anchor that does not exist"),
+        (SCHEMAS + "Loop", "is circular"),
+        ("other.yaml#/Name", "points out of the document"),
+        ("https://elsewhere.example/a.json", "points out of the document"),
     ],
 )
 def test_a_reference_that_leads_nowhere_is_told(ref: object, message: str) -> None:
@@ -118,7 +118,7 @@ def test_files_elsewhere_are_never_asked_for(ref: str) -> None:
     def load(name: str) -> Any:
         raise AssertionError(name)
 
-    assert "leads out of the document" in told(References({}, load), ref)
+    assert "points out of the document" in told(References({}, load), ref)
 
 
 def test_words_of_a_discriminator_lead_to_the_file_they_are_written_in() -> None:
@@ -146,7 +146,7 @@ def test_references_in_examples_are_data() -> None:
         "enum": [{"$ref": "#/no"}],
         "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/cat", "dog": "Dog"}},
     }
-    assert sorted(refs_in(schema)) == ["#/a", "#/cat"]
+    assert sorted(list_references(schema)) == ["#/a", "#/cat"]
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_references_in_examples_are_data() -> None:
     [("Tree", True), ("Man", True), ("Dog", True), ("Name", False), ("Shop", False), ("Absent", False)],
 )
 def test_schemas_that_contain_themselves_are_known(name: str, is_recursive: bool) -> None:
-    assert (SCHEMAS + name in Circles(References(DOCUMENT))) is is_recursive
+    assert (SCHEMAS + name in RecursiveSchemas(References(DOCUMENT))) is is_recursive
 
 
 def test_circles_are_the_same_in_whatever_order_they_are_asked_for() -> None:
-    circles = Circles(References(DOCUMENT))
+    circles = RecursiveSchemas(References(DOCUMENT))
     found = [name for name in ("Shop", "Name", "Dog", "Man", "Tree") if SCHEMAS + name in circles]
     assert found == ["Dog", "Man", "Tree"]
 
@@ -182,5 +182,5 @@ def test_schemas_with_an_address_of_their_own_are_read_as_json_schema_reads_them
     )
     assert references.follow(shop["pet"]["$ref"], ()) == references.follow("#/components/schemas/Pet", ())
     assert references.follow(shop["name"]["$ref"], ()).value == {"const": "inner"}
-    assert "leads out of the document" in told(references, "https://x.example/other.json")
+    assert "points out of the document" in told(references, "https://x.example/other.json")
     assert pet["$id"] == "https://x.example/pet.json", "the document itself is not changed"

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions.openapi.responses import Answering, answering_of, holds_list, is_object
+from ferrule.definitions.openapi.responses import ResponsePlan, has_list, is_object, plan_response
 from tests.definitions.openapi.operations import messages, read_all
 
 PET = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
-def answers(responses: dict[str, Any], method: str = "post") -> Answering:
-    return answering_of(*read_all({"responses": responses}, method=method))
+def answers(responses: dict[str, Any], method: str = "post") -> ResponsePlan:
+    return plan_response(*read_all({"responses": responses}, method=method))
 
 
 def json_answer(schema: Any) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def test_text_is_asked_for_and_put_into_a_member() -> None:
 def test_of_several_types_json_is_taken_and_the_choice_is_told() -> None:
     content = {"image/png": {}, "application/json": {"schema": PET}}
     document, schemas, operation = read_all({"responses": {"200": {"description": "It.", "content": content}}})
-    assert "properties" in answering_of(document, schemas, operation).schema
-    assert messages(document) == ["of several answers application/json is taken; not: image/png"]
+    assert "properties" in plan_response(document, schemas, operation).schema
+    assert messages(document) == ["of several media types, application/json is used; not: image/png"]
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_an_object_may_be_said_by_alternatives() -> None:
 
 
 def test_an_object_with_a_list_among_its_members_holds_a_list() -> None:
-    assert holds_list({"properties": {"next": {"type": "string"}, "pets": {"type": "array"}}})
-    assert not holds_list(PET)
+    assert has_list({"properties": {"next": {"type": "string"}, "pets": {"type": "array"}}})
+    assert not has_list(PET)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.definitions.dialects.aml import compile_tool
-from ferrule.definitions.openapi.writing import Written, plain_operation, rest_operation
+from ferrule.definitions.openapi.writing import WrittenOperation, build_plain_operation, build_rest_operation
 from ferrule.model.tool import Tool
 
 TEXT = {"type": "string"}
@@ -37,14 +37,14 @@ def tool(properties: dict[str, Any] | None = None, **transport: Any) -> Tool:
     return compile_tool(written, "crm")
 
 
-def called(properties: dict[str, Any] | None = None, **transport: Any) -> Written:
-    made = rest_operation(tool(properties, **transport), "add-note")
+def called(properties: dict[str, Any] | None = None, **transport: Any) -> WrittenOperation:
+    made = build_rest_operation(tool(properties, **transport), "add-note")
     assert made is not None
     return made
 
 
 def test_any_tool_is_a_body_sent_by_post() -> None:
-    made = plain_operation(tool(), "add note")
+    made = build_plain_operation(tool(), "add note")
     assert (made.path, made.method) == ("/add%20note", "POST")
     assert made.operation["operationId"] == "add note"
     assert list(made.operation["requestBody"]["content"]) == ["application/json"]
@@ -88,7 +88,7 @@ def test_a_file_is_bytes() -> None:
     ],
 )
 def test_what_openapi_cannot_say_is_no_operation(transport: dict[str, Any]) -> None:
-    assert rest_operation(tool(**transport), "add-note") is None
+    assert build_rest_operation(tool(**transport), "add-note") is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""A provider's list of functions as AML files, each to be bound to the Python function that runs it.
+"""Turns a provider's list of functions into AML files; each is then bound to the Python function that runs it.
 
-Nothing in such a list says what a function does to the world, so nothing is claimed: what AML's type would say is taken back
-under our key. The function as its list had it goes along there, and is written so again by an export.
+Such a list says nothing about a function's effects, so the extension takes back what AML's type would claim. The extension also
+carries the original function, which an export writes again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ferrule.definitions.dialects.aml import compile_tool
 from ferrule.definitions.dialects.aml_emit import format_file
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.entries import UNREAD
-from ferrule.definitions.formats.legal_names import NameRule, legal
+from ferrule.definitions.formats.legal_names import NameRule, assign_legal_names
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.loss import EXTENSION
@@ -41,36 +41,36 @@ _SHORTEST_ID = 3
 
 
 class FunctionImport(NamedTuple):
-    """What a list gives."""
+    """The definitions made from a list, with what could not be read."""
 
     files: dict[str, str]
     """Definitions, by file name."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """What could not be read, at its line."""
     notes: tuple[str, ...] = ()
-    """What a definition says less exactly than the list."""
+    """Details of the list that a definition states less exactly."""
     names: Mapping[str, str] = MappingProxyType({})
-    """What the list calls each definition, by its id."""
+    """The name of each definition in the list, by its id."""
 
 
-def imported_list(document: bytes, source: str, provider: str, namespace: str, owner: str = "") -> FunctionImport:
-    """The functions of a list as definitions. `provider`: `openai`, `anthropic` or `gemini`. `source`: as shown to people."""
+def import_list(document: bytes, source: str, provider: str, namespace: str, owner: str = "") -> FunctionImport:
+    """Converts a list to definitions. `provider`: `openai`, `anthropic` or `gemini`. `source`: the name to display."""
     documents = read(Source(source, document))
     if not documents or not documents[0].is_parsed:
-        return FunctionImport({}, _broken(documents, source))
+        return FunctionImport({}, _locate_syntax_errors(documents, source))
     first = documents[0]
     names = FORMATS_OF[provider]
     form = next((one for name in names if (one := FORMATS.get(name)).detect(first.value)), FORMATS.get(names[-1]))
     reading = form.read(first.value, namespace, {})
     findings = list(reading.findings)
-    if not reading.tools and (other := _other_format(first, names)):
+    if not reading.tools and (other := _find_other_format(first, names)):
         findings.append(other)
     files: dict[str, str] = {}
     notes: list[str] = []
-    ids = _ids([found.tool for found in reading.tools])
+    ids = _assign_ids([found.tool for found in reading.tools])
     for tool, path in reading.tools:
         try:
-            value, told = _written(tool, ids[tool.tool_id], namespace, owner or namespace or "nobody")
+            value, told = _build_front_matter(tool, ids[tool.tool_id], namespace, owner or namespace or "nobody")
         except NotInlinable as error:
             hint = "write the schema without that reference"
             findings.append(
@@ -80,11 +80,11 @@ def imported_list(document: bytes, source: str, provider: str, namespace: str, o
         files[f"{ids[tool.tool_id]}{ENDING}"] = format_file(value)
         notes += told
     called = {ids[tool.tool_id]: tool.name for tool, _ in reading.tools}
-    return FunctionImport(files, _located(first, findings), tuple(notes), called)
+    return FunctionImport(files, _locate_findings(first, findings), tuple(notes), called)
 
 
-def _other_format(document: Document, names: tuple[str, ...]) -> Finding | None:
-    """What a list is that this provider would not take."""
+def _find_other_format(document: Document, names: tuple[str, ...]) -> Finding | None:
+    """Returns a finding that names the provider whose format the list is in; None for no known format."""
     found = next((one for one in FORMATS if one.name not in names and one.detect(document.value)), None)
     if found is None:
         return None
@@ -93,19 +93,19 @@ def _other_format(document: Document, names: tuple[str, ...]) -> Finding | None:
     return Finding(UNREAD, (), f"this is written for {found.title}", hint=hint)
 
 
-def _ids(tools: list[Tool]) -> dict[str, str]:
-    """Ids as AML takes them, by the ids that the list gave."""
-    named = [msgspec.structs.replace(tool, name=_plain_name(tool.name)) for tool in tools]
-    return legal(named, _IDS)
+def _assign_ids(tools: list[Tool]) -> dict[str, str]:
+    """Returns ids that AML accepts, by the ids in the list."""
+    named = [msgspec.structs.replace(tool, name=_build_id(tool.name)) for tool in tools]
+    return assign_legal_names(named, _IDS)
 
 
-def _plain_name(name: str) -> str:
-    plain = _IDS.stem(to_snake_case(name).lower())
+def _build_id(name: str) -> str:
+    plain = _IDS.build_stem(to_snake_case(name).lower())
     return plain if len(plain) >= _SHORTEST_ID else f"tool_{plain}"
 
 
-def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
-    """Front matter, and what it says less exactly."""
+def _build_front_matter(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
+    """Returns the front matter, and notes on what it states less exactly."""
     found = unfold(decode_raw(tool.input_schema))
     notes = (
         [f"{tool_id}: what it takes contains itself, and is written out {found.levels} levels deep"]
@@ -127,11 +127,11 @@ def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict
         "interface": {"input": {**found.schema, "type": "object"}, "output": {"type": "object"}},
         "use_guidance": {},
     }
-    return {**value, EXTENSION: _extension(tool, compile_tool(value, namespace))}, notes
+    return {**value, EXTENSION: _build_extension(tool, compile_tool(value, namespace))}, notes
 
 
-def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
-    """What the type `function` would claim and nobody stated, and the function as its list had it."""
+def _build_extension(tool: Tool, back: Tool) -> dict[str, Any]:
+    """Returns the facts that differ from what the type `function` implies, and the original function."""
     wanted = msgspec.structs.replace(
         back,
         tool_id=tool.tool_id,
@@ -147,16 +147,16 @@ def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
     return dict(msgspec.json.decode(msgspec.json.encode(extension)))
 
 
-def _broken(documents: list[Document], source: str) -> tuple[Diagnostic, ...]:
+def _locate_syntax_errors(documents: list[Document], source: str) -> tuple[Diagnostic, ...]:
     if not documents:
         return (Diagnostic(UNREAD, Severity.ERROR, "", source, 1, 1, 1, 1, "the file is empty"),)
     findings = [
         Finding(UNREAD, issue.path, issue.message, hint=issue.hint, line=issue.line, column=issue.column)
         for issue in documents[0].issues
     ]
-    return _located(documents[0], findings)
+    return _locate_findings(documents[0], findings)
 
 
-def _located(document: Document, findings: list[Finding]) -> tuple[Diagnostic, ...]:
+def _locate_findings(document: Document, findings: list[Finding]) -> tuple[Diagnostic, ...]:
     made = [build_diagnostic(each, document.source.file, None) for each in locate(document, findings)]
     return tuple(sorted(made, key=lambda each: each.order))

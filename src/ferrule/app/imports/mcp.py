@@ -1,4 +1,4 @@
-"""An MCP server as a source of tools: looked at first, then written into the settings and pinned in the lock.
+"""Imports the tools of an MCP server: reviews it, then writes it into the settings and pins its tools in the lock.
 
 The lock is the only source of a server's tools: nothing here makes one from what a server says at the moment.
 """
@@ -16,7 +16,7 @@ import msgspec
 
 from ferrule.app.imports.secret_file import keep_secrets
 from ferrule.app.imports.store import demand_inside
-from ferrule.app.imports.toml_text import with_member, with_table
+from ferrule.app.imports.toml_text import add_table, set_member
 from ferrule.app.lock.pinning import review_servers
 from ferrule.app.lock.reviews import LockReview, ServerReview
 from ferrule.errors import SettingsError
@@ -43,24 +43,24 @@ _HINTS = (
 )
 
 
-class Server(NamedTuple):
-    """A server to import, and the secrets that go elsewhere."""
+class ImportedServer(NamedTuple):
+    """A server to import, and the secrets to store outside the settings."""
 
     name: str
     server: McpServerSettings
     secrets: dict[str, str]
 
 
-class Offered(NamedTuple):
-    """One tool of a server, as people are shown it."""
+class OfferedTool(NamedTuple):
+    """One tool of a server, as displayed."""
 
     name: str
     description: str
     hints: tuple[str, ...]
-    """What the server says about its safety; nothing of it is believed but what warns."""
+    """The server's own safety hints; only those that warn are believed."""
 
 
-def server_of(
+def parse_server(
     words: Sequence[str],
     *,
     name: str = "",
@@ -68,14 +68,14 @@ def server_of(
     credentials: Mapping[str, Any] | None = None,
     tools: Sequence[str] = (),
     known: set[str] | None = None,
-) -> Server:
-    """The settings of a server: one address, or a program with its arguments. Raises SettingsError.
+) -> ImportedServer:
+    """Parses the settings of a server: one address, or a program with its arguments. Raises SettingsError.
 
-    `env`: `KEY=value` and `KEY`, for a program; values become secrets unless they are references already. `known`: variables that
-    mean something else.
+    `env`: `KEY=value` and `KEY`, for a program; values become secrets unless they are references already. `known`: variable
+    names that are in use.
     """
     is_address = len(words) == 1 and urlsplit(words[0]).scheme in ("http", "https")
-    chosen = name or _called(words, is_address=is_address)
+    chosen = name or _suggest_name(words, is_address=is_address)
     wanted = tuple(tools) or McpServerSettings().tools
     if is_address:
         if env:
@@ -83,19 +83,19 @@ def server_of(
                 "--env is for programs; a server at an address gets --bearer, --header or --credentials"
             )
         if urlsplit(words[0]).username or urlsplit(words[0]).password:
-            raise SettingsError("the address holds a password; leave it out, and show it with --bearer or --header")
-        server = McpServerSettings(url=words[0], credentials=_checked(credentials), tools=wanted)
+            raise SettingsError("the address contains a password; remove it, and pass it with --bearer or --header")
+        server = McpServerSettings(url=words[0], credentials=_check_credentials(credentials), tools=wanted)
         secrets: dict[str, str] = {}
     else:
         if credentials:
             raise SettingsError("--bearer, --header and --credentials are for addresses; a program gets --env")
-        variables, secrets = _variables(chosen, env, known or set())
+        variables, secrets = _split_variables(chosen, env, known or set())
         server = McpServerSettings(command=tuple(words), env=variables, tools=wanted)
     check_server(chosen, server)
-    return Server(chosen, server, secrets)
+    return ImportedServer(chosen, server, secrets)
 
 
-def _checked(credentials: Mapping[str, Any] | None) -> dict[str, Any]:
+def _check_credentials(credentials: Mapping[str, Any] | None) -> dict[str, Any]:
     if not credentials:
         return {}
     try:
@@ -105,8 +105,8 @@ def _checked(credentials: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(credentials)
 
 
-def _variables(name: str, given: Sequence[str], known: set[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """What the settings say about a program's variables, and the values for the file of secrets."""
+def _split_variables(name: str, given: Sequence[str], known: set[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Splits a program's variables into the settings' references and the values for the secret file."""
     prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper())
     written: dict[str, str] = {}
     secrets: dict[str, str] = {}
@@ -126,8 +126,8 @@ def _variables(name: str, given: Sequence[str], known: set[str]) -> tuple[dict[s
     return written, secrets
 
 
-def _called(words: Sequence[str], *, is_address: bool) -> str:
-    """A name for a server: the part of its address or command that says most."""
+def _suggest_name(words: Sequence[str], *, is_address: bool) -> str:
+    """Derives a name for a server from the most specific part of its address or command."""
     if is_address:
         parts = [part for part in (urlsplit(words[0]).hostname or "").split(".") if part not in _GENERIC]
         found = parts[0] if parts and not parts[0].isdigit() else ""
@@ -138,12 +138,14 @@ def _called(words: Sequence[str], *, is_address: bool) -> str:
         found = re.sub(r"^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-mcp|-server)$", "", found)
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", found).strip("-_")
     if not plain:
-        raise SettingsError("nothing here says what to call the server; give it a name with --name")
+        raise SettingsError("the server's name cannot be derived; set it with --name")
     return plain
 
 
-async def looked_at(workspace: Workspace, server: Server, env: Mapping[str, str] = os.environ) -> LockReview:
-    """What the server offers, against what is pinned of it. Nothing is written. Raises FerruleError."""
+async def review_server(
+    workspace: Workspace, server: ImportedServer, env: Mapping[str, str] = os.environ
+) -> LockReview:
+    """Compares a server's tools with those pinned in the lock. Writes nothing. Raises FerruleError."""
     mcp = msgspec.structs.replace(workspace.settings.mcp, servers={server.name: server.server})
     oxp = msgspec.structs.replace(workspace.settings.oxp, servers={})
     settings = msgspec.structs.replace(workspace.settings, mcp=mcp, oxp=oxp)
@@ -151,22 +153,22 @@ async def looked_at(workspace: Workspace, server: Server, env: Mapping[str, str]
     return await review_servers(alone, {**env, **server.secrets}, only=frozenset({server.name}))
 
 
-def review_of(reviewed: LockReview, name: str) -> ServerReview:
-    """The one server that was looked at."""
+def find_review(reviewed: LockReview, name: str) -> ServerReview:
+    """Returns the review of one server."""
     return next(one for one in reviewed.servers if one.key == name)
 
 
-def offered(definition: Native) -> Offered:
-    """A tool as people are shown it."""
+def describe_tool(definition: Native) -> OfferedTool:
+    """Returns a tool as displayed."""
     annotations = definition.get("annotations")
     hints = annotations if isinstance(annotations, dict) else {}
     said = tuple(words for key, words in _HINTS if hints.get(key) is True)
     description = definition.get("description")
-    return Offered(str(definition.get("name")), description if isinstance(description, str) else "", said)
+    return OfferedTool(str(definition.get("name")), description if isinstance(description, str) else "", said)
 
 
-def with_server(text: str, name: str, server: McpServerSettings) -> str:
-    """The settings with a server. Raises SettingsError."""
+def add_server(text: str, name: str, server: McpServerSettings) -> str:
+    """Adds a server to the text of the settings. Raises SettingsError."""
     members: dict[str, Any] = {}
     if server.command:
         members["command"] = list(server.command)
@@ -177,19 +179,19 @@ def with_server(text: str, name: str, server: McpServerSettings) -> str:
             members[key] = dict(getattr(server, key))
     if server.tools != McpServerSettings().tools:
         members["tools"] = list(server.tools)
-    return with_table(text, ("mcp", "servers", name), members)
+    return add_table(text, ("mcp", "servers", name), members)
 
 
-def write_import(root: Path, server: Server, known: McpServerSettings | None, lock: Lock) -> None:
-    """Write the secrets, the settings and the lock, in this order: each is of use only after the one before it. `known`: what the
-    settings say of the server already. Raises FerruleError."""
+def write_import(root: Path, server: ImportedServer, known: McpServerSettings | None, lock: Lock) -> None:
+    """Writes the secrets, the settings and the lock. `known`: the server's present settings. Raises FerruleError."""
+    # Each is useful only after the one before it: an interrupted import leaves no reference without its value.
     keep_secrets(root, server.secrets)
     file = demand_inside(root, FILE_NAME)
     text = before = file.read_text(encoding="utf-8") if file.exists() else ""
     if known is None:
-        text = with_server(text, server.name, server.server)
+        text = add_server(text, server.name, server.server)
     elif known.tools != server.server.tools:
-        text = with_member(text, ("mcp", "servers", server.name), "tools", list(server.server.tools))
+        text = set_member(text, ("mcp", "servers", server.name), "tools", list(server.server.tools))
     if text != before:
         write_whole(file, text.encode())
     write_lock(root, lock)

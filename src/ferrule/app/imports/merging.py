@@ -1,7 +1,7 @@
 """Merges three versions of a definition file: what was imported last, what its user made of it, what is imported now.
 
 A change of one side counts. Front matter is compared key by key, lists as wholes (unless they are lists of as many
-mappings), the Markdown body line by line.
+A change of one side counts. Front matter is compared key by key, lists as a unit (unless they are lists of equally many
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
-from ferrule.app.imports.rewording import Change, Tangled, reworded
-from ferrule.app.imports.sheet import Sheet, is_same, sheet_of
+from ferrule.app.imports.rewording import Tangled, ValueChange, apply_changes
+from ferrule.app.imports.sheet import Sheet, is_same, parse_sheet
 from ferrule.model.value import MISSING, Path
 
 Prefer = Literal["mine", "theirs"]
 _MOST_LINES = 1_000
-"""Longer texts are taken or kept whole: comparing lines takes time that grows with their square."""
+"""Longer texts are not merged line by line: the time for that grows with the square of the number of lines."""
 
 
-class Clash(NamedTuple):
+class LineConflict(NamedTuple):
     """Lines that both sides changed differently."""
 
     line: int
@@ -29,49 +29,49 @@ class Clash(NamedTuple):
     theirs: str
 
 
-class Joined(NamedTuple):
-    """One text of three."""
+class MergedText(NamedTuple):
+    """A text merged line by line."""
 
     text: str
-    clashes: tuple[Clash, ...]
+    clashes: tuple[LineConflict, ...]
 
 
 class _Stretch(NamedTuple):
-    """Lines of the base and what each side has in their place."""
+    """Lines of the base and the lines of each side in their place."""
 
     base: list[str]
     mine: list[str]
     theirs: list[str]
 
 
-def joined(base: str, mine: str, theirs: str, prefer: Prefer = "mine") -> Joined:
-    """The text with the changes of both sides. Where they clash, the preferred side's lines stand, and it is told."""
+def merge_texts(base: str, mine: str, theirs: str, prefer: Prefer = "mine") -> MergedText:
+    """Merges two changed texts line by line. Conflicting lines come from the preferred side, and are reported."""
     if mine == theirs or base == theirs:
-        return Joined(mine, ())
+        return MergedText(mine, ())
     if base == mine:
-        return Joined(theirs, ())
+        return MergedText(theirs, ())
     sides = [text.splitlines(keepends=True) for text in (base, mine, theirs)]
     if max(map(len, sides)) > _MOST_LINES:
-        return Joined(mine if prefer == "mine" else theirs, (Clash(1, mine, theirs),))
+        return MergedText(mine if prefer == "mine" else theirs, (LineConflict(1, mine, theirs),))
     lines: list[str] = []
-    clashes: list[Clash] = []
+    clashes: list[LineConflict] = []
     at = 1
-    for stretch in _stretches(*sides):
+    for stretch in _split_stretches(*sides):
         if stretch.mine == stretch.theirs or stretch.base == stretch.theirs:
             lines += stretch.mine
         elif stretch.base == stretch.mine:
             lines += stretch.theirs
         else:
-            clashes.append(Clash(at, "".join(stretch.mine), "".join(stretch.theirs)))
+            clashes.append(LineConflict(at, "".join(stretch.mine), "".join(stretch.theirs)))
             lines += stretch.mine if prefer == "mine" else stretch.theirs
         at += len(stretch.mine)
-    return Joined("".join(lines), tuple(clashes))
+    return MergedText("".join(lines), tuple(clashes))
 
 
-def _stretches(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Stretch]:
-    """The three texts cut where all of them have the same lines."""
+def _split_stretches(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Stretch]:
+    """Splits three texts where all of them have the same lines."""
     at = [0, 0, 0]
-    for start, in_mine, in_theirs, size in _common(base, mine, theirs):
+    for start, in_mine, in_theirs, size in _match_runs(base, mine, theirs):
         if at != [start, in_mine, in_theirs]:
             yield _Stretch(base[at[0] : start], mine[at[1] : in_mine], theirs[at[2] : in_theirs])
         same = base[start : start + size]
@@ -80,10 +80,10 @@ def _stretches(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[
         at = [start + size, in_mine + size, in_theirs + size]
 
 
-def _common(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Runs of lines of the base that both others have: where they are in each, and how many; the end of all three last."""
-    one = _kept(base, mine)
-    other = _kept(base, theirs)
+def _match_runs(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yields runs of lines that all three share: their positions and their length. The ends of the texts come last."""
+    one = _match_lines(base, mine)
+    other = _match_lines(base, theirs)
     number = 0
     while number < len(base):
         if number in one and number in other:
@@ -97,8 +97,8 @@ def _common(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[tup
     yield len(base), len(mine), len(theirs), 0
 
 
-def _kept(base: list[str], side: list[str]) -> dict[int, int]:
-    """Lines of the base that a side still has: from its number there to its number here."""
+def _match_lines(base: list[str], side: list[str]) -> dict[int, int]:
+    """Returns the lines of the base that a side still has: base line number to the side's line number."""
     blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
 
@@ -114,69 +114,69 @@ class Conflict(NamedTuple):
     line: int
     """In the user's file."""
     base: Any
-    """What was imported; MISSING when there was nothing, or something was taken away."""
+    """The imported value; MISSING when there was none, or when it was removed."""
     mine: Any
     theirs: Any
     why: str = ""
-    """What stands in the way when it is not the values themselves."""
+    """The obstacle, when it is not the values themselves."""
 
 
-class Merged(NamedTuple):
-    """One file."""
+class MergedFile(NamedTuple):
+    """One merged file."""
 
     text: str | None
-    """What to write; None for a file that its user took away."""
+    """The text to write; None for a file that its user deleted."""
     conflicts: tuple[Conflict, ...] = ()
-    """The user's side stands in the text, unless the other one was preferred."""
+    """The text has the user's side, unless the other one was preferred."""
     kept: tuple[Path, ...] = ()
-    """What the user changed, and upstream did not."""
+    """Changes of the user alone."""
     taken: tuple[Path, ...] = ()
-    """What upstream changed, and the user did not."""
+    """Changes from upstream alone."""
 
 
-class _Found(NamedTuple):
+class _Comparison(NamedTuple):
     conflicts: list[Conflict]
     kept: list[Path]
-    changes: list[Change]
+    changes: list[ValueChange]
 
 
-def merged(base: str | None, mine: str | None, theirs: str, prefer: Prefer = "mine") -> Merged:
-    """The user's file with what changed upstream. Conflicts are always told; `prefer` says which side stands in the text."""
+def merge_file(base: str | None, mine: str | None, theirs: str, prefer: Prefer = "mine") -> MergedFile:
+    """Merges upstream changes into the user's file. Conflicts are always reported; `prefer`: the side whose value is written."""
     if mine is None:
-        return Merged(theirs if base is None else None)
+        return MergedFile(theirs if base is None else None)
     if theirs in (mine, base):
-        return Merged(mine)
+        return MergedFile(mine)
     if mine == base:
-        return Merged(theirs)
-    sheets = [sheet_of(text) for text in (base if base is not None else "---\n{}\n---\n", mine, theirs)]
+        return MergedFile(theirs)
+    sheets = [parse_sheet(text) for text in (base if base is not None else "---\n{}\n---\n", mine, theirs)]
     old, own, new = sheets
     if old is None or own is None or new is None:
         text = mine if prefer == "mine" else theirs
-        return Merged(text, (Conflict(BODY, 1, MISSING, MISSING, MISSING, _unreadable(sheets)),))
-    return _joined(old, own, new, prefer)
+        return MergedFile(text, (Conflict(BODY, 1, MISSING, MISSING, MISSING, _explain_unreadable(sheets)),))
+    return _merge_sheets(old, own, new, prefer)
 
 
-def _unreadable(sheets: list[Sheet | None]) -> str:
+def _explain_unreadable(sheets: list[Sheet | None]) -> str:
     if sheets[1] is None:
-        return "your file cannot be read as a definition, so nothing can be put into it; see 'ferrule check'"
-    return "what is imported cannot be compared key by key; take it whole, or keep yours"
+        return "your file cannot be read as a definition, so it cannot be merged; see 'ferrule check'"
+    return "the imported file cannot be compared key by key; use --theirs or --mine for the entire file"
 
 
-def _joined(base: Sheet, mine: Sheet, theirs: Sheet, prefer: Prefer) -> Merged:
-    found = _Found([], [], [])
-    _compare(base.value, mine.value, theirs.value, (), found, prefer)
+def _merge_sheets(base: Sheet, mine: Sheet, theirs: Sheet, prefer: Prefer) -> MergedFile:
+    found = _Comparison([], [], [])
+    _compare_values(base.value, mine.value, theirs.value, (), found, prefer)
     placed = [conflict._replace(line=mine.line_of(conflict.path)) for conflict in found.conflicts]
-    body = joined(base.body, mine.body, theirs.body, prefer)
+    body = merge_texts(base.body, mine.body, theirs.body, prefer)
     first = mine.body_line()
     placed += [
         Conflict(BODY, first + clash.line - 1, MISSING, clash.mine, clash.theirs, "the Markdown below the fields")
         for clash in body.clashes
     ]
     changes = found.changes
-    text = _written(mine, theirs, changes, body.text)
+    text = _rewrite_text(mine, theirs, changes, body.text)
     if text is None:
         # One value that cannot be put in its place must not take the others with it.
-        possible = list(_possible(mine, theirs, changes, body.text))
+        possible = list(_list_possible(mine, theirs, changes, body.text))
         placed += [
             Conflict(
                 one.path, mine.line_of(one.path), MISSING, MISSING, one.value, "its lines cannot be changed one by one"
@@ -185,46 +185,46 @@ def _joined(base: Sheet, mine: Sheet, theirs: Sheet, prefer: Prefer) -> Merged:
             if one not in possible
         ]
         changes = possible
-        text = _written(mine, theirs, changes, body.text) or mine.bom + mine.text
-    return Merged(text, tuple(placed), tuple(found.kept), tuple(change.path for change in changes))
+        text = _rewrite_text(mine, theirs, changes, body.text) or mine.bom + mine.text
+    return MergedFile(text, tuple(placed), tuple(found.kept), tuple(change.path for change in changes))
 
 
-def _compare(base: Any, mine: Any, theirs: Any, path: Path, found: _Found, prefer: Prefer) -> None:
-    for key in _steps(base, mine, theirs):
-        old, own, new = (_at(side, key) for side in (base, mine, theirs))
+def _compare_values(base: Any, mine: Any, theirs: Any, path: Path, found: _Comparison, prefer: Prefer) -> None:
+    for key in _list_steps(base, mine, theirs):
+        old, own, new = (_get_member(side, key) for side in (base, mine, theirs))
         here = (*path, key)
         if is_same(old, new):
             if not is_same(old, own):
                 found.kept.append(here)
         elif is_same(own, new):
             continue
-        elif _go_together(old, own, new):
+        elif _has_mergeable_members(old, own, new):
             before = len(found.changes)
-            _compare({} if old is MISSING else old, own, new, here, found, prefer)
+            _compare_values({} if old is MISSING else old, own, new, here, found, prefer)
             _collapse_empty(own, here, found, before)
         elif is_same(old, own):
-            found.changes.append(Change(here, new))
+            found.changes.append(ValueChange(here, new))
         else:
             found.conflicts.append(Conflict(here, 0, old, own, new))
             if prefer == "theirs":
-                found.changes.append(Change(here, new))
+                found.changes.append(ValueChange(here, new))
 
 
-def _steps(base: Any, mine: Any, theirs: Any) -> Iterator[str | int]:
+def _list_steps(base: Any, mine: Any, theirs: Any) -> Iterator[str | int]:
     if isinstance(mine, list):
         yield from range(len(mine))
     else:
         yield from dict.fromkeys([*theirs, *base, *mine])
 
 
-def _at(side: Any, step: str | int) -> Any:
+def _get_member(side: Any, step: str | int) -> Any:
     if isinstance(side, list):
         return side[step]  # type: ignore[index]  # lists are compared by numbers
     return side.get(step, MISSING)
 
 
-def _go_together(base: Any, mine: Any, theirs: Any) -> bool:
-    """True when three values are compared by their parts: mappings, and lists of as many mappings."""
+def _has_mergeable_members(base: Any, mine: Any, theirs: Any) -> bool:
+    """Returns True for values to compare member by member: mappings, and lists of equally many mappings."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return base is MISSING or (isinstance(base, dict) and bool(mine or base))
     if not (isinstance(base, list) and isinstance(mine, list) and isinstance(theirs, list)):
@@ -232,8 +232,8 @@ def _go_together(base: Any, mine: Any, theirs: Any) -> bool:
     return len(base) == len(mine) == len(theirs) and all(isinstance(item, dict) for item in (*base, *mine, *theirs))
 
 
-def _collapse_empty(mine: Any, path: Path, found: _Found, since: int) -> None:
-    """A mapping that loses its last key is written as `{}`, not as nothing."""
+def _collapse_empty(mine: Any, path: Path, found: _Comparison, since: int) -> None:
+    """Replaces the removal of a mapping's last keys by `{}`, so the mapping itself stays."""
     if isinstance(mine, dict) and mine:
         left = dict(mine)
         for change in found.changes[since:]:
@@ -242,40 +242,40 @@ def _collapse_empty(mine: Any, path: Path, found: _Found, since: int) -> None:
             elif len(change.path) > len(path):
                 return
         if not left:
-            found.changes[since:] = [Change(path, {})]
+            found.changes[since:] = [ValueChange(path, {})]
 
 
-def _written(mine: Sheet, theirs: Sheet, changes: list[Change], body: str) -> str | None:
-    """The user's text with changes; None when it does not read back as it should."""
-    wanted = _changed(mine.value, changes)
+def _rewrite_text(mine: Sheet, theirs: Sheet, changes: list[ValueChange], body: str) -> str | None:
+    """Returns the user's text with changes; None when it does not read back as intended."""
+    wanted = _apply_to_value(mine.value, changes)
     try:
-        text = reworded(mine, changes, theirs, wanted) if changes else mine.text
+        text = apply_changes(mine, changes, theirs, wanted) if changes else mine.text
     except Tangled:
         return None
-    whole = mine.bom + text[: len(text) - len(mine.body)] + _with_breaks(body, mine)
-    back = sheet_of(whole)
-    is_right = back is not None and is_same(back.value, wanted) and back.body == _with_breaks(body, mine)
+    whole = mine.bom + text[: len(text) - len(mine.body)] + _convert_line_breaks(body, mine)
+    back = parse_sheet(whole)
+    is_right = back is not None and is_same(back.value, wanted) and back.body == _convert_line_breaks(body, mine)
     return whole if is_right else None
 
 
-def _with_breaks(body: str, mine: Sheet) -> str:
-    """Lines that come from upstream end as the user's do."""
+def _convert_line_breaks(body: str, mine: Sheet) -> str:
+    """Converts upstream lines to the line breaks of the user's file."""
     if mine.manuscript.newline == "\r\n" and body != mine.body:
         return body.replace("\r\n", "\n").replace("\n", "\r\n")
     return body
 
 
-def _possible(mine: Sheet, theirs: Sheet, changes: list[Change], body: str) -> Iterator[Change]:
-    """The changes that can be made, each for itself and with those before it."""
-    made: list[Change] = []
+def _list_possible(mine: Sheet, theirs: Sheet, changes: list[ValueChange], body: str) -> Iterator[ValueChange]:
+    """Yields the changes that can be made, each together with those before it."""
+    made: list[ValueChange] = []
     for change in changes:
-        if _written(mine, theirs, [*made, change], body) is not None:
+        if _rewrite_text(mine, theirs, [*made, change], body) is not None:
             made.append(change)
             yield change
 
 
-def _changed(value: dict[str, Any], changes: list[Change]) -> dict[str, Any]:
-    """What a value is after changes."""
+def _apply_to_value(value: dict[str, Any], changes: list[ValueChange]) -> dict[str, Any]:
+    """Returns a copy of a value with changes applied."""
     whole: Any = deepcopy(value)
     for path, new in changes:
         inner = whole

@@ -1,7 +1,7 @@
-"""An OpenAPI document as AML files that are ready to run: bytes in, texts out. Opens no file and no connection of its own.
+"""Converts an OpenAPI document to AML files that are ready to run: bytes in, texts out. Opens no file and no connection.
 
-The same document and choice give the same texts. Names are given before anything is chosen, so that they do not depend on
-the choice.
+The same document and choice give the same texts. Names are assigned before operations are chosen, so that they do not depend
+on the choice.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import msgspec
 from ferrule.definitions.compiler.locate import build_diagnostic, locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.content.yaml_text import Memo
-from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of
-from ferrule.definitions.openapi.drafts import Draft, Drafting, namespace_of
+from ferrule.definitions.openapi.definition_text import DocumentContext, find_owner, write_definition
+from ferrule.definitions.openapi.drafts import Drafter, OperationDraft, build_namespace
 from ferrule.definitions.openapi.read import OpenApi, read_document
 from ferrule.definitions.openapi.references import Broken, Load
-from ferrule.definitions.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Heading, mapping
+from ferrule.definitions.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Heading, read_object
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
@@ -36,17 +36,17 @@ Files = Callable[[str], bytes | None]
 ENDING = ".tool.md"
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which operations become tools, and what the document leaves open.
+class OperationChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The operations to import, and the values that the document leaves open.
 
-    An operation is taken when each list that is not empty holds something that fits it, and no list of exceptions does.
+    An operation is chosen when it matches each list that is not empty, and no exception.
     """
 
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     """`/pets/*` (one segment), `/pets/**` (any)."""
     operations: tuple[str, ...] = ()
-    """Ids of operations, or names of tools; `*` stands for anything."""
+    """Ids of operations, or names of tools; `*` matches anything."""
     methods: tuple[str, ...] = ()
     except_tags: tuple[str, ...] = ()
     except_paths: tuple[str, ...] = ()
@@ -56,43 +56,45 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     """An address, or one of the document's servers: its number (from 1), its name or its address."""
     variables: dict[str, str] = {}
-    """Of the servers."""
+    """Values of the servers' variables."""
     client_id: str = ""
     """For OAuth's client credentials."""
     owner: str = ""
-    """Who owns the tools."""
+    """The owner of the tools."""
     date: str = ""
-    """What deprecated tools say about when they were last updated."""
+    """The date of the last update that deprecated tools get."""
 
 
-class Score(NamedTuple):
-    """An import in numbers."""
+class ImportCounts(NamedTuple):
+    """The counts of an import."""
 
     operations: int
     """In the document."""
     chosen: int
     tools: int
     left_out: int
-    """Chosen, and no tool could be made of them."""
+    """Chosen, but no tool could be made of them."""
     errors: int
     warnings: int
     infos: int
 
 
-class Imports:
-    """What an import gives."""
+class OpenApiImport:
+    """The files of an import, and its findings."""
 
-    def __init__(self, files: dict[str, str], findings: list[Finding], score: Score, document: Document | None) -> None:
+    def __init__(
+        self, files: dict[str, str], findings: list[Finding], score: ImportCounts, document: Document | None
+    ) -> None:
         self.files = files
         """Texts by file name: `list_pets.tool.md`."""
         self.findings = findings
-        """What was noticed; paths are those of the document."""
+        """Paths are those of the document."""
         self.score = score
         self._document = document
 
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
-        """The findings at their lines, in the order of the document. Worked out when somebody asks."""
+        """The findings at their lines, in the order of the document. Located on first use."""
         if self._document is None:
             return []
         file = self._document.source.file
@@ -110,18 +112,18 @@ class _Glob:
         self.is_used = False
         self.written = pattern
 
-    def fits(self, text: str) -> bool:
-        """True for a text that the pattern means."""
+    def matches(self, text: str) -> bool:
+        """Returns True for a text that the pattern matches."""
         if self._fits(text) is None:
             return False
         self.is_used = True
         return True
 
 
-class _Chooser:
-    """Applies a choice."""
+class _OperationFilter:
+    """Decides which operations are imported, and remembers which patterns matched."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: OperationChoice) -> None:
         self._choice = choice
         self._tags = [_Glob(tag.lower(), ".*") for tag in choice.tags]
         self._paths = [_Glob(path, "[^/]*") for path in choice.paths]
@@ -134,17 +136,17 @@ class _Chooser:
         lists = (choice.tags, choice.paths, choice.operations, choice.methods, choice.except_tags, choice.except_paths)
         self._takes_all = choice.with_deprecated and not any((*lists, choice.except_operations, choice.except_methods))
 
-    def takes(self, heading: Heading, name: str) -> bool:
-        """Whether an operation is chosen."""
+    def accepts(self, heading: Heading, name: str) -> bool:
+        """Returns True for an operation to import."""
         if self._takes_all:
             return True
         tags, path = [tag.lower() for tag in heading.tags], heading.template
         ids = [heading.operation_id.lower(), name]
-        if self._tags and not _any(self._tags, tags):
+        if self._tags and not _matches_any(self._tags, tags):
             return False
-        if self._paths and not _any(self._paths, [path]):
+        if self._paths and not _matches_any(self._paths, [path]):
             return False
-        if self._operations and not _any(self._operations, ids):
+        if self._operations and not _matches_any(self._operations, ids):
             return False
         if self._methods and heading.method not in self._methods:
             return False
@@ -152,13 +154,13 @@ class _Chooser:
             return False
         return not (
             heading.method in self._except_methods
-            or _any(self._except_tags, tags)
-            or _any(self._except_paths, [path])
-            or _any(self._except_operations, ids)
+            or _matches_any(self._except_tags, tags)
+            or _matches_any(self._except_paths, [path])
+            or _matches_any(self._except_operations, ids)
         )
 
-    def unused(self) -> list[str]:
-        """Patterns that fit nothing: slips of the pen, most of the time."""
+    def list_unused(self) -> list[str]:
+        """Returns patterns that matched nothing: usually typing errors."""
         several = (
             self._tags,
             self._paths,
@@ -170,50 +172,53 @@ class _Chooser:
         return [glob.written for globs in several for glob in globs if not glob.is_used]
 
 
-def _any(globs: list[_Glob], texts: Iterable[str]) -> bool:
-    """Whether some pattern fits some text. Each is asked, so that each knows whether it is of use."""
-    fitting = [glob for glob in globs for text in texts if glob.fits(text)]
+def _matches_any(globs: list[_Glob], texts: Iterable[str]) -> bool:
+    """Returns True if a pattern matches a text."""
+    # No short cut: every pattern is tried, so that each knows whether it ever matched.
+    fitting = [glob for glob in globs for text in texts if glob.matches(text)]
     return bool(fitting)
 
 
-def imported(
-    document: bytes, source: str, choice: Choice | None = None, namespace: str = "", files: Files | None = None
-) -> Imports:
-    """The tools of a document. `source`: its file or address, as shown to people; `files` reads what lies beside a local one.
+def import_document(
+    document: bytes, source: str, choice: OperationChoice | None = None, namespace: str = "", files: Files | None = None
+) -> OpenApiImport:
+    """Imports the operations of a document. `source`: its file or address, for display; `files` reads files beside a local one.
 
-    Whatever the bytes are, the answer is tools or findings, never an exception.
+    Bytes of any kind give tools or findings, never an exception.
     """
     was_collecting = gc.isenabled()
-    gc.disable()  # everything that is made here is kept until the end; looking for garbage would take a third of the time
+    gc.disable()  # everything made here is kept until the end; collecting garbage would take a third of the time
     try:
-        return _imported(document, source, choice or Choice(), namespace, files)
+        return _import_document(document, source, choice or OperationChoice(), namespace, files)
     finally:
         if was_collecting:
             gc.enable()
 
 
-def _imported(document: bytes, source: str, choice: Choice, namespace: str, files: Files | None) -> Imports:
-    documents = read(Source(_shown(source), document))
+def _import_document(
+    document: bytes, source: str, choice: OperationChoice, namespace: str, files: Files | None
+) -> OpenApiImport:
+    documents = read(Source(_build_file_name(source), document))
     if not documents:
-        return _nothing(None, [Finding(SYNTAX, (), "the file is empty")])
+        return _build_empty(None, [Finding(SYNTAX, (), "the file is empty")])
     first = documents[0]
-    issues = [Finding(SYNTAX, each.path, each.message, _severity(each.kind), each.hint, line=each.line, column=each.column)
+    issues = [Finding(SYNTAX, each.path, each.message, _classify_issue(each.kind), each.hint, line=each.line, column=each.column)
               for each in first.issues]  # fmt: skip
     if not first.is_parsed:
-        return _nothing(first, issues)
+        return _build_empty(first, issues)
     try:
-        opened = read_document(first.value, _loader(files), _file_name(source))
+        opened = read_document(first.value, _make_loader(files), _file_name(source))
     except Broken as problem:
-        return _nothing(first, [*issues, problem.finding])
-    return _made(opened, first, issues, source, choice, namespace)
+        return _build_empty(first, [*issues, problem.finding])
+    return _import_operations(opened, first, issues, source, choice, namespace)
 
 
-def _severity(kind: str) -> Severity:
+def _classify_issue(kind: str) -> Severity:
     return Severity.WARNING if kind == "duplicate_key" else Severity.ERROR
 
 
-def _shown(source: str) -> str:
-    """A name by which the reader tells JSON from YAML; what it cannot tell by the name it tells by the first characters."""
+def _build_file_name(source: str) -> str:
+    """Returns a name whose ending tells the reader JSON from YAML; without one, it looks at the first characters."""
     bare = source.partition("?")[0].partition("#")[0] if "://" in source else source
     return bare.replace("\\", "/") or "openapi"
 
@@ -222,7 +227,7 @@ def _file_name(source: str) -> str:
     return "" if "://" in source else source.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def _loader(files: Files | None) -> Load | None:
+def _make_loader(files: Files | None) -> Load | None:
     if files is None:
         return None
 
@@ -238,26 +243,26 @@ def _loader(files: Files | None) -> Load | None:
     return load
 
 
-def _nothing(document: Document | None, findings: list[Finding]) -> Imports:
-    return Imports({}, findings, _score(0, 0, 0, findings), document)
+def _build_empty(document: Document | None, findings: list[Finding]) -> OpenApiImport:
+    return OpenApiImport({}, findings, _count_outcome(0, 0, 0, findings), document)
 
 
-def _score(operations: int, chosen: int, tools: int, findings: list[Finding]) -> Score:
+def _count_outcome(operations: int, chosen: int, tools: int, findings: list[Finding]) -> ImportCounts:
     counts = dict.fromkeys(Severity, 0)
     for finding in findings:
         counts[finding.severity] += 1
     left_out = chosen - tools
-    return Score(
+    return ImportCounts(
         operations, chosen, tools, left_out, counts[Severity.ERROR], counts[Severity.WARNING], counts[Severity.INFO]
     )
 
 
-def _made(
-    opened: OpenApi, first: Document, issues: list[Finding], source: str, choice: Choice, namespace: str
-) -> Imports:
-    space = namespace or namespace_of(opened)
-    prefix = re.sub(r"[^A-Z0-9]+", "_", namespace_of(opened).upper() if opened.title else space.upper()).strip("_")
-    drafting = Drafting(
+def _import_operations(
+    opened: OpenApi, first: Document, issues: list[Finding], source: str, choice: OperationChoice, namespace: str
+) -> OpenApiImport:
+    space = namespace or build_namespace(opened)
+    prefix = re.sub(r"[^A-Z0-9]+", "_", build_namespace(opened).upper() if opened.title else space.upper()).strip("_")
+    drafting = Drafter(
         opened,
         source=source,
         server=choice.server,
@@ -265,67 +270,67 @@ def _made(
         client_id=choice.client_id,
         prefix=prefix,
     )
-    chooser = _Chooser(choice)
-    owner = choice.owner or owner_of(mapping(opened.root, "info"), space)
-    around = Surroundings(opened.title, opened.api_version, owner, choice.date)
+    chooser = _OperationFilter(choice)
+    owner = choice.owner or find_owner(read_object(opened.root, "info"), space)
+    around = DocumentContext(opened.title, opened.api_version, owner, choice.date)
     files: dict[str, str] = {}
     memo: Memo = {}
     total = chosen = 0
-    for heading in opened.headings():
+    for heading in opened.list_headings():
         total += 1
-        name = drafting.name(heading)
-        if not chooser.takes(heading, name):
+        name = drafting.choose_name(heading)
+        if not chooser.accepts(heading, name):
             continue
         chosen += 1
         try:
             draft = drafting.draft(heading, name)
-            unfit = _self_test(draft)
+            unfit = _why_refused(draft)
             if unfit:
                 raise Broken(Finding(LEFT_OUT, heading.path, f"no tool can be made of {heading.label}: {unfit}"))
         except Broken as problem:
-            opened.keep(problem.finding)
+            opened.add_finding(problem.finding)
             if problem.finding.rule != LEFT_OUT:
-                opened.tell(
-                    LEFT_OUT, heading.path, f"{heading.label} is left out for what is told about it", Severity.ERROR
+                opened.report(
+                    LEFT_OUT, heading.path, f"{heading.label} is left out because of the finding above", Severity.ERROR
                 )
             continue
-        files[f"{name}{ENDING}"] = definition_text(draft, around, memo)
+        files[f"{name}{ENDING}"] = write_definition(draft, around, memo)
     if not total:
-        opened.tell(SYNTAX, ("paths",), "there are no operations in it", hint="give a document with `paths`")
-    for pattern in chooser.unused():
-        opened.tell(CHOICE, (), f"nothing in the document fits {pattern[:120]!r}")
+        opened.report(SYNTAX, ("paths",), "there are no operations in it", hint="give a document with `paths`")
+    for pattern in chooser.list_unused():
+        opened.report(CHOICE, (), f"no operation matches {pattern[:120]!r}")
     if files:
-        opened.tell(
+        opened.report(
             FILLED,
             (),
-            f"`use_guidance`, `side_effects` and the owner ({owner}) are filled in; read them before agents do",
+            f"`use_guidance`, `side_effects` and the owner ({owner}) are filled in; review them before agents use the tools",
             Severity.INFO,
         )
     if opened.root.get("webhooks"):
-        opened.tell(
-            LEFT_OUT, ("webhooks",), "webhooks are calls that the service makes; no tools come of them", Severity.INFO
+        opened.report(
+            LEFT_OUT, ("webhooks",), "webhooks are calls that the service makes, so they become no tools", Severity.INFO
         )
     findings = [*issues, *opened.findings]
-    return Imports(files, findings, _score(total, chosen, len(files), findings), first)
+    return OpenApiImport(files, findings, _count_outcome(total, chosen, len(files), findings), first)
 
 
-def _self_test(draft: Draft) -> str:
-    """Why the executor would refuse a tool; nothing when it takes it."""
+def _why_refused(draft: OperationDraft) -> str:
+    """Returns why the executor would refuse a tool; nothing when it accepts it."""
     written = draft.transport
     if _is_plain(draft, written):
-        return _address_defect(written["base_url"])
+        return _why_bad_address(written["base_url"])
     try:
         transport = msgspec.convert(written, RestTransport)
         base = parse_url(transport.base_url)
         credentials = read_credentials(transport.credentials)
-        plan_of(transport, base.path, draft.sending.schema, {}, reserved_by(credentials))
+        plan_of(transport, base.path, draft.request.schema, {}, reserved_by(credentials))
     except (msgspec.ValidationError, BadUrl, BadCredentials, BadMapping, ValueError) as error:
         return str(error)
     return ""
 
 
-def _is_plain(draft: Draft, transport: Mapping[str, Any]) -> bool:
-    """True for a tool of the plainest kind, which the executor cannot refuse: arguments go where they go by themselves."""
+def _is_plain(draft: OperationDraft, transport: Mapping[str, Any]) -> bool:
+    """Returns True for a tool whose arguments all go to their default places, so that the executor cannot refuse it."""
     if not transport.keys() <= _PLAIN or draft.operation.heading.method not in METHODS:
         return False
     credentials = transport["credentials"]
@@ -339,7 +344,7 @@ _ODD = re.compile("[?#]")
 
 
 @lru_cache(maxsize=1024)
-def _address_defect(base_url: str) -> str:
+def _why_bad_address(base_url: str) -> str:
     try:
         parse_url(base_url)
     except BadUrl as error:

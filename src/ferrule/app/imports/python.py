@@ -1,7 +1,7 @@
-"""Python functions as definition files: read from their signatures and docstrings, and bound to the functions they came from.
+"""Imports Python functions as definition files: from their signatures and docstrings, each bound to its function.
 
-A definition says what a tool is, so that people can read, edit and review it; `[functions] bind` says what runs it. Reading a
-function means running its module, which nobody does but whoever asks for this import.
+A definition says what a tool is, so that people can read, edit and review it; `[functions] bind` says what runs it. Importing
+runs the module, which only this import does.
 """
 
 from __future__ import annotations
@@ -37,48 +37,48 @@ _UNFIT = re.compile(r"[^a-z0-9_-]+")
 _LONGEST_ID = 64
 _RELEASE = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
 _UNSAID = ("resource_locks", "requires_exclusive_context", "retry_policy", "tool_interface", "permission_profile")
-"""What a mark may say that AML has no place for on a function."""
+"""Settings of a decorator that AML has no place for on a function."""
 _READ_ONLY = SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_open_world=False)
 
 
-class Place(NamedTuple):
-    """Where a function is written."""
+class FunctionPlace(NamedTuple):
+    """The place where a function is defined."""
 
     file: str
     line: int
 
 
-class Left(NamedTuple):
+class SkippedFunction(NamedTuple):
     """A function that is not imported."""
 
     name: str
-    place: Place
+    place: FunctionPlace
     why: str
 
 
-class Named(NamedTuple):
-    """A function as its text has it, without running anything."""
+class ListedFunction(NamedTuple):
+    """A function as read from the source text, without running anything."""
 
     name: str
-    place: Place
+    place: FunctionPlace
     has_docstring: bool
     is_typed: bool
 
 
 class PythonImport(NamedTuple):
-    """What a module gives."""
+    """The definitions of a module's functions, and the functions without one."""
 
     files: dict[str, str]
     """Definitions, by their path below the workspace."""
     bind: dict[str, str]
     """For `[functions] bind`: tool ids to functions."""
-    left: tuple[Left, ...]
+    left: tuple[SkippedFunction, ...]
     notes: tuple[str, ...]
-    """What a definition says less exactly than the function does."""
+    """Details of a function that its definition states less exactly."""
 
 
-def named_functions(root: Path, module: str) -> list[Named]:
-    """The public functions of a file, by its text alone. Raises WorkspaceError."""
+def list_functions(root: Path, module: str) -> list[ListedFunction]:
+    """Returns the public functions of a file, by its text alone. Raises WorkspaceError."""
     file = module if module.endswith(".py") else module.replace(".", "/") + ".py"
     path = root / file
     if not path.is_file():
@@ -91,7 +91,7 @@ def named_functions(root: Path, module: str) -> list[Named]:
         raise WorkspaceError(f"{file} is not Python: {error}") from None
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [
-        Named(node.name, Place(file, node.lineno), bool(ast.get_docstring(node)), _is_typed(node))
+        ListedFunction(node.name, FunctionPlace(file, node.lineno), bool(ast.get_docstring(node)), _is_typed(node))
         for node in tree.body
         if isinstance(node, kinds) and not node.name.startswith("_")
     ]
@@ -101,7 +101,7 @@ def _is_typed(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(each.annotation is not None for each in (*node.args.args, *node.args.kwonlyargs))
 
 
-def imported_functions(
+def import_functions(
     root: Path,
     module: str,
     names: Iterable[str] = (),
@@ -112,29 +112,29 @@ def imported_functions(
     is_read_only: bool = False,
     known: Iterable[str] = (),
 ) -> PythonImport:
-    """The functions of a module as definitions. This runs the module.
+    """Converts the functions of a module to definitions. This runs the module.
 
     `names`: which functions, `Class.method` too; none means every public one that the module itself defines. `is_read_only`: the
     user says that all of them only read. `known`: modules whose marked functions are tools already. Raises BindingError.
     """
     loaded = load_modules(root, [module])[0]
-    chosen = list(_chosen(loaded, tuple(names), module))
+    chosen = list(_choose_functions(loaded, tuple(names), module))
     files: dict[str, str] = {}
     bind: dict[str, str] = {}
-    left: list[Left] = []
+    left: list[SkippedFunction] = []
     notes: list[str] = []
     for name, function in chosen:
-        place = place_of(function, root)
+        place = locate_function(function, root)
         try:
-            binding = _binding(function, module in set(known))
+            binding = _bind_function(function, module in set(known))
             tool = binding.with_namespace(namespace).tool
             assert tool is not None, "a function that runs somebody else's definition was refused"
-            tool_id = _tool_id(tool.name, module, bind)
-            described = msgspec.structs.replace(tool, description=_description(binding, tool))
-            value, told = _written(described, tool_id, namespace, owner, is_read_only)
-            told += dict.fromkeys(_field_notes(binding))
+            tool_id = _assign_id(tool.name, module, bind)
+            described = msgspec.structs.replace(tool, description=_describe_tool(binding, tool))
+            value, told = _build_front_matter(described, tool_id, namespace, owner, is_read_only)
+            told += dict.fromkeys(_list_field_notes(binding))
         except (BindingError, NotInlinable) as error:
-            left.append(Left(name, place, str(error)))
+            left.append(SkippedFunction(name, place, str(error)))
             continue
         files[f"{out.strip('/')}/{tool_id}.tool.md" if out.strip("/.") else f"{tool_id}.tool.md"] = format_file(value)
         bind[tool_id] = f"{module}:{name}"
@@ -142,17 +142,17 @@ def imported_functions(
     return PythonImport(files, bind, tuple(left), tuple(notes))
 
 
-def place_of(function: Any, root: Path) -> Place:
-    """Where a function is written, seen from the workspace where it lies inside."""
+def locate_function(function: Any, root: Path) -> FunctionPlace:
+    """Returns the place of a function's definition, relative to the workspace where it is inside."""
     inner = inspect.unwrap(function) if callable(function) else function
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     if code is None:
-        return Place("?", 0)
+        return FunctionPlace("?", 0)
     file = os.path.relpath(code.co_filename, root)
-    return Place(code.co_filename if file.startswith("..") else file.replace(os.sep, "/"), code.co_firstlineno)
+    return FunctionPlace(code.co_filename if file.startswith("..") else file.replace(os.sep, "/"), code.co_firstlineno)
 
 
-def _chosen(module: types.ModuleType, names: tuple[str, ...], shown: str) -> Iterator[tuple[str, Any]]:
+def _choose_functions(module: types.ModuleType, names: tuple[str, ...], shown: str) -> Iterator[tuple[str, Any]]:
     if names:
         for name in names:
             function: Any = module
@@ -172,22 +172,22 @@ def _chosen(module: types.ModuleType, names: tuple[str, ...], shown: str) -> Ite
 
 
 def _is_function(value: Any) -> bool:
-    return isinstance(value, types.FunctionType) or isinstance(_mark(value), Binding)
+    return isinstance(value, types.FunctionType) or isinstance(_get_mark(value), Binding)
 
 
 def _is_own(value: Any, module: types.ModuleType, public: Any) -> bool:
     return isinstance(public, list | tuple) or getattr(value, "__module__", None) == module.__name__
 
 
-def _mark(value: Any) -> Any:
+def _get_mark(value: Any) -> Any:
     try:
         return vars(value).get(MARK)
     except TypeError:  # nothing that could carry one
         return None
 
 
-def _binding(function: Callable[..., Any], is_served: bool) -> Binding:
-    mark = _mark(function)
+def _bind_function(function: Callable[..., Any], is_served: bool) -> Binding:
+    mark = _get_mark(function)
     if not isinstance(mark, Binding):
         return Binding(function)
     if mark.binds is not None:
@@ -199,8 +199,8 @@ def _binding(function: Callable[..., Any], is_served: bool) -> Binding:
     return mark
 
 
-def _description(binding: Binding, tool: Tool) -> str:
-    """All that the docstring says about the tool; the tool of a function itself has the first paragraph."""
+def _describe_tool(binding: Binding, tool: Tool) -> str:
+    """Returns the full prose of the docstring; the tool of a function itself has only the first paragraph."""
     return (
         binding.stated.description
         or read_docstring(getattr(binding.function, "__doc__", None)).prose
@@ -208,8 +208,8 @@ def _description(binding: Binding, tool: Tool) -> str:
     )
 
 
-def _field_notes(binding: Binding) -> Iterator[str]:
-    """What a `Field` of pydantic says that no call goes by. Raises BindingError where every call would fail."""
+def _list_field_notes(binding: Binding) -> Iterator[str]:
+    """Yields settings of pydantic's `Field` that calls ignore. Raises BindingError where every call would fail."""
     is_validated = hasattr(binding.function, "raw_function")  # by pydantic.validate_call
     passed = inspect.signature(binding.function).parameters
     for parameter in binding.signature.parameters:
@@ -222,7 +222,7 @@ def _field_notes(binding: Binding) -> Iterator[str]:
             yield f"{what}; decorate it with pydantic.validate_call, or write the default itself"
 
 
-def _tool_id(name: str, module: str, taken: Iterable[str]) -> str:
+def _assign_id(name: str, module: str, taken: Iterable[str]) -> str:
     plain = _UNFIT.sub("-", to_snake_case(name)).strip("-")
     if len(plain) < 3:
         plain = f"{_UNFIT.sub('-', module.removesuffix('.py').rpartition('/')[2].rpartition('.')[2].lower())}-{plain}"
@@ -233,13 +233,13 @@ def _tool_id(name: str, module: str, taken: Iterable[str]) -> str:
     return found
 
 
-def _written(
+def _build_front_matter(
     tool: Tool, tool_id: str, namespace: str, owner: str, is_read_only: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Front matter, and what it says less exactly."""
+    """Returns the front matter, and notes on what it states less exactly."""
     notes: list[str] = []
     payload = msgspec.json.decode(tool.payload)
-    meta: dict[str, Any] = {"name": tool.title or _spoken(tool.name), "description": tool.description, "owner": owner}
+    meta: dict[str, Any] = {"name": tool.title or _humanize(tool.name), "description": tool.description, "owner": owner}
     if tool.tags:
         meta["tags"] = list(tool.tags)
     value: dict[str, Any] = {
@@ -249,7 +249,7 @@ def _written(
         "status": "active",
         "meta": meta,
         "type": "function",
-        "interface": {"input": _input(tool, payload, notes), "output": _output(tool, notes)},
+        "interface": {"input": _build_input(tool, payload, notes), "output": _build_output(tool, notes)},
         "use_guidance": {},
     }
     if tool.approval_required:
@@ -257,12 +257,12 @@ def _written(
     notes += [
         f"its {key} is not said by a definition; the function has to keep it" for key in _UNSAID if key in payload
     ]
-    extension = _extension(tool, value, namespace, is_read_only)
+    extension = _build_extension(tool, value, namespace, is_read_only)
     return ({**value, EXTENSION: extension} if extension else value), notes
 
 
-def _input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    schema = _plain(_untitled(msgspec.json.decode(tool.input_schema), notes), "takes", notes)
+def _build_input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    schema = _unfold_schema(_drop_titles(msgspec.json.decode(tool.input_schema), notes), "takes", notes)
     for word in payload.get("input_contract", {}).get("sensitive_fields", ()):
         if isinstance(schema["properties"].get(word), dict):
             schema["properties"][word]["sensitive"] = True
@@ -271,8 +271,8 @@ def _input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, A
     return schema
 
 
-def _untitled(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """Without the parameters' titles, which AML has no place for: one is a description where there is no other."""
+def _drop_titles(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Removes the parameters' titles, which AML has no place for; a title becomes the description where there is none."""
     for name, member in schema["properties"].items():
         if "title" not in member or "properties" in member:  # the name of a class
             continue
@@ -282,18 +282,18 @@ def _untitled(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return schema
 
 
-def _output(tool: Tool, notes: list[str]) -> dict[str, Any]:
-    """What the function gives, as the member `result` of an object where it is none."""
+def _build_output(tool: Tool, notes: list[str]) -> dict[str, Any]:
+    """Returns the schema of the return value, as the member `result` of an object where it is no object."""
     if tool.output_schema is None:
         schema: dict[str, Any] = {}
     else:
-        schema = _plain(msgspec.json.decode(tool.output_schema), "gives", notes)
+        schema = _unfold_schema(msgspec.json.decode(tool.output_schema), "gives", notes)
     if schema.get("type") == "object":
         return schema
     return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
 
 
-def _plain(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any]:
+def _unfold_schema(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any]:
     found = unfold(schema)
     if found.cut:
         names = ", ".join(found.cut)
@@ -301,8 +301,8 @@ def _plain(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any
     return found.schema
 
 
-def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: bool) -> dict[str, Any]:
-    """What the type `function` would claim and nobody stated; and words that AML has no key for."""
+def _build_extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: bool) -> dict[str, Any]:
+    """Returns the facts that differ from what the type `function` implies, and words that AML has no key for."""
     back = compile_tool(value, namespace)
     facts, unstated = tool.facts, tool.inferred_facts
     if is_read_only:
@@ -314,6 +314,6 @@ def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: 
     return build_extension(wanted, back, with_origin=False)
 
 
-def _spoken(name: str) -> str:
+def _humanize(name: str) -> str:
     words = to_snake_case(name).replace("_", " ").strip()
     return words[:1].upper() + words[1:]

@@ -1,7 +1,7 @@
-"""Puts single values into a file's text: no line changes that holds none of them, and comments stay where they are.
+"""Puts single values into a file's text: only lines that hold a changed value change, and comments stay where they are.
 
-Texts come from the file the values were taken from, so that they look as they were written there. Whatever cannot be put in place
-is refused, and the caller proves the outcome by reading it again: nothing here has to be trusted.
+New values look as they are written in the file they come from. A value that cannot be placed is refused. The caller verifies
+the result by reading it again.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 _MOST_ITEMS = 2_000
 
 
-class Change(NamedTuple):
-    """A value to put at a path; MISSING takes away what is there."""
+class ValueChange(NamedTuple):
+    """A value to set at a path; MISSING removes the present one."""
 
     path: Path
     value: Any
 
 
 class Tangled(Exception):
-    """A value cannot be put there without writing other lines anew: an alias, a merge key, a list in a list's line."""
+    """A value cannot be set without rewriting other lines: an alias, a merge key, a list in a list's line."""
 
 
-def reworded(sheet: Sheet, changes: Sequence[Change], source: Sheet, wanted: dict[str, Any]) -> str:
-    """The text with every change made. `source`: where the new values are written; `wanted`: all that the text shall say.
+def apply_changes(sheet: Sheet, changes: Sequence[ValueChange], source: Sheet, wanted: dict[str, Any]) -> str:
+    """Returns the text with every change applied. `source`: the file with the new values; `wanted`: the value of the result.
     Raises Tangled."""
     edits: list[Edit] = []
     brackets: dict[int, Edit] = {}
     for change in changes:
-        around = _brackets_around(sheet, change.path)
+        around = _find_brackets(sheet, change.path)
         if around is not None:
             node, path = around
-            brackets[id(node)] = _in_place_of(sheet, node, _flow(dig(wanted, path)))
+            brackets[id(node)] = _replace_span(sheet, node, _format_flow(dig(wanted, path)))
         else:
-            edits += _edits(sheet, change, source)
-    return _applied(sheet.text, [*edits, *brackets.values()])
+            edits += _build_edits(sheet, change, source)
+    return _apply_edits(sheet.text, [*edits, *brackets.values()])
 
 
-def _brackets_around(sheet: Sheet, path: Path) -> tuple[Node, Path] | None:
-    """The outermost list or mapping in brackets that a path leads into."""
+def _find_brackets(sheet: Sheet, path: Path) -> tuple[Node, Path] | None:
+    """Returns the outermost list or mapping in brackets that a path leads into."""
     for depth in range(1, len(path)):
         node = sheet.node(path[:depth])
         if node is None:
@@ -59,56 +59,56 @@ def _brackets_around(sheet: Sheet, path: Path) -> tuple[Node, Path] | None:
     return None
 
 
-def _edits(sheet: Sheet, change: Change, source: Sheet) -> Iterable[Edit]:
+def _build_edits(sheet: Sheet, change: ValueChange, source: Sheet) -> Iterable[Edit]:
     path, value = change
     node = sheet.node(path)
     if node is None:
         if dig(sheet.value, path) is not MISSING:
             raise Tangled(path)
-        return [_inserted(sheet, change, source)]
+        return [_insert_key(sheet, change, source)]
     if value is MISSING:
-        return [_removed(sheet, node)]
+        return [_remove_node(sheet, node)]
     if isinstance(value, list) and value and isinstance(dig(sheet.value, path), list):
-        by_items = _items(sheet, node, change, source)
+        by_items = _edit_items(sheet, node, change, source)
         if by_items is not None:
             return by_items
-    return [_replaced(sheet, node, change, source)]
+    return [_replace_node(sheet, node, change, source)]
 
 
-def _removed(sheet: Sheet, node: Node) -> Edit:
+def _remove_node(sheet: Sheet, node: Node) -> Edit:
     if not sheet.manuscript.is_block_key(node.opener):
         raise Tangled(node.written)
     return Edit(sheet.manuscript.offset(node.opener.line), sheet.next_line(sheet.end_of(node)), "")
 
 
-def _replaced(sheet: Sheet, node: Node, change: Change, source: Sheet) -> Edit:
+def _replace_node(sheet: Sheet, node: Node, change: ValueChange, source: Sheet) -> Edit:
     theirs = source.node(change.path)
     if theirs is not None and _is_line(sheet, node) and _is_line(source, theirs):
         written = source.manuscript.text_of(theirs.span)
         space = " " if not sheet.manuscript.text_of(node.span) else ""
-        return _in_place_of(sheet, node, space + written)
+        return _replace_span(sheet, node, space + written)
     newline = sheet.manuscript.newline
     start, end = sheet.manuscript.offset(node.opener.line, node.opener.column), sheet.end_of(node)
-    first, *others = _entry(source, change, node.opener.column, newline).split(newline)
+    first, *others = _format_entry(source, change, node.opener.column, newline).split(newline)
     after = sheet.text[end : sheet.next_line(end)].rstrip("\r\n")
     if others and after.lstrip().startswith("#"):  # a comment after one line goes behind the first of several
         first, end = first + after, end + len(after)
     return Edit(start, end, newline.join([first, *others]))
 
 
-def _in_place_of(sheet: Sheet, node: Node, text: str) -> Edit:
+def _replace_span(sheet: Sheet, node: Node, text: str) -> Edit:
     return Edit(sheet.manuscript.offset(node.span.line, node.span.column), sheet.end_of(node), text)
 
 
 def _is_line(sheet: Sheet, node: Node) -> bool:
-    """True for a value of one line, which may have a comment after it."""
+    """Returns True for a value of one line, which may have a comment after it."""
     if node.children or node.target is not None or sheet.is_block_text(node):
         return False
     return node.span.line == node.span.end_line == node.opener.line
 
 
-def _inserted(sheet: Sheet, change: Change, source: Sheet) -> Edit:
-    """A new key after the one it follows in the source, or after the last one."""
+def _insert_key(sheet: Sheet, change: ValueChange, source: Sheet) -> Edit:
+    """Inserts a new key after the one it follows in the source, or after the last one."""
     around = sheet.node(change.path[:-1]) if len(change.path) > 1 else sheet.places.root
     if around is None or around.target is not None:
         raise Tangled(change.path)
@@ -122,13 +122,13 @@ def _inserted(sheet: Sheet, change: Change, source: Sheet) -> Edit:
     if anchor is None:
         anchor = max(here.values(), key=lambda node: node.opener)
     column = anchor.opener.column
-    at = _after_comments(sheet, sheet.next_line(sheet.end_of(anchor)), column - 1)
+    at = _skip_comments(sheet, sheet.next_line(sheet.end_of(anchor)), column - 1)
     newline = sheet.manuscript.newline
-    return Edit(at, at, " " * (column - 1) + _entry(source, change, column, newline) + newline)
+    return Edit(at, at, " " * (column - 1) + _format_entry(source, change, column, newline) + newline)
 
 
-def _after_comments(sheet: Sheet, offset: int, indent: int) -> int:
-    """Past comments that are indented further than a key: they are about what is above them."""
+def _skip_comments(sheet: Sheet, offset: int, indent: int) -> int:
+    """Skips comments that are indented further than a key: they describe the lines above them."""
     while offset < len(sheet.text):
         line = sheet.text[offset : sheet.next_line(offset)]
         content = line.lstrip(" ")
@@ -138,8 +138,8 @@ def _after_comments(sheet: Sheet, offset: int, indent: int) -> int:
     return offset
 
 
-def _items(sheet: Sheet, node: Node, change: Change, source: Sheet) -> list[Edit] | None:
-    """The edits of a list by its items, so that those that stay keep their lines; None when it is no list of lines."""
+def _edit_items(sheet: Sheet, node: Node, change: ValueChange, source: Sheet) -> list[Edit] | None:
+    """Returns the edits of a list item by item, so unchanged items keep their lines; None when it is no block list."""
     nodes = [sheet.node((*change.path, number)) for number in range(len(node.children))]
     if not nodes or sheet.is_flow(node) or node.target is not None or len(nodes) + len(change.value) > _MOST_ITEMS:
         return None
@@ -152,34 +152,38 @@ def _items(sheet: Sheet, node: Node, change: Change, source: Sheet) -> list[Edit
     edits: list[Edit] = []
     for what, start, end, there, until in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if what in ("delete", "replace"):
-            edits += [_removed(sheet, item) for item in items[start:end]]
+            edits += [_remove_node(sheet, item) for item in items[start:end]]
         if what in ("insert", "replace"):
             last = items[max(start, end - 1)] if what == "replace" else items[start - 1] if start else None
             first = sheet.manuscript.offset(items[0].opener.line)
             at = first if last is None else sheet.next_line(sheet.end_of(last))
-            new = (Change((*change.path, number), change.value[number]) for number in range(there, until))
-            text = "".join(" " * (column - 1) + _entry(source, one, column, newline) + newline for one in new)
+            new = (ValueChange((*change.path, number), change.value[number]) for number in range(there, until))
+            text = "".join(" " * (column - 1) + _format_entry(source, one, column, newline) + newline for one in new)
             edits.append(Edit(at, at, text))
     return edits
 
 
-def _entry(source: Sheet, change: Change, column: int, newline: str) -> str:
-    """A key or an item with its value, beginning in a column: as it is written in the source, or on one line."""
+def _format_entry(source: Sheet, change: ValueChange, column: int, newline: str) -> str:
+    """Returns a key or an item with its value, starting in a column: as written in the source, or on one line."""
     node = source.node(change.path)
     step = change.path[-1]
     if node is None or _is_in_brackets(source, change.path):
-        return f"- {_flow(change.value)}" if isinstance(step, int) else f"{_key(step)}: {_flow(change.value)}"
+        return (
+            f"- {_format_flow(change.value)}"
+            if isinstance(step, int)
+            else f"{_format_key(step)}: {_format_flow(change.value)}"
+        )
     start = source.manuscript.offset(node.opener.line, node.opener.column)
     first, *others = source.text[start : source.end_of(node)].replace("\r\n", "\n").split("\n")
     shift = column - node.opener.column
-    return newline.join([first, *(_shifted(line, shift) for line in others)])
+    return newline.join([first, *(_shift_line(line, shift) for line in others)])
 
 
 def _is_in_brackets(sheet: Sheet, path: Path) -> bool:
     return any((node := sheet.node(path[:depth])) is None or sheet.is_flow(node) for depth in range(1, len(path)))
 
 
-def _shifted(line: str, by: int) -> str:
+def _shift_line(line: str, by: int) -> str:
     if not line.strip():
         return line
     if by >= 0:
@@ -187,24 +191,24 @@ def _shifted(line: str, by: int) -> str:
     return line[min(-by, len(line) - len(line.lstrip(" "))) :]
 
 
-def _key(key: str) -> str:
+def _format_key(key: str) -> str:
     is_plain = _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS
     return key if is_plain else json.dumps(key, ensure_ascii=False)
 
 
-def _flow(value: Any) -> str:
-    """A value on one line."""
+def _format_flow(value: Any) -> str:
+    """Returns a value on one line."""
     match value:
         case dict():
-            return "{" + ", ".join(f"{_key(key)}: {_flow(member)}" for key, member in value.items()) + "}"
+            return "{" + ", ".join(f"{_format_key(key)}: {_format_flow(member)}" for key, member in value.items()) + "}"
         case list():
-            return "[" + ", ".join(map(_flow, value)) + "]"
+            return "[" + ", ".join(map(_format_flow, value)) + "]"
         case _:
             return json.dumps(value, ensure_ascii=False)
 
 
-def _applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text after edits that do not touch one another; those at one place come in their order."""
+def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Applies edits that do not overlap; edits at one offset keep their order."""
     parts: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):

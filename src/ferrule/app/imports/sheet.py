@@ -1,4 +1,4 @@
-"""A definition file as it is edited here: its text, what its front matter says, and where each part of that is written."""
+"""A definition file to edit: its text, the value of its front matter, and the place of each part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ferrule.model.value import Path
 
 _BOM = "\ufeff"
 _ODD_BREAKS = ("\x85", "\u2028", "\u2029", "\0")
-"""Line breaks to YAML but not to us: places and offsets would disagree, so such a file is not taken apart."""
+"""Line breaks to YAML but not to us: lines and offsets would disagree, so such a file is not edited."""
 _FLOW = ("{", "[")
 _BLOCK_TEXT = ("|", ">")
 
@@ -31,7 +31,7 @@ class Sheet:
 
     @cached_property
     def places(self) -> Places:
-        """Where everything is written."""
+        """The places of all values."""
         return find_places(self._document)
 
     @cached_property
@@ -40,30 +40,30 @@ class Sheet:
         return Manuscript(self.text, self.value, self.places)
 
     def node(self, path: Path) -> Node | None:
-        """What is written at a path; None for what comes from an alias or a merge key."""
+        """Returns the node written at a path; None for a value from an alias or a merge key."""
         return self.manuscript.node(path)
 
     def line_of(self, path: Path) -> int:
-        """The line of a value, or of what it would stand in."""
+        """Returns the line of a value, or of the nearest value around it."""
         node, _, _ = self.places.find(path)
         return node.opener.line
 
     def body_line(self) -> int:
-        """The line on which the body begins."""
+        """Returns the line on which the body begins."""
         return self.text.count("\n", 0, len(self.text) - len(self.body)) + 1
 
     def is_flow(self, node: Node) -> bool:
-        """True for a list or mapping in brackets."""
+        """Returns True for a list or mapping in brackets."""
         return self._begins_with(node, _FLOW)
 
     def is_block_text(self, node: Node) -> bool:
-        """True for a text on lines of its own, below `|` or `>`."""
+        """Returns True for a text on lines of its own, below `|` or `>`."""
         return self._begins_with(node, _BLOCK_TEXT)
 
     def end_of(self, node: Node) -> int:
-        """The offset just past a value, without comments and blank lines after it."""
+        """Returns the offset just past a value, before comments and blank lines after it."""
         manuscript = self.manuscript
-        inner = [] if node.target is not None or self.is_flow(node) else _inner(node)
+        inner = [] if node.target is not None or self.is_flow(node) else _list_inner(node)
         if inner:
             return max(map(self.end_of, inner))
         if not node.children and self.is_block_text(node):
@@ -71,7 +71,7 @@ class Sheet:
         return manuscript.offset(node.span.end_line, node.span.end_column)
 
     def next_line(self, offset: int) -> int:
-        """The offset of the line after the one in which an offset lies."""
+        """Returns the offset of the line after the one in which an offset lies."""
         at = self.text.find("\n", offset)
         return len(self.text) if at < 0 else at + 1
 
@@ -94,14 +94,14 @@ class Sheet:
         return len(self.text[:end].rstrip("\r\n"))
 
 
-def _inner(node: Node) -> list[Node]:
-    """What is written inside, and not merely named there."""
+def _list_inner(node: Node) -> list[Node]:
+    """Returns the nodes written inside this one, without those it only refers to."""
     depth = len(node.written)
     return [child for child in node.children.values() if child.written[:depth] == node.written and child is not node]
 
 
-def sheet_of(text: str) -> Sheet | None:
-    """A text taken apart; None when it is no file with a front matter that can be read without a complaint."""
+def parse_sheet(text: str) -> Sheet | None:
+    """Parses a text; returns None for a file without a front matter that is free of syntax errors."""
     if any(odd in text for odd in _ODD_BREAKS):
         return None
     try:
@@ -115,12 +115,12 @@ def sheet_of(text: str) -> Sheet | None:
 
 
 def fingerprint(value: Any) -> str:
-    """A text that two values share when they are the same, down to the kinds of their numbers; the order of keys is nothing."""
+    """Returns a text that equal values share, numbers by their type too; the order of keys does not matter."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """True when two values are the same."""
+    """Returns True when two values are the same."""
     if type(one) is not type(other):
         return False
     if not isinstance(one, dict | list | float):

@@ -1,7 +1,7 @@
 """The source of an import: the bytes of its document, what the import is called, and whether it was made before.
 
-A document is a file, an address, or what comes through a pipe; it is bounded, by the workspace's rules. `store` keeps
-earlier imports. It does not know what the bytes mean.
+A document is a file, an address, or standard input; its size is limited. `store` holds earlier imports. This module does not
+know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ferrule.app.imports.store import ImportRecord, Kept, demand_name, imports_of, kept_import
+from ferrule.app.imports.store import ImportRecord, StoredImport, demand_name, list_imports, load_import
 from ferrule.app.network import Network
 from ferrule.errors import WorkspaceError
 from ferrule.infra.network.guard import Forbidden
@@ -31,23 +31,23 @@ _ACCEPT = (("Accept", "application/json, application/yaml, text/yaml, */*;q=0.5"
 
 
 def is_address(source: str) -> bool:
-    """True for what is fetched."""
+    """Returns True for a source to fetch."""
     return urlsplit(source).scheme in ("http", "https") if "://" in source else False
 
 
-def document_of(workspace: Workspace, source: str) -> bytes:
-    """The document at a source. Raises WorkspaceError."""
+def load_document(workspace: Workspace, source: str) -> bytes:
+    """Returns the document at a source. Raises WorkspaceError."""
     if source == PIPE:
-        return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "what came through the pipe")
+        return _check_size(sys.stdin.buffer.read(MOST_BYTES + 1), "the document from standard input")
     if is_address(source):
-        return asyncio.run(_fetched(workspace, source))
+        return asyncio.run(_fetch(workspace, source))
     if "://" in source:
         raise WorkspaceError(f"{source!r} cannot be fetched; give an http or https address, or a file")
     return _read(Path(source))
 
 
-def files_beside(workspace: Workspace, source: str) -> Callable[[str], bytes | None] | None:
-    """How files are read that a local document refers to: from its own folder or the workspace, and nowhere else."""
+def make_file_reader(workspace: Workspace, source: str) -> Callable[[str], bytes | None] | None:
+    """Returns a reader for files that a local document refers to: in its own folder or the workspace, nowhere else."""
     if source == PIPE or is_address(source):
         return None
     folder = os.path.realpath(os.path.dirname(os.path.abspath(source)))
@@ -65,23 +65,23 @@ def files_beside(workspace: Workspace, source: str) -> Callable[[str], bytes | N
 def _read(path: Path) -> bytes:
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
-            return _bounded(b"x" * (MOST_BYTES + 1), str(path))
+            return _check_size(b"x" * (MOST_BYTES + 1), str(path))
         return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(f"cannot read {path}: {error.strerror}; give a file, an address or '-'") from None
 
 
-def _bounded(data: bytes, what: str) -> bytes:
+def _check_size(data: bytes, what: str) -> bytes:
     if len(data) > MOST_BYTES:
         raise WorkspaceError(f"{what} is larger than {MOST_BYTES // 1024**2} MB; cut it into smaller documents first")
     return data
 
 
-async def _fetched(workspace: Workspace, source: str) -> bytes:
+async def _fetch(workspace: Workspace, source: str) -> bytes:
     parts = urlsplit(source)
     if parts.username or parts.password:
         raise WorkspaceError(
-            "the address holds a password, which would be written down; fetch the document yourself, and pipe it"
+            "the address contains a password, which would be stored; download the document yourself, and pipe it"
         )
     client = Network(workspace.settings, os.environ, workspace.root).make_client()
     try:
@@ -90,7 +90,7 @@ async def _fetched(workspace: Workspace, source: str) -> bytes:
             body = await followed.response.read(MOST_BYTES)
     except TimeoutError:
         raise WorkspaceError(
-            f"{parts.netloc} gave no document within {_SECONDS:.0f} seconds; try again, or pipe it"
+            f"{parts.netloc} sent no document within {_SECONDS:.0f} seconds; try again, or pipe it"
         ) from None
     except (Forbidden, BadUrl, BadRequest, Unreachable, BrokenAnswer, TooLong) as error:
         raise WorkspaceError(f"{source} cannot be fetched: {error}") from None
@@ -123,57 +123,57 @@ _GENERIC = frozenset(
 )
 
 
-class Known(NamedTuple):
-    """An import that is made, or made again."""
+class ImportIdentity(NamedTuple):
+    """The name of an import with its last outcome, if it was made before."""
 
     name: str
     source: str
-    last: Kept | None
+    last: StoredImport | None
 
 
-def known_import(root: Path, kind: str, source: str, name: str) -> Known:
-    """The import that a source, or a name, means. Raises WorkspaceError."""
-    records = [record for record in imports_of(root) if record.kind == kind]
-    kept_as = source_as_kept(root, source)
+def identify_import(root: Path, kind: str, source: str, name: str) -> ImportIdentity:
+    """Finds the import that a source, or a name, refers to. Raises WorkspaceError."""
+    records = [record for record in list_imports(root) if record.kind == kind]
+    kept_as = encode_source(root, source)
     for record in records:
         if record.name == (name or source) and (record.name == source or record.source == kept_as or name):
-            return Known(
-                record.name, record.source if record.name == source else kept_as, kept_import(root, record.name)
+            return ImportIdentity(
+                record.name, record.source if record.name == source else kept_as, load_import(root, record.name)
             )
     for record in records:
         if not name and record.source == kept_as and source != PIPE:
-            return Known(record.name, kept_as, kept_import(root, record.name))
-    chosen = demand_name(name) if name else _name_of(kept_as)
-    other = kept_import(root, chosen)
+            return ImportIdentity(record.name, kept_as, load_import(root, record.name))
+    chosen = demand_name(name) if name else _suggest_name(kept_as)
+    other = load_import(root, chosen)
     if other is not None:
         raise WorkspaceError(
             f"there is an import {chosen!r} already, of {other.record.source} ({other.record.kind});"
             f" {'--name ' + chosen + ' imports that one from here' if other.record.kind == kind else 'give this one'}"
             f"{', another --name makes a new one' if other.record.kind == kind else ' another --name'}"
         )
-    return Known(chosen, kept_as, None)
+    return ImportIdentity(chosen, kept_as, None)
 
 
-def repeatable(root: Path, kind: str) -> list[ImportRecord]:
-    """The imports of a kind that can be made again without a source being named."""
-    return [record for record in imports_of(root) if record.kind == kind and record.source != PIPE]
+def list_repeatable(root: Path, kind: str) -> list[ImportRecord]:
+    """Returns the imports of a kind that can be repeated without naming a source."""
+    return [record for record in list_imports(root) if record.kind == kind and record.source != PIPE]
 
 
-def source_as_kept(root: Path, source: str) -> str:
-    """A source as it is written down: files as seen from the workspace."""
+def encode_source(root: Path, source: str) -> str:
+    """Returns a source as it is stored: files relative to the workspace."""
     if source == PIPE or is_address(source):
         return source.partition("#")[0]
     return os.path.relpath(os.path.abspath(source), root).replace(os.sep, "/")
 
 
-def source_as_used(root: Path, kept: str) -> str:
-    """The same, as it is opened."""
+def decode_source(root: Path, kept: str) -> str:
+    """Returns a stored source as it is opened."""
     return kept if kept == PIPE or is_address(kept) else str(root / kept)
 
 
-def _name_of(source: str) -> str:
+def _suggest_name(source: str) -> str:
     if source == PIPE:
-        raise WorkspaceError("nothing says what to call an import that comes through a pipe; give it a --name")
+        raise WorkspaceError("an import from standard input has no name of its own; set one with --name")
     if is_address(source):
         parts = urlsplit(source)
         words = [*reversed(parts.path.split("/")), *(parts.hostname or "").split(".")]

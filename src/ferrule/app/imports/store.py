@@ -1,8 +1,8 @@
-"""What was imported, from where, and how it looked then: `.ferrule/imports/<name>/`. Belongs into version control.
+"""Stores imports with their sources and texts in `.ferrule/imports/<name>/`. The folder belongs into version control.
 
 `import.json` says where the tools came from and which were chosen, so that the import can be repeated; `base.json` holds the
-text of every file as the last import made it, which is what edits are told from. `begun.json` is there while an import writes:
-whoever pulls the plug then imports again, and the files that were written count as imported.
+text of every file as the last import wrote it, to tell the user's edits from. `begun.json` exists while an import writes: after
+an interruption, the files that were already written count as imported.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class ImportRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where tools came from."""
+    """The source of an import."""
 
     name: str
     kind: str
     """`openapi`, `python`, `openai`, `anthropic`, `gemini`."""
     source: str
-    """A file of the workspace, an address, a module; `-` for what came through a pipe."""
+    """A file of the workspace, an address, a module; `-` for standard input."""
     out: str
     """The folder the files are in, below the workspace."""
     imported_at: str
     choice: dict[str, Any] = {}
-    """What was chosen of it, in the words of the importer."""
+    """The chosen parts, in the words of the importer."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """An import as it was made last."""
+class StoredImport(msgspec.Struct, frozen=True, kw_only=True):
+    """The last outcome of an import."""
 
     record: ImportRecord
     bases: dict[str, str] = {}
     """The text of each file as it was imported, by its path below the workspace."""
 
 
-class Begun(msgspec.Struct, frozen=True, array_like=True):
+class PendingFile(msgspec.Struct, frozen=True, array_like=True):
     """A file that an import is about to write."""
 
     text: str
     base: str
-    """What to tell edits from once it is written."""
+    """The text to tell edits from once it is written."""
 
 
 def demand_name(name: str) -> str:
-    """A name that can be a folder's. Raises WorkspaceError."""
+    """Returns a name if it can be a folder's. Raises WorkspaceError."""
     if not _NAME.fullmatch(name):
         raise WorkspaceError(f"{name!r} cannot name an import; use letters, digits, '-' and '_', at most 64 of them")
     return name
 
 
-def imports_of(root: Path) -> list[ImportRecord]:
-    """Every import of a workspace, by name. Raises WorkspaceError."""
+def list_imports(root: Path) -> list[ImportRecord]:
+    """Returns every import of a workspace, by name. Raises WorkspaceError."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
     except FileNotFoundError:
@@ -72,46 +72,46 @@ def imports_of(root: Path) -> list[ImportRecord]:
     return [record for record in found if record is not None]
 
 
-def kept_import(root: Path, name: str) -> Kept | None:
-    """An import with the texts it made; None when there is none of this name. Raises WorkspaceError."""
+def load_import(root: Path, name: str) -> StoredImport | None:
+    """Returns an import with the texts it made; None when there is none of this name. Raises WorkspaceError."""
     record = _read(root, demand_name(name), _RECORD, ImportRecord)
     if record is None:
         return None
     bases = _read(root, name, _BASE, dict[str, str]) or {}
-    begun = _read(root, name, _BEGUN, dict[str, Begun]) or {}
+    begun = _read(root, name, _BEGUN, dict[str, PendingFile]) or {}
     for file in {**bases, **begun}:
         demand_inside(root, file)
-    done = {file: one.base for file, one in begun.items() if _is(root / file, one.text)}
-    return Kept(record=record, bases={**bases, **done})
+    done = {file: one.base for file, one in begun.items() if _has_text(root / file, one.text)}
+    return StoredImport(record=record, bases={**bases, **done})
 
 
-def begin(root: Path, record: ImportRecord, files: dict[str, Begun]) -> None:
-    """Write down what is about to be written. Raises WorkspaceError."""
+def begin_import(root: Path, record: ImportRecord, files: dict[str, PendingFile]) -> None:
+    """Records the files that are about to be written. Raises WorkspaceError."""
     if files:
         _write(root, record.name, _BEGUN, files)
         if _read(root, record.name, _RECORD, ImportRecord) is None:
             _write(root, record.name, _RECORD, record)
 
 
-def keep(root: Path, kept: Kept) -> None:
-    """Write down what was imported. Raises WorkspaceError."""
+def save_import(root: Path, kept: StoredImport) -> None:
+    """Records an import. Raises WorkspaceError."""
     name = demand_name(kept.record.name)
     _write(root, name, _BASE, dict(sorted(kept.bases.items())))
     _write(root, name, _RECORD, kept.record)
-    _place(root, name, _BEGUN).unlink(missing_ok=True)
+    _locate(root, name, _BEGUN).unlink(missing_ok=True)
 
 
-def owners(root: Path) -> dict[str, str]:
-    """Which import made each file."""
+def map_owners(root: Path) -> dict[str, str]:
+    """Returns the name of the import that made each file."""
     found: dict[str, str] = {}
-    for record in imports_of(root):
-        kept = kept_import(root, record.name)
+    for record in list_imports(root):
+        kept = load_import(root, record.name)
         found.update(dict.fromkeys(kept.bases if kept is not None else (), record.name))
     return found
 
 
 def demand_inside(root: Path, file: str) -> Path:
-    """A file of the workspace that can be written: not outside of it, and not through a link. Raises WorkspaceError."""
+    """Returns a writable file of the workspace: not outside of it, and not through a link. Raises WorkspaceError."""
     parts = PurePosixPath(file).parts
     if not parts or file.startswith("/") or ".." in parts or "\\" in file or "\0" in file:
         raise WorkspaceError(f"{file!r} is no file of the workspace, so nothing is written there")
@@ -124,15 +124,15 @@ def demand_inside(root: Path, file: str) -> Path:
     return path
 
 
-def _place(root: Path, name: str, file: str) -> Path:
+def _locate(root: Path, name: str, file: str) -> Path:
     return demand_inside(root, f"{FOLDER}/{name}/{file}")
 
 
 def _write(root: Path, name: str, file: str, value: Any) -> None:
-    write_whole(_place(root, name, file), msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    write_whole(_locate(root, name, file), msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
-def _is(path: Path, text: str) -> bool:
+def _has_text(path: Path, text: str) -> bool:
     try:
         return path.read_bytes() == text.encode()
     except OSError:

@@ -1,6 +1,6 @@
 """Writes and reads tools for Anthropic's messages, with examples of arguments as far as they can be shown to a model.
 
-The list around the tools is `functions.py`; this file knows how Anthropic writes one tool.
+`functions.py` handles the list around the tools; this file knows how Anthropic writes one tool.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from ferrule.definitions.content.extension import decode_raw
-from ferrule.definitions.formats.entries import Unreadable
-from ferrule.definitions.formats.functions import FunctionList, Said
+from ferrule.definitions.formats.entries import UnreadableTool
+from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.legal_names import NameRule
-from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.definitions.formats.openai import NAMES
 from ferrule.model.tool import Tool, raw
 from ferrule.schema.internal_fields import find_internal, internal_fields
@@ -29,9 +29,13 @@ class _Payload(msgspec.Struct, gc=False):
 _payload = msgspec.json.Decoder(_Payload).decode
 
 
-def examples_of(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Examples that fit a schema, without those that hold what models never send; no more than help (AT-56)."""
-    given = [example for example in (*_of_contract(tool), *_of_schema(tool)) if isinstance(example, dict)]
+def list_examples(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns examples that match a schema, without those with fields that models never send; they are only a help (AT-56)."""
+    given = [
+        example
+        for example in (*_list_contract_examples(tool), *_list_schema_examples(tool))
+        if isinstance(example, dict)
+    ]
     if not given:
         return []
     fields = internal_fields(tool)
@@ -40,7 +44,7 @@ def examples_of(tool: Tool, schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [example for number, example in enumerate(fitting) if example not in fitting[:number]][:MOST]
 
 
-def _of_contract(tool: Tool) -> list[Any]:
+def _list_contract_examples(tool: Tool) -> list[Any]:
     if b'"examples"' not in bytes(tool.payload):
         return []
     try:
@@ -51,7 +55,7 @@ def _of_contract(tool: Tool) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _of_schema(tool: Tool) -> list[Any]:
+def _list_schema_examples(tool: Tool) -> list[Any]:
     if b'"examples"' not in bytes(tool.input_schema):
         return []
     written = decode_raw(tool.input_schema)
@@ -75,26 +79,30 @@ class Anthropic(FunctionList):
     schema_keys = frozenset({"input_schema"})
 
     def claims(self, definition: dict[str, Any]) -> bool:
-        """A name with an `input_schema`. OXP's definitions have one, too, and an id beside it."""
+        """Returns True for a name with an `input_schema`. OXP's definitions have one, too, and an id beside it."""
         return "name" in definition and "input_schema" in definition and "id" not in definition
 
-    def said(self, definition: dict[str, Any]) -> Said:
-        """What a tool says; those that run at Anthropic have no schema."""
+    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+        """Reads a tool; those that run at Anthropic have no schema."""
         kind = definition.get("type")
         if kind not in (None, "custom"):
-            raise Unreadable(
+            raise UnreadableTool(
                 f"{kind!r} is a tool of Anthropic's own",
                 ("type",),
                 "whoever calls the model's service lists it there",
                 is_expected=isinstance(kind, str),
             )
         if "input_schema" not in definition:
-            raise Unreadable("the tool has no schema", ("input_schema",), 'write `"input_schema": {"type": "object"}`')
+            raise UnreadableTool(
+                "the tool has no schema", ("input_schema",), 'write `"input_schema": {"type": "object"}`'
+            )
         hints = {key: definition[key] for key in _HINTS if isinstance(definition.get(key), bool)}
-        return Said(definition.get("name"), definition.get("description"), definition["input_schema"] or {}, hints)
+        return FunctionDefinition(
+            definition.get("name"), definition.get("description"), definition["input_schema"] or {}, hints
+        )
 
-    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
-        """The tool, with examples where it has some that fit."""
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+        """Returns the tool, with its matching examples."""
         written: dict[str, Any] = {"name": each.name}
         if each.description:
             written["description"] = each.description
@@ -103,7 +111,7 @@ class Anthropic(FunctionList):
             written["strict"] = True
         if is_deferred:
             written["defer_loading"] = True
-        examples = examples_of(each.tool, each.schema)
+        examples = list_examples(each.tool, each.schema)
         if examples:
             written["input_examples"] = examples
         return written

@@ -1,13 +1,13 @@
-"""Tools for Amazon Bedrock's Converse: the value of `toolConfig`."""
+"""Writes and reads tools for Amazon Bedrock's Converse: the value of `toolConfig`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ferrule.definitions.formats.entries import Unreadable
-from ferrule.definitions.formats.functions import FunctionList, Said
-from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.entries import UnreadableTool
+from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
+from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.definitions.formats.openai import NAMES
 from ferrule.model.value import JsonValue
 
@@ -23,26 +23,26 @@ class Bedrock(FunctionList):
     schema_keys = frozenset({"inputSchema"})
 
     def claims(self, definition: dict[str, Any]) -> bool:
-        """A tool in its wrapper."""
+        """Returns True for a tool in its wrapper."""
         return "toolSpec" in definition
 
-    def said(self, definition: dict[str, Any]) -> Said:
-        """What a tool says. Its schema is a document under `json`."""
+    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+        """Reads a tool, whose schema is under `json`."""
         tool = definition.get("toolSpec")
         if tool is None and ("cachePoint" in definition or "systemTool" in definition):
             key = next(iter(definition))
-            raise Unreadable(f"`{key}` is no tool that can be called", (key,), is_expected=True)
+            raise UnreadableTool(f"`{key}` is no tool that can be called", (key,), is_expected=True)
         if not isinstance(tool, dict):
-            raise Unreadable("there is no `toolSpec`", ("toolSpec",), "put the name and the schema into it")
+            raise UnreadableTool("there is no `toolSpec`", ("toolSpec",), "put the name and the schema into it")
         holder = tool.get("inputSchema")
         if not isinstance(holder, dict) or "json" not in holder:
             hint = 'write `"inputSchema": {"json": {"type": "object"}}`'
-            raise Unreadable("the tool has no schema", ("toolSpec", "inputSchema"), hint)
+            raise UnreadableTool("the tool has no schema", ("toolSpec", "inputSchema"), hint)
         strict = {"strict": tool["strict"]} if isinstance(tool.get("strict"), bool) else {}
-        return Said(tool.get("name"), tool.get("description"), holder["json"] or {}, strict)
+        return FunctionDefinition(tool.get("name"), tool.get("description"), holder["json"] or {}, strict)
 
-    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
-        """The tool in its wrapper. A description must not be empty."""
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+        """Returns the tool in its wrapper. A description must not be empty."""
         tool: dict[str, Any] = {"name": each.name}
         if each.description:
             tool["description"] = each.description
@@ -51,8 +51,8 @@ class Bedrock(FunctionList):
             tool["strict"] = True
         return {"toolSpec": tool}
 
-    def document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
-        """What goes into `toolConfig`."""
+    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+        """Returns the value of `toolConfig`."""
         return {"tools": definitions}
 
 

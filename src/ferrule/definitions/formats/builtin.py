@@ -1,4 +1,4 @@
-"""The formats that come with Ferrule, in the order they are asked whether a document is theirs."""
+"""The built-in formats, in the order in which they are asked to recognise a document."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TABLE = {
     "anthropic": "ferrule.definitions.formats.anthropic:FORMAT",
     "openai-responses": "ferrule.definitions.formats.openai:RESPONSES",
     "openai": "ferrule.definitions.formats.openai:CHAT",
-    "mistral": "ferrule.definitions.formats.mistral:FORMAT",
-    "ollama": "ferrule.definitions.formats.ollama:FORMAT",
+    "mistral": "ferrule.definitions.formats.openai:MISTRAL",
+    "ollama": "ferrule.definitions.formats.openai:OLLAMA",
     "gemini-openapi": "ferrule.definitions.formats.gemini:OPENAPI_SUBSET",
 }
-"""Lists of the same shape are the first one's: Mistral's and Ollama's are read as OpenAI's unless somebody says otherwise."""
+"""Among formats of the same shape the first one wins: Mistral's and Ollama's lists are read as OpenAI's by default."""
 
 FORMATS: Registry[Format] = Registry("format", TABLE)

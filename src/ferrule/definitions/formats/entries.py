@@ -1,4 +1,4 @@
-"""Finds the tools in a document, whatever it is wrapped in: one tool, a list, a request that holds one, a server's answer."""
+"""Finds the tools in a document: one tool, a list, a request that contains a list, or a server's response."""
 
 from __future__ import annotations
 
@@ -15,63 +15,62 @@ _CONTAINERS = (
     "tools", "functions", "functionDeclarations", "function_declarations", "toolConfig", "tool_config", "body", "request",
     "params", "result", "config",
 )  # fmt: skip
-"""Members that hold tools, or something that does."""
+"""Members that hold tools, or an object around them."""
 SCHEMAS = frozenset({"parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema", "inputSchema"})
 """The keys under which providers look for a schema."""
 _WRAPPERS = frozenset({"function", "toolSpec"})
 _DEEPEST = 8
 
 
-class Entry(NamedTuple):
-    """Something in a document that stands where a tool is expected."""
+class DocumentEntry(NamedTuple):
+    """A value at a place where a tool is expected."""
 
     path: Path
     value: JsonValue
     group: dict[str, Any] | None = None
-    """What the group it stands in says of itself, where lists have named groups."""
+    """The members of its group, where lists have named groups."""
 
 
-class Unreadable(Exception):
+class UnreadableTool(Exception):
     """A tool that cannot be read."""
 
     def __init__(self, message: str, path: Path = (), hint: str | None = None, *, is_expected: bool = False) -> None:
-        """`is_expected`: true for what is no function at all and was never meant to be one."""
+        """`is_expected`: True for a value that is not meant to be a function."""
         super().__init__(message)
         self.path = path
         self.hint = hint
         self.severity = Severity.INFO if is_expected else Severity.ERROR
 
-    def at(self, path: Path) -> Finding:
-        """The same as a finding about the tool at a path."""
+    def build_finding(self, path: Path) -> Finding:
+        """Returns a finding about the tool at a path."""
         return Finding(UNREAD, (*path, *self.path), str(self), self.severity, self.hint)
 
 
-def entries(value: JsonValue, path: Path = (), group: dict[str, Any] | None = None) -> Iterator[Entry]:
-    """What stands where tools do, in the document's order."""
+def find_entries(value: JsonValue, path: Path = (), group: dict[str, Any] | None = None) -> Iterator[DocumentEntry]:
+    """Yields the values at places of tools, in the document's order."""
     if isinstance(value, list):
         for number, each in enumerate(value):
-            yield from (
-                entries(each, (*path, number), group) if _holds(each, path) else (Entry((*path, number), each, group),)
-            )
-    elif _holds(value, path):
+            at = (*path, number)
+            yield from find_entries(each, at, group) if _has_tools(each, path) else (DocumentEntry(at, each, group),)
+    elif _has_tools(value, path):
         assert isinstance(value, dict)
-        inner = _group(value) or group
+        inner = _read_group(value) or group
         for key in _CONTAINERS:
             if isinstance(value.get(key), list | dict):
-                yield from entries(value[key], (*path, key), inner)
-    elif looks_like_a_tool(value):
-        yield Entry(path, value, group)
+                yield from find_entries(value[key], (*path, key), inner)
+    elif is_tool_like(value):
+        yield DocumentEntry(path, value, group)
 
 
-def looks_like_a_tool(value: JsonValue) -> bool:
-    """True for an object with a name, or one of the wrappers around such."""
+def is_tool_like(value: JsonValue) -> bool:
+    """Returns True for an object with a name, or a wrapper around one."""
     if not isinstance(value, dict):
         return False
     return isinstance(value.get("name"), str) or not _WRAPPERS.isdisjoint(value) or "type" in value
 
 
-def _holds(value: JsonValue, path: Path) -> bool:
-    """True for what holds tools without being one."""
+def _has_tools(value: JsonValue, path: Path) -> bool:
+    """Returns True for an object that contains tools without being one."""
     if not isinstance(value, dict) or len(path) > _DEEPEST:
         return False
     if not SCHEMAS.isdisjoint(value) or not _WRAPPERS.isdisjoint(value):
@@ -79,8 +78,8 @@ def _holds(value: JsonValue, path: Path) -> bool:
     return any(isinstance(value.get(key), list | dict) for key in _CONTAINERS)
 
 
-def _group(value: dict[str, Any]) -> dict[str, Any] | None:
-    """A named group of tools (`namespace` of OpenAI's responses), without its tools."""
+def _read_group(value: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns a named group of tools (`namespace` of OpenAI's responses), without its tools."""
     if value.get("type") != "namespace" or not isinstance(value.get("name"), str):
         return None
     return {key: member for key, member in value.items() if key != "tools"}

@@ -1,6 +1,6 @@
-"""Functions for Gemini: with a JSON Schema (`parametersJsonSchema`), or the subset of OpenAPI it took first (`parameters`).
+"""Writes and reads functions for Gemini: with a JSON Schema (`parametersJsonSchema`) or its older OpenAPI subset (`parameters`).
 
-The list around the functions is `functions.py`; `as_json_schema` reads the subset of OpenAPI as JSON Schema.
+`functions.py` handles the list around the functions; `as_json_schema` converts the subset of OpenAPI to JSON Schema.
 """
 
 from __future__ import annotations
@@ -8,26 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ferrule.definitions.formats.entries import Unreadable, entries
-from ferrule.definitions.formats.functions import FunctionList, Said
+from ferrule.definitions.formats.entries import UnreadableTool, find_entries
+from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.legal_names import NameRule
-from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.model.value import JsonValue
 
 _SCHEMA_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _COUNTS = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength")
-"""Written as texts where a protocol has 64-bit numbers and JSON has not."""
+"""Keywords that may be strings, because the protocol has 64-bit numbers and JSON has not."""
 _DEEPEST = 200
 
 
-def as_json_schema(schema: JsonValue, depth: int = 0) -> Any:
-    """A schema in JSON Schema's words; what is no object stays as it is. Raises Unreadable."""
+def convert_schema(schema: JsonValue, depth: int = 0) -> Any:
+    """Converts a schema of the subset to JSON Schema; returns anything but an object unchanged. Raises Unreadable."""
     if not isinstance(schema, dict):
         return schema
     if depth > _DEEPEST:
-        raise Unreadable("the schema is nested too deeply", ("parameters",))
+        raise UnreadableTool("the schema is nested too deeply", ("parameters",))
     written = {
-        key: _operand(key, value, depth + 1) for key, value in schema.items() if key not in ("nullable", "example")
+        key: _convert_operand(key, value, depth + 1)
+        for key, value in schema.items()
+        if key not in ("nullable", "example")
     }
     if "defs" in written and isinstance(written["defs"], dict):
         written["$defs"] = written.pop("defs")
@@ -37,26 +39,26 @@ def as_json_schema(schema: JsonValue, depth: int = 0) -> Any:
         written.setdefault("examples", [schema["example"]])
     if written.get("type") == "type_unspecified":
         del written["type"]
-    return _nullable(written) if schema.get("nullable") is True else written
+    return _allow_null(written) if schema.get("nullable") is True else written
 
 
-def _operand(key: str, value: JsonValue, depth: int) -> Any:
+def _convert_operand(key: str, value: JsonValue, depth: int) -> Any:
     if key == "type" and isinstance(value, str):
         lower = value.lower()
         return lower if lower in (*_SCHEMA_TYPES, "type_unspecified") else value
     if key in ("properties", "defs", "$defs") and isinstance(value, dict):
-        return {name: as_json_schema(member, depth) for name, member in value.items()}
+        return {name: convert_schema(member, depth) for name, member in value.items()}
     if key in ("items", "additionalProperties"):
-        return as_json_schema(value, depth)
+        return convert_schema(value, depth)
     if key == "anyOf" and isinstance(value, list):
-        return [as_json_schema(member, depth) for member in value]
+        return [convert_schema(member, depth) for member in value]
     if key in _COUNTS and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
     return value
 
 
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with null allowed beside what it allows."""
+def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Allows null beside the other values of a schema."""
     if isinstance(schema.get("anyOf"), list):
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
     if not isinstance(schema.get("type"), str):
@@ -86,35 +88,35 @@ class Gemini(FunctionList):
         self.member = member
 
     def detect(self, value: JsonValue) -> bool:
-        """True for lists of declarations, and for declarations that nobody else writes so."""
+        """Returns True for lists of declarations, and for declarations in Gemini's own format."""
         return any(
             not _LISTS.isdisjoint(entry.path) or (isinstance(entry.value, dict) and self.claims(entry.value))
-            for entry in entries(value)
+            for entry in find_entries(value)
         )
 
     def claims(self, definition: dict[str, Any]) -> bool:
-        """A schema under Gemini's own key, or with types in capitals."""
+        """Returns True for a schema under Gemini's own key, or with types in capitals."""
         parameters = definition.get("parameters")
         is_capital = isinstance(parameters, dict) and parameters.get("type") in _TYPES
         return "name" in definition and (is_capital or any(key in definition for key in _JSON))
 
-    def said(self, definition: dict[str, Any]) -> Said:
-        """What a declaration says, its schema as JSON Schema."""
+    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+        """Reads a declaration, its schema as JSON Schema."""
         if "name" not in definition:
             kinds = ", ".join(sorted(map(str, definition))[:3])
             hint = "whoever calls the model's service lists it there"
-            raise Unreadable(f"there is no function in it ({kinds})", (), hint, is_expected=bool(definition))
+            raise UnreadableTool(f"there is no function in it ({kinds})", (), hint, is_expected=bool(definition))
         schema = next((definition[key] for key in _JSON if definition.get(key) is not None), None)
         if schema is None and definition.get("parameters") is not None:
-            schema = as_json_schema(definition["parameters"])
-        return Said(definition.get("name"), definition.get("description"), schema)
+            schema = convert_schema(definition["parameters"])
+        return FunctionDefinition(definition.get("name"), definition.get("description"), schema)
 
-    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
-        """The declaration."""
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+        """Returns the declaration."""
         return {"name": each.name, "description": each.description, self.member: each.schema}
 
-    def document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
-        """What goes into `tools`."""
+    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+        """Returns the value of `tools`."""
         return [{"functionDeclarations": definitions}]
 
 

@@ -1,8 +1,8 @@
-"""Names that a target takes, and the tools they stand for.
+"""Gives tools names that are legal for a provider.
 
-A tool whose own name is legal keeps it. Any other gets a legal one that depends on its own name and id alone, so that it stays
-the same whatever else is in the list. Only where two tools would get one name does it matter who else is there: the tool whose
-own name it is keeps it, and the others are told apart by their namespace, or by digits of a digest of their id.
+A tool whose own name is legal keeps it. Any other gets a legal one that depends only on its own name and id, so it does not
+change with the rest of the list. Where two tools would get the same name, the tool whose own name it is keeps it; the
+namespace, or digits of a digest of the id, distinguish the others.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hashlib import sha256
 from ferrule.model.tool import Tool
 
 MARK = 8
-"""Digits of a digest that tell two names apart which would be the same."""
+"""Digits of a digest that distinguish two names."""
 
 
 class NameRule:
-    """What names a target takes."""
+    """The names that a provider accepts."""
 
     def __init__(self, characters: str, longest: int, first: str = "") -> None:
         """`characters`: as between brackets of a regular expression, digits among them. `first`: the same for the first."""
@@ -37,37 +37,37 @@ class NameRule:
         return re.compile(rf"[^{self.characters}]+")
 
     def is_legal(self, name: str) -> bool:
-        """True for a name that needs no change."""
+        """Returns True for a name that needs no change."""
         return self._legal.fullmatch(name) is not None
 
-    def stem(self, name: str) -> str:
-        """The name in legal characters; it may be too long still."""
+    def build_stem(self, name: str) -> str:
+        """Replaces illegal characters; the name may still be too long."""
         stem = self._illegal.sub("_", name).strip("_") or "tool"
         return stem if re.match(rf"[{self.first}]", stem) else f"_{stem}"
 
-    def marked(self, name: str, tool_id: str) -> Iterator[str]:
-        """Legal names that are this tool's alone, the shortest mark first."""
-        stem = self.stem(name)
+    def list_marked(self, name: str, tool_id: str) -> Iterator[str]:
+        """Yields names that only this tool can have, the shortest mark first."""
+        stem = self.build_stem(name)
         digits = sha256(tool_id.encode(errors="backslashreplace")).hexdigest()
         for length in range(MARK, min(len(digits), self.longest - 1)):
             yield f"{stem[: self.longest - length - 1]}_{digits[:length]}"
 
-    def made(self, name: str, tool_id: str) -> str:
-        """The name that a tool gets where nobody else wants it."""
+    def choose_name(self, name: str, tool_id: str) -> str:
+        """Returns the name that a tool gets when no other tool wants it."""
         if self.is_legal(name):
             return name
-        stem = self.stem(name)
-        return stem if len(stem) <= self.longest else next(self.marked(name, tool_id))
+        stem = self.build_stem(name)
+        return stem if len(stem) <= self.longest else next(self.list_marked(name, tool_id))
 
 
-def legal(tools: Sequence[Tool], rule: NameRule, reserved: Iterable[str] = ()) -> dict[str, str]:
-    """A legal name for each tool, by its id: all different, whatever the order of the tools. `reserved`: names nobody gets."""
+def assign_legal_names(tools: Sequence[Tool], rule: NameRule, reserved: Iterable[str] = ()) -> dict[str, str]:
+    """Returns a distinct legal name for each tool, by its id, whatever their order. `reserved`: names that are not given."""
     known = {tool.tool_id: tool for tool in tools}
     taken = set(reserved)
     given: dict[str, str] = {}
     wanted: dict[str, list[Tool]] = defaultdict(list)
     for tool in known.values():
-        wanted[rule.made(tool.name, tool.tool_id)].append(tool)
+        wanted[rule.choose_name(tool.name, tool.tool_id)].append(tool)
     late: list[Tool] = []
     for name, claimants in wanted.items():
         owners = claimants if len(claimants) == 1 else [tool for tool in claimants if tool.name == name]
@@ -78,15 +78,15 @@ def legal(tools: Sequence[Tool], rule: NameRule, reserved: Iterable[str] = ()) -
             late += claimants
     if late:
         taken.update(wanted)
-        _told_apart(late, rule, given, taken)
+        _distinguish(late, rule, given, taken)
     return given
 
 
-def _told_apart(tools: list[Tool], rule: NameRule, given: dict[str, str], taken: set[str]) -> None:
+def _distinguish(tools: list[Tool], rule: NameRule, given: dict[str, str], taken: set[str]) -> None:
     wanted: dict[str, list[Tool]] = defaultdict(list)
     for tool in sorted(tools, key=lambda one: one.tool_id):
         whole = f"{tool.namespace}_{tool.name}" if tool.namespace else tool.tool_id
-        wanted[rule.made(whole, tool.tool_id)].append(tool)
+        wanted[rule.choose_name(whole, tool.tool_id)].append(tool)
     rest: list[Tool] = []
     for name, claimants in wanted.items():
         if len(claimants) == 1 and name not in taken:
@@ -95,6 +95,6 @@ def _told_apart(tools: list[Tool], rule: NameRule, given: dict[str, str], taken:
             rest += claimants
     taken.update(wanted)
     for tool in rest:
-        name = next(one for one in rule.marked(tool.name, tool.tool_id) if one not in taken)
+        name = next(one for one in rule.list_marked(tool.name, tool.tool_id) if one not in taken)
         given[tool.tool_id] = name
         taken.add(name)

@@ -1,4 +1,4 @@
-"""Words of MCP for what a tool is: its schema as MCP has it, hints about its safety, its icons."""
+"""Writes the parts of a tool as MCP has them: its schema, its annotations, its icons."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class _Root(msgspec.Struct, gc=False):
 _root = msgspec.json.Decoder(_Root).decode
 
 
-def hints_of(tool: Tool, is_idempotent: bool) -> dict[str, bool]:
-    """Annotations from the facts that a definition declares; what was only inferred is not told."""
+def build_annotations(tool: Tool, is_idempotent: bool) -> dict[str, bool]:
+    """Returns annotations from the facts that a definition states; inferred facts are omitted."""
     hints = {
         hint: value
         for fact, hint in _HINTS
@@ -34,17 +34,17 @@ def hints_of(tool: Tool, is_idempotent: bool) -> dict[str, bool]:
     return hints
 
 
-def input_schema(tool: Tool) -> msgspec.Raw:
-    """The schema of the arguments, word for word, unless MCP does not allow it so (MCP-135, MCP-136): its root is an object,
-    and it is of no other dialect than 2020-12."""
+def build_input_schema(tool: Tool) -> msgspec.Raw:
+    """Returns the schema of the arguments, unchanged if MCP allows it (MCP-135, MCP-136): its root is an object, and its dialect
+    is 2020-12."""
     renewed = None
     try:
         schema = model_schema(tool)
         root = _root(schema)
         renewed = latest_draft(bytes(schema))
-    except msgspec.DecodeError:  # `true`, or no object at all
+    except msgspec.DecodeError:  # `true`, or anything but an object
         schema, root = tool.input_schema, _Root()
-    except RecursionError:  # nested without end; calls of it are refused
+    except RecursionError:  # nested too deeply; calls of it are refused
         return _OPEN
     if renewed is None and root.kind == "object" and b"\n" not in bytes(schema):
         return schema
@@ -52,19 +52,19 @@ def input_schema(tool: Tool) -> msgspec.Raw:
     if not isinstance(written, dict):
         written = {}
     kind = written.get("type")
-    if kind == "string":  # a tool that takes one text: as the one field of an object
+    if kind == "string":  # a tool whose input is one text gets it as the only field of an object
         text = {key: value for key, value in written.items() if key != "$schema"}
         written = {"type": "object", "properties": {"input": text}, "required": ["input"]}
     return msgspec.Raw(msgspec.json.encode({"type": "object", **written, **{"type": "object"}}))
 
 
-def icons_of(written: Any) -> list[dict[str, Any]]:
-    """Icons that a client may load: of `https:` and `data:` addresses (MCP-291)."""
+def list_icons(written: Any) -> list[dict[str, Any]]:
+    """Returns icons that a client may load: from `https:` and `data:` addresses (MCP-291)."""
     if not isinstance(written, list | tuple):
         return []
     return [icon for icon in written[:_MOST_ICONS] if isinstance(icon, dict) and is_icon_address(icon.get("src"))]
 
 
 def is_icon_address(source: Any) -> bool:
-    """True for what may be shown as an icon without running or reaching anything else."""
+    """Returns True for an address that can be shown as an icon without running code or reaching other hosts."""
     return isinstance(source, str) and source.lower().startswith(("https://", "data:image/"))

@@ -1,14 +1,14 @@
-"""Functions for OpenAI: chat completions and responses. Others that take the chat shape build on it."""
+"""Writes and reads functions for OpenAI: chat completions, also of other providers, and responses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ferrule.definitions.formats.entries import Unreadable
-from ferrule.definitions.formats.functions import FunctionList, Said
+from ferrule.definitions.formats.entries import UnreadableTool
+from ferrule.definitions.formats.functions import FunctionDefinition, FunctionList
 from ferrule.definitions.formats.legal_names import NameRule
-from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.offer import PreparedTool
 from ferrule.model.value import JsonValue
 
 NAMES = NameRule("A-Za-z0-9_-", 64)
@@ -16,7 +16,7 @@ _UPPER = frozenset({"OBJECT", "STRING", "ARRAY", "NUMBER", "INTEGER", "BOOLEAN"}
 
 
 class ChatFunctions(FunctionList):
-    """`tools` of chat completions: OpenAI's, and those of others who take the same shape."""
+    """`tools` of chat completions: OpenAI's, and those of providers with the same format."""
 
     rule = NAMES
     schema_keys = frozenset({"parameters"})
@@ -31,25 +31,27 @@ class ChatFunctions(FunctionList):
         self.takes_other_names = takes_other_names
 
     def claims(self, definition: dict[str, Any]) -> bool:
-        """A function in its wrapper, or one of the bare ones that lists had before there were wrappers."""
+        """Returns True for a function in its wrapper, or one without, as older lists have them."""
         inner = definition.get("function")
         if isinstance(inner, dict):
             return "name" in inner
         return "type" not in definition and is_bare(definition)
 
-    def said(self, definition: dict[str, Any]) -> Said:
-        """What a function says, with or without its wrapper."""
+    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+        """Reads a function, with or without its wrapper."""
         inner = definition.get("function", definition)
         if not isinstance(inner, dict):
-            raise Unreadable("`function` must be an object", ("function",), "put the name and the parameters into it")
+            raise UnreadableTool(
+                "`function` must be an object", ("function",), "put the name and the parameters into it"
+            )
         kind = definition.get("type", "function")
         if kind != "function":
-            raise _foreign(kind)
+            raise _build_foreign_error(kind)
         strict = {"strict": inner["strict"]} if isinstance(inner.get("strict"), bool) else {}
-        return Said(inner.get("name"), inner.get("description"), inner.get("parameters"), strict)
+        return FunctionDefinition(inner.get("name"), inner.get("description"), inner.get("parameters"), strict)
 
-    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
-        """The function in its wrapper."""
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+        """Returns the function in its wrapper."""
         function: dict[str, Any] = {"name": each.name}
         if each.description:
             function["description"] = each.description
@@ -60,7 +62,7 @@ class ChatFunctions(FunctionList):
 
 
 class OpenAiResponses(FunctionList):
-    """`tools` of responses: flat, with groups, and schemas that are loaded later."""
+    """`tools` of responses: flat, with groups and deferred schemas."""
 
     name = "openai-responses"
     title = "OpenAI responses"
@@ -71,22 +73,26 @@ class OpenAiResponses(FunctionList):
     schema_keys = frozenset({"parameters"})
 
     def claims(self, definition: dict[str, Any]) -> bool:
-        """A flat function that says it is one."""
+        """Returns True for a flat function with a type."""
         return definition.get("type") == "function" and "name" in definition
 
-    def said(self, definition: dict[str, Any]) -> Said:
-        """What a flat function says."""
+    def read_definition(self, definition: dict[str, Any]) -> FunctionDefinition:
+        """Reads a flat function."""
         kind = definition.get("type", "function")
         if kind != "function":
-            raise _foreign(kind)
+            raise _build_foreign_error(kind)
         if "function" in definition and "name" not in definition:
-            raise Unreadable("the function is wrapped as for chat completions", ("function",), "read it as `openai`")
+            raise UnreadableTool(
+                "the function is wrapped as for chat completions", ("function",), "read it as `openai`"
+            )
         flags = ("strict", "defer_loading")
         hints = {key: definition[key] for key in flags if isinstance(definition.get(key), bool)}
-        return Said(definition.get("name"), definition.get("description"), definition.get("parameters"), hints)
+        return FunctionDefinition(
+            definition.get("name"), definition.get("description"), definition.get("parameters"), hints
+        )
 
-    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
-        """The function, flat. `strict` is always said: the service would choose for itself."""
+    def write_definition(self, each: PreparedTool, is_deferred: bool) -> dict[str, Any]:
+        """Returns the function, flat. `strict` is always set, because the service has another default."""
         function: dict[str, Any] = {"type": "function", "name": each.name}
         if each.description:
             function["description"] = each.description
@@ -95,8 +101,8 @@ class OpenAiResponses(FunctionList):
             function["defer_loading"] = True
         return function
 
-    def document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
-        """The list, with functions that came in a group in that group again."""
+    def build_document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
+        """Returns the list, with functions in the groups that they were imported with."""
         listed: list[dict[str, Any]] = []
         made: dict[str, dict[str, Any]] = {}
         for definition, group in zip(definitions, groups, strict=True):
@@ -111,17 +117,22 @@ class OpenAiResponses(FunctionList):
 
 
 def is_bare(definition: dict[str, Any]) -> bool:
-    """True for a function without a wrapper whose schema is JSON Schema."""
+    """Returns True for a function without a wrapper whose schema is JSON Schema."""
     parameters = definition.get("parameters")
     return "name" in definition and isinstance(parameters, dict) and parameters.get("type") not in _UPPER
 
 
-def _foreign(kind: JsonValue) -> Unreadable:
+def _build_foreign_error(kind: JsonValue) -> UnreadableTool:
     if not isinstance(kind, str):
-        return Unreadable("`type` must be a text", ("type",), 'write `"type": "function"`')
+        return UnreadableTool("`type` must be a text", ("type",), 'write `"type": "function"`')
     hint = "whoever calls the model's service lists it there"
-    return Unreadable(f"{kind!r} is a tool of the provider's own, not a function", ("type",), hint, is_expected=True)
+    return UnreadableTool(
+        f"{kind!r} is a tool of the provider's own, not a function", ("type",), hint, is_expected=True
+    )
 
 
 CHAT = ChatFunctions("openai", "OpenAI chat completions", "openai", "openai-strict")
 RESPONSES = OpenAiResponses()
+MISTRAL = ChatFunctions("mistral", "Mistral", "mistral", "mistral")
+OLLAMA = ChatFunctions("ollama", "Ollama", "ollama", "", takes_other_names=True)
+"""Its server drops keywords it does not know, so schemas are plain."""

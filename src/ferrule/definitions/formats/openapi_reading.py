@@ -1,4 +1,4 @@
-"""Operations of an OpenAPI document as tools: as they are, without the words that a definition file needs."""
+"""Reads operations of an OpenAPI document as tools, without the placeholders that a definition file needs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from ferrule.definitions.content.extension import restore_tool
-from ferrule.definitions.formats.origins import doubts
-from ferrule.definitions.openapi.drafts import KIND, Draft, Drafting
-from ferrule.definitions.openapi.names import name_of
-from ferrule.definitions.openapi.operation_documents import Modern
+from ferrule.definitions.formats.origins import find_doubtful_claims
+from ferrule.definitions.openapi.drafts import KIND, Drafter, OperationDraft
+from ferrule.definitions.openapi.names import build_name
+from ferrule.definitions.openapi.operation_documents import ModernWriter
 from ferrule.definitions.openapi.read import OpenApi
-from ferrule.definitions.openapi.references import refs_in
+from ferrule.definitions.openapi.references import list_references
 from ferrule.definitions.openapi.shape import Heading, Media
-from ferrule.definitions.openapi.writing import JSON, answer_place, body_place
+from ferrule.definitions.openapi.writing import JSON, locate_answer, locate_body
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool, raw
 from ferrule.model.value import Path
@@ -24,21 +24,21 @@ from ferrule.schema.references import relocate
 DIALECT = "openapi"
 
 
-class Reader:
-    """Makes tools of the operations of one document."""
+class OperationReader:
+    """Makes tools from the operations of one document."""
 
     def __init__(self, document: OpenApi, namespace: str, names: Mapping[str, str]) -> None:
         self._document = document
         self._namespace = namespace
         self._names = names
-        self._drafting = Drafting(document, prefix=namespace.upper().replace("-", "_").replace(".", "_"))
-        self._modern = Modern(document)
+        self._drafting = Drafter(document, prefix=namespace.upper().replace("-", "_").replace(".", "_"))
+        self._modern = ModernWriter(document)
         self._taken: set[str] = set()
-        self._is_verbatim = document.version in ("3.1", "3.2")  # whose schemas are those of JSON Schema
+        self._is_verbatim = document.version in ("3.1", "3.2")  # their schemas are JSON Schema
 
-    def tool(self, heading: Heading) -> Tool:
-        """The tool of an operation. Raises Broken."""
-        written = self._name(heading)
+    def read_tool(self, heading: Heading) -> Tool:
+        """Returns the tool of an operation. Raises Broken."""
+        written = self._choose_name(heading)
         name = self._names.get(written, written)
         draft = self._drafting.draft(heading, written)
         operation = draft.operation
@@ -54,14 +54,14 @@ class Reader:
             version=self._document.api_version or None,
             title=operation.summary or None,
             tags=heading.tags,
-            input_schema=raw(self._input(draft)),
-            output_schema=self._output(draft),
+            input_schema=raw(self._build_input(draft)),
+            output_schema=self._build_output(draft),
             facts=draft.facts,
             inferred_facts=draft.inferred_facts,
             credentials=raw(draft.access.credentials) if draft.access.refs else None,
             payload=raw(
                 {
-                    "definition": self._modern.document_of(
+                    "definition": self._modern.write_document(
                         operation, draft.address.url if draft.address.is_known else "", draft.access.refs
                     ),
                     "external_mappings": [draft.mapping],
@@ -71,12 +71,12 @@ class Reader:
         if not isinstance(extension, dict):
             return tool
         after = restore_tool(tool, extension)
-        for doubt in doubts(tool, after, heading.path, EXTENSION):
-            self._document.keep(doubt)
+        for doubt in find_doubtful_claims(tool, after, heading.path, EXTENSION):
+            self._document.add_finding(doubt)
         return after
 
-    def _name(self, heading: Heading) -> str:
-        name = made = heading.operation_id or name_of(heading)
+    def _choose_name(self, heading: Heading) -> str:
+        name = made = heading.operation_id or build_name(heading)
         number = 1
         while made in self._taken:
             number += 1
@@ -84,35 +84,35 @@ class Reader:
         self._taken.add(made)
         return made
 
-    def _input(self, draft: Draft) -> Any:
-        """The arguments. A JSON body of 3.1 that is all there is counts as it is written."""
+    def _build_input(self, draft: OperationDraft) -> Any:
+        """Returns the schema of the arguments. A required JSON body of 3.1 without parameters beside it is used unchanged."""
         operation = draft.operation
         body = operation.body
         is_all = body is not None and body.is_required and len(body.media) == 1 and not operation.parameters
         if body is not None and is_all and self._is_verbatim and "{" not in operation.heading.template:
-            own = _verbatim(body.media[0], body_place(operation.heading.template, operation.heading.method))
+            own = _copy_schema(body.media[0], locate_body(operation.heading.template, operation.heading.method))
             if own is not None:
                 return own
-        return draft.sending.schema
+        return draft.request.schema
 
-    def _output(self, draft: Draft) -> msgspec.Raw | None:
+    def _build_output(self, draft: OperationDraft) -> msgspec.Raw | None:
         good = [answer for answer in draft.operation.answers if answer.status[:1] == "2"]
         media = [each for answer in good for each in answer.media]
         if not any(each.schema is not None for each in media):
             return None
         if self._is_verbatim and len(media) == 1:
             heading = draft.operation.heading
-            own = _verbatim(media[0], answer_place(heading.template, heading.method, good[0].status))
+            own = _copy_schema(media[0], locate_answer(heading.template, heading.method, good[0].status))
             if own is not None:
                 return raw(own)
-        return raw(draft.answering.schema)
+        return raw(draft.response.schema)
 
 
-def _verbatim(media: Media, place: Path) -> Any:
-    """A schema of an object that refers to nothing but itself, as it would stand alone; None for any other."""
+def _copy_schema(media: Media, place: Path) -> Any:
+    """Returns a schema of an object with no references out of it, as it would stand alone; None for any other."""
     schema = media.schema
     if media.media_type != JSON or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
     alone = relocate(schema, place, ())
-    leads_out = any(ref.startswith(("#/components/", "#/paths/")) for ref in refs_in(alone))
+    leads_out = any(ref.startswith(("#/components/", "#/paths/")) for ref in list_references(alone))
     return None if leads_out else alone

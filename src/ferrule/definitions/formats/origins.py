@@ -1,6 +1,4 @@
-"""Tools that came in by a format: what they carry under our key, what their format alone says, and what nothing else
-bears out.
-"""
+"""The origins of imported tools: their original definitions, and claims about safety that only our extension makes."""
 
 from __future__ import annotations
 
@@ -16,15 +14,15 @@ from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 
 
-class CameInAs(NamedTuple):
-    """What a tool was when it came in."""
+class OriginalTool(NamedTuple):
+    """The original of an imported tool."""
 
     tool: Tool
-    """As it was, apart from what somebody changed since."""
+    """The original, with later edits."""
     definition: dict[str, Any]
-    """As its list had it."""
+    """The definition in its list."""
     group: dict[str, Any] | None = None
-    """The group it stood in."""
+    """Its group in the list."""
 
 
 class _Payload(msgspec.Struct, gc=False):
@@ -35,8 +33,8 @@ class _Payload(msgspec.Struct, gc=False):
 _payload = msgspec.json.Decoder(_Payload).decode
 
 
-def came_in_as(tool: Tool, format_name: str) -> CameInAs | None:
-    """What a tool was in a format: it is one of it, or was before it was converted. None when it never was."""
+def find_original(tool: Tool, format_name: str) -> OriginalTool | None:
+    """Returns a tool's original in a format; None for a tool that never had that format."""
     if tool.dialect != format_name:
         extension = read_extension(tool)
         origin = extension.get(ORIGIN)
@@ -45,32 +43,32 @@ def came_in_as(tool: Tool, format_name: str) -> CameInAs | None:
         tool = restore_tool(tool, extension)
         if tool.dialect != format_name:
             return None
-    said = _read(tool)
+    said = _read_payload(tool)
     if not isinstance(said.definition, dict):
         return None
     group = said.group if isinstance(said.group, dict) and isinstance(said.group.get("name"), str) else None
-    return CameInAs(tool, said.definition, group)
+    return OriginalTool(tool, said.definition, group)
 
 
-def _read(tool: Tool) -> _Payload:
+def _read_payload(tool: Tool) -> _Payload:
     try:
         return _payload(tool.payload)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character, a number past 64 bits
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a lone surrogate, or a number past 64 bits
         found = decode_raw(tool.payload)
         found = found if isinstance(found, dict) else {}
         return _Payload(found.get("definition"), found.get("group"))
 
 
-def own_words(tool: Tool) -> Iterator[str]:
-    """Keys of the source's own, as a loss names them: `aml.transport`, `anthropic.cache_control`."""
+def list_own_keys(tool: Tool) -> Iterator[str]:
+    """Returns keys that only the source's format has, as a loss names them: `aml.transport`, `anthropic.cache_control`."""
     return (f"{tool.dialect}.{name}" for name in list_native_fields(tool))
 
 
 CLAIMED = "claimed-harmless"
 
 
-def doubts(tool: Tool, after: Tool, path: Path, key: str) -> list[Finding]:
-    """`tool`: what the file says in its format's own words; `after`: with what it carries under `key`."""
+def find_doubtful_claims(tool: Tool, after: Tool, path: Path, key: str) -> list[Finding]:
+    """Reports facts that are safer than the file states. `tool`: without the extension; `after`: with it, under `key`."""
     claims = find_loosened_fields(tool, after)
     if not claims:
         return []

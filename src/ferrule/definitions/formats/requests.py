@@ -1,4 +1,4 @@
-"""The beginning of a request to a provider, in its own words: the tools, which of them may be chosen, and the instructions."""
+"""Begins requests to a provider in its own format: the tools, the choice among them, and the instructions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ferrule.model.value import JsonValue
 
 
-class Beginning(NamedTuple):
-    """What a request begins with."""
+class RequestStart(NamedTuple):
+    """The first members of a request."""
 
     tools: JsonValue
     """As the format wrote them."""
@@ -17,45 +17,45 @@ class Beginning(NamedTuple):
     """`auto`, `none`, `required`, or the one name that may be called."""
     instructions: str = ""
     is_parallel: bool = True
-    """False for a model that shall make one call at a time."""
+    """False for a model that may make only one call at a time."""
     is_strict: bool = False
 
 
-def request_of(provider: str, beginning: Beginning) -> dict[str, Any]:
-    """The members of a request. What a provider does by itself is not said."""
+def start_request(provider: str, beginning: RequestStart) -> dict[str, Any]:
+    """Returns the members of a request, without those that are the provider's defaults."""
     return _REQUESTS[provider](beginning)
 
 
 def is_provider(name: str) -> bool:
-    """True for a format that belongs into requests."""
+    """Returns True for a format that is used in requests."""
     return name in _REQUESTS
 
 
-def _chat(given: Beginning) -> dict[str, Any]:
-    return _systems(given) | {"tools": given.tools} | _chosen(given) | _single(given)
+def _chat(given: RequestStart) -> dict[str, Any]:
+    return _build_messages(given) | {"tools": given.tools} | _build_choice(given) | _build_parallel_flag(given)
 
 
-def _mistral(given: Beginning) -> dict[str, Any]:
+def _mistral(given: RequestStart) -> dict[str, Any]:
     any_of = given._replace(choice="any") if given.choice == "required" else given
-    return _systems(given) | {"tools": given.tools} | _chosen(any_of, "any") | _single(given)
+    return _build_messages(given) | {"tools": given.tools} | _build_choice(any_of, "any") | _build_parallel_flag(given)
 
 
-def _ollama(given: Beginning) -> dict[str, Any]:
-    """There is no choice to make: a model that shall call nothing is given nothing."""
-    return _systems(given) | ({} if given.choice == "none" else {"tools": given.tools})
+def _ollama(given: RequestStart) -> dict[str, Any]:
+    """Omits the tools for "none": Ollama has no tool choice."""
+    return _build_messages(given) | ({} if given.choice == "none" else {"tools": given.tools})
 
 
-def _responses(given: Beginning) -> dict[str, Any]:
+def _responses(given: RequestStart) -> dict[str, Any]:
     request: dict[str, Any] = {"instructions": given.instructions} if given.instructions else {}
     request["tools"] = given.tools
     if given.choice in ("none", "required"):
         request["tool_choice"] = given.choice
     elif given.choice != "auto":
         request["tool_choice"] = {"type": "function", "name": given.choice}
-    return request | _single(given)
+    return request | _build_parallel_flag(given)
 
 
-def _anthropic(given: Beginning) -> dict[str, Any]:
+def _anthropic(given: RequestStart) -> dict[str, Any]:
     request: dict[str, Any] = {"system": given.instructions} if given.instructions else {}
     request["tools"] = given.tools
     named = {"type": "tool", "name": given.choice}
@@ -67,7 +67,7 @@ def _anthropic(given: Beginning) -> dict[str, Any]:
     return request if choice == {"type": "auto"} else request | {"tool_choice": choice}
 
 
-def _gemini(given: Beginning) -> dict[str, Any]:
+def _gemini(given: RequestStart) -> dict[str, Any]:
     request: dict[str, Any] = {}
     if given.instructions:
         request["systemInstruction"] = {"parts": [{"text": given.instructions}]}
@@ -80,8 +80,8 @@ def _gemini(given: Beginning) -> dict[str, Any]:
     return request if mode == {"mode": "AUTO"} else request | {"toolConfig": {"functionCallingConfig": mode}}
 
 
-def _bedrock(given: Beginning) -> dict[str, Any]:
-    """It has no word for "none of them", and refuses an empty list."""
+def _bedrock(given: RequestStart) -> dict[str, Any]:
+    """Omits the tools for "none": Bedrock has no such choice, and refuses an empty list."""
     request: dict[str, Any] = {"system": [{"text": given.instructions}]} if given.instructions else {}
     config = given.tools if isinstance(given.tools, dict) else {"tools": given.tools}
     if given.choice == "none" or not config.get("tools"):
@@ -93,17 +93,17 @@ def _bedrock(given: Beginning) -> dict[str, Any]:
     return request | {"toolConfig": config}
 
 
-def _mcp(given: Beginning) -> dict[str, Any]:
-    """What a server tells of itself, and its list; a client chooses as it likes."""
+def _mcp(given: RequestStart) -> dict[str, Any]:
+    """Returns the server's instructions and its list; the client chooses."""
     listed = given.tools if isinstance(given.tools, dict) else {"tools": given.tools}
     return ({"instructions": given.instructions} if given.instructions else {}) | listed
 
 
-def _systems(given: Beginning) -> dict[str, Any]:
+def _build_messages(given: RequestStart) -> dict[str, Any]:
     return {"messages": [{"role": "system", "content": given.instructions}]} if given.instructions else {}
 
 
-def _chosen(given: Beginning, word: str = "required") -> dict[str, Any]:
+def _build_choice(given: RequestStart, word: str = "required") -> dict[str, Any]:
     if given.choice == "auto":
         return {}
     if given.choice in ("none", word):
@@ -111,11 +111,11 @@ def _chosen(given: Beginning, word: str = "required") -> dict[str, Any]:
     return {"tool_choice": {"type": "function", "function": {"name": given.choice}}}
 
 
-def _single(given: Beginning) -> dict[str, Any]:
+def _build_parallel_flag(given: RequestStart) -> dict[str, Any]:
     return {} if given.is_parallel else {"parallel_tool_calls": False}
 
 
-_REQUESTS: dict[str, Callable[[Beginning], dict[str, Any]]] = {
+_REQUESTS: dict[str, Callable[[RequestStart], dict[str, Any]]] = {
     "openai": _chat,
     "openai-responses": _responses,
     "anthropic": _anthropic,

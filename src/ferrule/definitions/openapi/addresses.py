@@ -1,4 +1,4 @@
-"""Where an operation is reached: one of its servers, variables filled in, relative addresses completed."""
+"""Finds the address of an operation: chooses one of its servers, fills in variables and completes relative addresses."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
 
 NOWHERE = "https://server.invalid"
-"""What stands for an address that the document does not tell; no such host exists."""
+"""The placeholder for an address that the document does not give; no such host exists."""
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _QUERY = "%:@!$&'()*+,;=/?~"
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 
 
-class Address(NamedTuple):
+class ServiceAddress(NamedTuple):
     """The address of an operation."""
 
     url: str
     """Without a slash at its end."""
     is_known: bool = True
-    """False when somebody still has to write it."""
+    """False when the user still has to set it."""
 
 
 class Addresses:
-    """The addresses of one document, each worked out once."""
+    """The addresses of one document, each resolved once."""
 
     def __init__(self, document: OpenApi, source: str, chosen: str, variables: Mapping[str, str]) -> None:
         """`source`: where the document comes from; `chosen`: a server by its address, number (from 1) or name."""
@@ -37,40 +37,40 @@ class Addresses:
         self._source = source if _ABSOLUTE.match(source) else ""
         self._chosen = chosen.strip()
         self._variables = variables
-        self._known: dict[tuple[tuple[str, Path], ...], Address] = {}
+        self._known: dict[tuple[tuple[str, Path], ...], ServiceAddress] = {}
 
-    def of(self, servers: tuple[Server, ...]) -> Address:
-        """The address to use for an operation with these servers."""
+    def resolve(self, servers: tuple[Server, ...]) -> ServiceAddress:
+        """Returns the address to use for an operation with these servers."""
         if _ABSOLUTE.match(self._chosen):
-            return Address(_trimmed(self._chosen))
+            return ServiceAddress(_normalize_url(self._chosen))
         mark = tuple((server.url, server.path) for server in servers)
         known = self._known.get(mark)
         if known is None:
-            known = self._known[mark] = self._worked_out(servers)
+            known = self._known[mark] = self._resolve_servers(servers)
         return known
 
-    def _worked_out(self, servers: tuple[Server, ...]) -> Address:
-        server = self._server(servers)
-        written = self._filled(server) if server is not None else "/"
+    def _resolve_servers(self, servers: tuple[Server, ...]) -> ServiceAddress:
+        server = self._choose_server(servers)
+        written = self._fill_variables(server) if server is not None else "/"
         path = server.path if server is not None else ()
         url = urljoin(self._source, written) if self._source else written
         if not _ABSOLUTE.match(url):
             base = url if url.startswith("/") else "/" + url
-            self._document.tell(
+            self._document.report(
                 SERVER,
                 path,
-                "the document does not say on which host the service is; its tools are drafts",
+                "the document does not name the service's host; its tools are drafts",
                 hint="choose an address (`--server https://…`), or write `base_url`",
             )
-            return Address(_trimmed(NOWHERE + base.partition("://")[0]), is_known=False)
+            return ServiceAddress(_normalize_url(NOWHERE + base.partition("://")[0]), is_known=False)
         if len(servers) > 1 and not self._chosen:
             others = ", ".join(each.url[:80] for each in servers if each is not server)
-            self._document.tell(
-                SERVER, path, f"of several servers the first is taken; not: {others[:300]}", Severity.INFO
+            self._document.report(
+                SERVER, path, f"the first of several servers is used; not: {others[:300]}", Severity.INFO
             )
-        return Address(_trimmed(url))
+        return ServiceAddress(_normalize_url(url))
 
-    def _server(self, servers: tuple[Server, ...]) -> Server | None:
+    def _choose_server(self, servers: tuple[Server, ...]) -> Server | None:
         if not servers:
             return None
         chosen = self._chosen
@@ -82,7 +82,7 @@ class Addresses:
                     return server
         return next((server for server in servers if _ABSOLUTE.match(server.url)), servers[0])
 
-    def _filled(self, server: Server) -> str:
+    def _fill_variables(self, server: Server) -> str:
         def value(match: re.Match[str]) -> str:
             name = match[1]
             if name in self._variables:
@@ -93,7 +93,7 @@ class Addresses:
             default = said.get("default", words[0] if isinstance(words, list) and words else None)
             if isinstance(default, str | int | float) and not isinstance(default, bool):
                 return str(default)
-            self._document.tell(
+            self._document.report(
                 SERVER, server.path, f"the variable {name[:60]!r} of the server has no default", hint="give it a value"
             )
             return name
@@ -101,15 +101,15 @@ class Addresses:
         return _VARIABLE.sub(value, server.url.strip())
 
 
-def _trimmed(url: str) -> str:
-    """Without a fragment and without slashes at the end of its path, and in characters that an address may have."""
+def _normalize_url(url: str) -> str:
+    """Normalizes an address: no fragment, no slash at the end of its path, other characters escaped."""
     parts = urlsplit(url)
     path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
     query = f"?{quote(parts.query, safe=_QUERY)}" if parts.query else ""
-    return f"{parts.scheme.lower()}://{_host(parts.netloc)}{path}{query}"
+    return f"{parts.scheme.lower()}://{_encode_host(parts.netloc)}{path}{query}"
 
 
-def _host(netloc: str) -> str:
+def _encode_host(netloc: str) -> str:
     if netloc.isascii():
         return netloc
     host, colon, port = netloc.rpartition(":") if netloc.rpartition(":")[2].isdecimal() else (netloc, "", "")

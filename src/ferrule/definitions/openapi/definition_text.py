@@ -1,5 +1,5 @@
-"""Writes the definition file of a tool: what its operation says, and placeholders for what OpenAPI does not say and AML asks
-(when to use it, what it does to the world, who owns it).
+"""Writes the definition file of a tool: the content of its operation, and placeholders for required keys of AML that OpenAPI
+lacks (when to use the tool, its side effects, its owner).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ferrule.definitions.content.yaml_text import (
     format_text,
     join_front_matter,
 )
-from ferrule.definitions.openapi.drafts import KIND, SOURCE, Draft, facts_as_json
-from ferrule.definitions.openapi.wording import bounded, shown
+from ferrule.definitions.openapi.drafts import KIND, SOURCE, OperationDraft, encode_facts
+from ferrule.definitions.openapi.wording import format_value, shorten_text
 from ferrule.model.tool import FACT_NAMES
 
 _RELEASE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
@@ -31,22 +31,22 @@ _EFFECTS = {
 }
 _MOST_EXAMPLE = 2_000
 _INFERRED = ", ".join(FACT_NAMES)
-"""Nobody stated any of them."""
+"""OpenAPI states none of them."""
 
 
-class Surroundings(NamedTuple):
-    """What all tools of a document share."""
+class DocumentContext(NamedTuple):
+    """The values that all tools of a document share."""
 
     api: str
     """Its title."""
     api_version: str
     owner: str
     date: str
-    """When deprecated tools were last updated; empty when nobody says."""
+    """The date of the last update for deprecated tools; empty when unknown."""
 
 
-def definition_text(draft: Draft, around: Surroundings, memo: Memo) -> str:
-    """The file of a tool."""
+def write_definition(draft: OperationDraft, around: DocumentContext, memo: Memo) -> str:
+    """Returns the file of a tool."""
     operation, heading = draft.operation, draft.operation.heading
     version = around.api_version if _RELEASE.fullmatch(around.api_version) else "1.0.0"
     status = "deprecated" if operation.is_deprecated else "active" if draft.is_ready else "draft"
@@ -60,31 +60,31 @@ def definition_text(draft: Draft, around: Surroundings, memo: Memo) -> str:
     if around.date and operation.is_deprecated:
         lines.append(f"  last_updated: {format_line(around.date)}")
     lines.append(f"type: {'retrieval' if draft.is_reading else 'action'}\ninterface:\n  input:")
-    append_mapping(draft.sending.schema, 2, lines, memo)
+    append_mapping(draft.request.schema, 2, lines, memo)
     lines.append("  output:")
-    append_cached_mapping(draft.answering.schema, 2, lines, memo)
-    if draft.answering.errors:
+    append_cached_mapping(draft.response.schema, 2, lines, memo)
+    if draft.response.errors:
         lines.append("error_codes:")
-        append_mapping(draft.answering.errors, 1, lines, memo)
+        append_mapping(draft.response.errors, 1, lines, memo)
     lines.append("transport:")
-    _transport(draft.transport, lines, memo)
-    lines.append(_guidance(draft, around.api))
-    _extension(draft, lines, memo)
-    return join_front_matter(lines, _body(draft, around))
+    _write_transport(draft.transport, lines, memo)
+    lines.append(_write_guidance(draft, around.api))
+    _write_extension(draft, lines, memo)
+    return join_front_matter(lines, _write_body(draft, around))
 
 
-def _transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
+def _write_transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
     credentials = transport["credentials"]
     append_mapping({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
     lines.append("  credentials:")
     append_cached_mapping(credentials, 2, lines, memo)
 
 
-def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
-    """What the canonical model knows of an operation and AML has no words for."""
+def _write_extension(draft: OperationDraft, lines: list[str], memo: Memo) -> None:
+    """Writes the properties of an operation that the canonical model has and AML has no keys for."""
     lines.append(f"x-ferrule:\n  tool_kind: {KIND}")
     if not draft.is_reading:
-        facts = facts_as_json(draft.facts)
+        facts = encode_facts(draft.facts)
         if facts:
             lines.append("  facts:")
             append_mapping(facts, 2, lines, memo)
@@ -101,7 +101,7 @@ def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
         append_mapping({**draft.paging, "inferred": True}, 4, lines, memo)
 
 
-def _guidance(draft: Draft, api: str) -> str:
+def _write_guidance(draft: OperationDraft, api: str) -> str:
     wanted = draft.title[:1].lower() + draft.title[1:] if not draft.title[:2].isupper() else draft.title
     where = api or "the service"
     if draft.is_reading:
@@ -121,41 +121,41 @@ def _guidance(draft: Draft, api: str) -> str:
     return f"{made}\n  side_effects: {format_line(effects)}"
 
 
-def _body(draft: Draft, around: Surroundings) -> str:
-    """The Markdown below the front matter: the whole description, and an example."""
+def _write_body(draft: OperationDraft, around: DocumentContext) -> str:
+    """Returns the Markdown below the front matter: the full description, and an example."""
     operation = draft.operation
     heading = operation.heading
     parts: list[str] = []
     whole = operation.description.strip()
     if whole and (len(whole) > len(draft.description) or "\n" in whole):
-        parts += ["# Purpose", bounded(whole, 8_000)]
+        parts += ["# Purpose", shorten_text(whole, 8_000)]
     of = " ".join(filter(None, (around.api, around.api_version)))
     notes = [f"From `{heading.method} {heading.template}`{f' of {of}' if of else ''}."]
     if operation.docs_url:
         notes.append(f"More: {operation.docs_url}")
-    example = _example(draft)
+    example = _find_example(draft)
     if example:
         notes.append(f"An example of what is sent:\n\n```json\n{example}\n```")
     parts += ["# Notes", "\n\n".join(notes)]
     return _CONTROL.sub("", "\n\n".join(parts))
 
 
-def _example(draft: Draft) -> str:
+def _find_example(draft: OperationDraft) -> str:
     body = draft.operation.body
     if body is None:
         return ""
     for media in body.media:
-        if media.media_type == draft.sending.media_type:
+        if media.media_type == draft.request.media_type:
             for example in media.examples:
-                written = shown_whole(example)
+                written = format_long_value(example)
                 if written:
                     return written
     return ""
 
 
-def shown_whole(value: Any) -> str:
-    """A value as JSON, where it is not long."""
-    short = shown(value)
+def format_long_value(value: Any) -> str:
+    """Formats a value as JSON; returns nothing for a long one."""
+    short = format_value(value)
     if short or not isinstance(value, dict | list):
         return short
     try:
@@ -165,10 +165,10 @@ def shown_whole(value: Any) -> str:
     return written if len(written) <= _MOST_EXAMPLE else ""
 
 
-def owner_of(info: dict[str, Any], namespace: str) -> str:
-    """Who owns the tools: whom the document names, else the namespace."""
+def find_owner(info: dict[str, Any], namespace: str) -> str:
+    """Returns the owner of the tools: the document's contact, else the namespace."""
     contact = info.get("contact")
     name = contact.get("name") if isinstance(contact, dict) else None
     if isinstance(name, str) and name.strip():
-        return bounded(" ".join(name.split()), 80)
+        return shorten_text(" ".join(name.split()), 80)
     return namespace

@@ -1,7 +1,7 @@
-"""Writes what a tool says about itself: its title and description, and how it gives a list in pages.
+"""Writes the title and the description of a tool, and detects its paging.
 
 The text comes from the summary and the description of the operation. Paging is guessed from the names of its parameters and
-of its answer.
+of the members of its response.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ferrule.definitions.openapi.arguments import Sending
-from ferrule.definitions.openapi.responses import Answering
+from ferrule.definitions.openapi.arguments import RequestPlan
+from ferrule.definitions.openapi.responses import ResponsePlan
 from ferrule.definitions.openapi.shape import Operation
-from ferrule.definitions.openapi.wording import as_sentence, bounded, words_of
+from ferrule.definitions.openapi.wording import end_sentence, shorten_text, split_words
 
 _CURSORS = frozenset(
     ["cursor", "page_token", "next_token", "continuation_token", "continuationtoken", "after", "starting_after",
@@ -28,24 +28,24 @@ _NEXT = ("next_cursor", "nextcursor", "next_page_token", "nextpagetoken", "next_
          "continuation_token", "next_page", "after", "end_cursor")  # fmt: skip
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.strip("$").replace("-", "_").replace("[", "_").replace("]", "").lower().removeprefix("page_") or name
 
 
-def _found(names: dict[str, str], words: frozenset[str]) -> str:
+def _find_argument(names: dict[str, str], words: frozenset[str]) -> str:
     for argument, name in names.items():
         lower = name.strip("$").replace("-", "_").lower()
         if lower in words or lower.replace("[", "_").rstrip("]") in words:
             return argument
     for argument, name in names.items():
         lower = name.lower()
-        if lower.startswith("page[") and _plain(lower) in words:
+        if lower.startswith("page[") and _normalize_name(lower) in words:
             return argument
     return ""
 
 
-def paging_of(sending: Sending, answering: Answering) -> dict[str, Any]:
-    """The guess: `style` (cursor, page, offset or link), the arguments, and where the next cursor is; empty for none."""
+def guess_paging(sending: RequestPlan, answering: ResponsePlan) -> dict[str, Any]:
+    """Guesses the paging: `style` (cursor, page, offset or link), the arguments, and the next cursor's place; empty for none."""
     if not answering.is_list and "link" not in answering.headers:
         return {}
     names = {
@@ -53,10 +53,10 @@ def paging_of(sending: Sending, answering: Answering) -> dict[str, Any]:
     }
     if not names:
         return {}
-    size = _found(names, _SIZES)
-    following = _next_of(answering.schema)
+    size = _find_argument(names, _SIZES)
+    following = _find_next_cursor(answering.schema)
     for style, words in (("cursor", _CURSORS), ("page", _PAGES), ("offset", _OFFSETS)):
-        argument = _found(names, words)
+        argument = _find_argument(names, words)
         if argument and (size or following or style == "page" or "link" in answering.headers):
             made = {"style": style, "argument": argument}
             if size:
@@ -67,8 +67,8 @@ def paging_of(sending: Sending, answering: Answering) -> dict[str, Any]:
     return {"style": "link"} if "link" in answering.headers and size else {}
 
 
-def _next_of(schema: dict[str, Any]) -> str:
-    """A JSON pointer to the cursor of the next page, one level down at most."""
+def _find_next_cursor(schema: dict[str, Any]) -> str:
+    """Returns a JSON pointer to the cursor of the next page, one level down at most."""
     properties = schema.get("properties", {})
     names = {name.replace("-", "_").lower(): name for name in properties}
     for word in _NEXT:
@@ -76,14 +76,14 @@ def _next_of(schema: dict[str, Any]) -> str:
             return f"/{names[word]}"
     for holder in ("meta", "pagination", "paging", "links", "_links", "page_info", "pageinfo"):
         if holder in names:
-            inner = _next_of(properties[names[holder]]) if properties[names[holder]].get("properties") else ""
+            inner = _find_next_cursor(properties[names[holder]]) if properties[names[holder]].get("properties") else ""
             if inner.count("/") == 1:
                 return f"/{names[holder]}{inner}"
     return ""
 
 
-def in_words(paging: dict[str, Any]) -> str:
-    """A sentence for the description."""
+def describe_paging(paging: dict[str, Any]) -> str:
+    """Returns a sentence for the description."""
     match paging.get("style"):
         case "cursor":
             source = f" from `{paging['next'].strip('/').replace('/', '.')}`" if "next" in paging else ""
@@ -102,54 +102,54 @@ _ABBREVIATED = ("e.g.", "i.e.")
 _MARKUP = re.compile(r"<[^<>]{1,200}>|!\[[^\]]*\]\([^)]*\)|^#{1,6}\s+", re.MULTILINE)
 
 
-def title_of(operation: Operation, name: str) -> str:
-    """A short title: the summary, or the name in words."""
+def build_title(operation: Operation, name: str) -> str:
+    """Returns a short title: the summary, or the name in words."""
     summary = " ".join(operation.summary.split()).rstrip(".")
     if 0 < len(summary) <= 80:
         return summary
-    words = " ".join(words_of(name))
+    words = " ".join(split_words(name))
     return words[:1].upper() + words[1:]
 
 
-def description_of(operation: Operation, api: str, paging: dict[str, Any]) -> str:
-    """Two to five sentences: what the document says, and where the call goes."""
-    summary = as_sentence(" ".join(operation.summary.split()))
-    text = plain(operation.description) if operation.description else ""
+def build_description(operation: Operation, api: str, paging: dict[str, Any]) -> str:
+    """Returns two to five sentences: the document's own, and the address of the call."""
+    summary = end_sentence(" ".join(operation.summary.split()))
+    text = flatten_markdown(operation.description) if operation.description else ""
     if not text:
         text = summary
-    elif summary and not _says(text, summary):
+    elif summary and not _begins_with(text, summary):
         text = f"{summary} {text}"
     heading = operation.heading
-    extra = [in_words(paging)] if paging else []
+    extra = [describe_paging(paging)] if paging else []
     if operation.is_deprecated:
         extra.append("It is deprecated.")
     if not text:
-        text = f"{' '.join(words_of(heading.operation_id)).capitalize() or 'Uses the service'}."
-    text = bounded(text, _MOST)
-    ends = _ends(text)
+        text = f"{' '.join(split_words(heading.operation_id)).capitalize() or 'Uses the service'}."
+    text = shorten_text(text, _MOST)
+    ends = _find_sentence_ends(text)
     most = MOST_SENTENCES - len(extra)
     if len(ends) > most or (len(ends) == most and ends[-1] < len(text)):
         text, count = text[: ends[most - 1]], most
     else:
-        text, count = as_sentence(text), len(ends) + (not ends or ends[-1] < len(text))
+        text, count = end_sentence(text), len(ends) + (not ends or ends[-1] < len(text))
     if count + len(extra) < 2:
         extra.append(f"Calls {heading.method} {heading.template.partition('?')[0]}" + (f" of {api}." if api else "."))
     return " ".join([text, *extra])
 
 
-def _says(text: str, summary: str) -> bool:
-    """True when a text begins with what a summary says."""
+def _begins_with(text: str, summary: str) -> bool:
+    """Returns True when a text begins with its summary."""
     return text.lower().startswith(summary.rstrip(".").lower())
 
 
-def plain(markdown: str) -> str:
-    """Markdown as running text: headings and pictures are taken off, lists and emphasis stay."""
+def flatten_markdown(markdown: str) -> str:
+    """Converts Markdown to running text: removes headings and images, keeps lists and emphasis."""
     if "<" in markdown or "#" in markdown or "![" in markdown:
         markdown = _MARKUP.sub(" ", markdown)
     return " ".join(markdown.split())
 
 
-def _ends(text: str) -> list[int]:
+def _find_sentence_ends(text: str) -> list[int]:
     ends = [match.end() for match in _END.finditer(text)]
     if "." in text and any(word in text.lower() for word in _ABBREVIATED):
         return [end for end in ends if text[max(0, end - 4) : end].lower() not in _ABBREVIATED]

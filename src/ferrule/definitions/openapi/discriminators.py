@@ -1,12 +1,12 @@
-"""Which of several schemas a value is: the words of a discriminator, made a `const` in each alternative."""
+"""Converts the values of a discriminator to a `const` in each alternative."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ferrule.definitions.openapi.references import Broken, References, Target
-from ferrule.definitions.openapi.shape import mapping, text
+from ferrule.definitions.openapi.references import Broken, References, ReferenceTarget
+from ferrule.definitions.openapi.shape import read_object, read_text
 from ferrule.schema.pointers import escape_step
 
 if TYPE_CHECKING:
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 _MOST_CHILDREN = 200
 
 
-def property_of(discriminator: Any) -> str:
-    """The name of the member that tells; 2.0 writes it plainly."""
+def read_property(discriminator: Any) -> str:
+    """Returns the name of the discriminating member; in 2.0 it is plain text."""
     if isinstance(discriminator, str):
         return discriminator
-    return text(discriminator, "propertyName") if isinstance(discriminator, dict) else ""
+    return read_text(discriminator, "propertyName") if isinstance(discriminator, dict) else ""
 
 
-def branch_words(references: References, discriminator: Any, branch: Any) -> list[str]:
-    """What the member says when a value is of this branch; nothing when the branch has no name."""
+def list_branch_values(references: References, discriminator: Any, branch: Any) -> list[str]:
+    """Returns the member's values for this branch; none when the branch has no name."""
     if not isinstance(branch, dict) or "$ref" not in branch:
         return []
     try:
         target = references.follow(branch["$ref"], ())
     except Broken:
         return []
-    mapped = [word for word, child in _mapped(references, discriminator) if child.key == target.key]
+    mapped = [word for word, child in _follow_mapping(references, discriminator) if child.key == target.key]
     return mapped or [target.name]
 
 
-def _mapped(references: References, discriminator: Any) -> Iterator[tuple[str, Target]]:
-    written = mapping(discriminator, "mapping") if isinstance(discriminator, dict) else {}
+def _follow_mapping(references: References, discriminator: Any) -> Iterator[tuple[str, ReferenceTarget]]:
+    written = read_object(discriminator, "mapping") if isinstance(discriminator, dict) else {}
     for word, ref in written.items():
         if not isinstance(ref, str):
             continue
@@ -45,13 +45,15 @@ def _mapped(references: References, discriminator: Any) -> Iterator[tuple[str, T
             continue
 
 
-def children_of(document: OpenApi, discriminator: Any, target: Target) -> list[tuple[list[str], Target]]:
-    """The schemas that a base class stands for: those of its mapping, else those that name it in their `allOf`."""
-    found: dict[str, tuple[list[str], Target]] = {}
-    for word, child in _mapped(document.references, discriminator):
+def find_children(
+    document: OpenApi, discriminator: Any, target: ReferenceTarget
+) -> list[tuple[list[str], ReferenceTarget]]:
+    """Returns the subclasses of a base schema: those in its mapping, else those that refer to it in their `allOf`."""
+    found: dict[str, tuple[list[str], ReferenceTarget]] = {}
+    for word, child in _follow_mapping(document.references, discriminator):
         found.setdefault(child.key, ([], child))[0].append(word)
     if not found:
-        for name, ref in _heirs(document, target.key):
+        for name, ref in _find_heirs(document, target.key):
             try:
                 child = document.references.follow(ref, ())
             except Broken:
@@ -61,21 +63,21 @@ def children_of(document: OpenApi, discriminator: Any, target: Target) -> list[t
     return list(found.values())[:_MOST_CHILDREN]
 
 
-def _heirs(document: OpenApi, key: str) -> list[tuple[str, str]]:
+def _find_heirs(document: OpenApi, key: str) -> list[tuple[str, str]]:
     is_old = document.version == "2.0"
-    owner = document.root if is_old else mapping(document.root, "components")
+    owner = document.root if is_old else read_object(document.root, "components")
     prefix = "#/definitions/" if is_old else "#/components/schemas/"
     found = []
-    for name, schema in mapping(owner, "definitions" if is_old else "schemas").items():
+    for name, schema in read_object(owner, "definitions" if is_old else "schemas").items():
         parts = schema.get("allOf") if isinstance(schema, dict) else None
         if isinstance(parts, list) and any(isinstance(part, dict) and part.get("$ref") == key for part in parts):
             found.append((name, prefix + escape_step(name)))
     return found
 
 
-def told_apart(schema: dict[str, Any], discriminator: Any, words: list[str]) -> dict[str, Any]:
-    """The schema of a branch with the member that tells, and its word."""
-    name = property_of(discriminator)
+def add_discriminator(schema: dict[str, Any], discriminator: Any, words: list[str]) -> dict[str, Any]:
+    """Adds the discriminating member with its values to the schema of a branch."""
+    name = read_property(discriminator)
     if not name or not words or schema.get("type", "object") != "object" or "enum" in schema:
         return schema
     properties = schema.get("properties", {})

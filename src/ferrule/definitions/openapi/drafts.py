@@ -1,6 +1,6 @@
-"""An operation as a tool: its name, what it says to a model, what it takes and gives, and how it is reached.
+"""Drafts a tool from an operation: name, description, arguments, output, and transport.
 
-The way from here to a file is `app/imports/openapi.py`, the way to a tool in memory `definitions/formats/openapi.py`.
+`app/imports/openapi.py` writes drafts to files; `definitions/formats/openapi.py` makes tools in memory from them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.openapi.addresses import Address, Addresses
-from ferrule.definitions.openapi.arguments import Sending, sending_of
-from ferrule.definitions.openapi.credentials import Access, Security
-from ferrule.definitions.openapi.descriptions import description_of, paging_of, title_of
-from ferrule.definitions.openapi.names import name_of, unique
+from ferrule.definitions.openapi.addresses import Addresses, ServiceAddress
+from ferrule.definitions.openapi.arguments import RequestPlan, plan_request
+from ferrule.definitions.openapi.credentials import Security, ServiceAccess
+from ferrule.definitions.openapi.descriptions import build_description, build_title, guess_paging
+from ferrule.definitions.openapi.names import build_name, take_unique
 from ferrule.definitions.openapi.read import OpenApi
-from ferrule.definitions.openapi.responses import Answering, answering_of
+from ferrule.definitions.openapi.responses import ResponsePlan, plan_response
 from ferrule.definitions.openapi.schemas import Schemas
 from ferrule.definitions.openapi.shape import CHOICE, Heading, Operation
-from ferrule.definitions.openapi.wording import words_of
+from ferrule.definitions.openapi.wording import split_words
 from ferrule.model.tool import FACT_NAMES, SafetyFacts
 
 READING = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
-"""Methods that change nothing, because HTTP says so."""
+"""Methods that change nothing, by the definition of HTTP."""
 KIND = "openapi_operation"
 SOURCE = "openapi"
 _READS = SafetyFacts(is_read_only=True, is_concurrency_safe=True)
@@ -31,20 +31,20 @@ _WRITES = SafetyFacts()
 _DESTROYS = SafetyFacts(is_destructive=True)
 
 
-class Draft(NamedTuple):
-    """A tool to be."""
+class OperationDraft(NamedTuple):
+    """A tool drafted from an operation."""
 
     name: str
     title: str
     description: str
     operation: Operation
-    sending: Sending
-    answering: Answering
-    address: Address
-    access: Access
+    request: RequestPlan
+    response: ResponsePlan
+    address: ServiceAddress
+    access: ServiceAccess
     paging: dict[str, Any]
     transport: dict[str, Any]
-    """How it is reached, as an AML file says it."""
+    """The transport, as in an AML file."""
 
     @property
     def is_reading(self) -> bool:
@@ -53,19 +53,19 @@ class Draft(NamedTuple):
 
     @property
     def facts(self) -> SafetyFacts:
-        """What the method says about it; all of it inferred."""
+        """The facts that the method implies; all are inferred."""
         if self.is_reading:
             return _READS
         return _DESTROYS if self.operation.heading.method == "DELETE" else _WRITES
 
     @property
     def inferred_facts(self) -> tuple[str, ...]:
-        """Nobody stated any of them."""
+        """All facts: OpenAPI states none of them."""
         return FACT_NAMES
 
     @property
     def mapping(self) -> dict[str, Any]:
-        """Where it comes from, as an external mapping (AT-27)."""
+        """The operation, as an external mapping (AT-27)."""
         heading = self.operation.heading
         return {
             "source": SOURCE,
@@ -79,16 +79,18 @@ class Draft(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """False when somebody has to complete it before it can be called."""
+        """False when the user has to complete it before it can be called."""
         return self.address.is_known and self.access.is_complete
 
 
-def _transport(
-    heading: Heading, sending: Sending, answering: Answering, address: Address, access: Access
+def _build_transport(
+    heading: Heading, sending: RequestPlan, answering: ResponsePlan, address: ServiceAddress, access: ServiceAccess
 ) -> dict[str, Any]:
-    """How a tool is reached, as an AML file says it."""
+    """Builds the transport, as in an AML file."""
     base, template = address.url, sending.template.partition("#")[0]
-    if template == "/" and base.count("/") > 2 and "?" not in base:  # a bare slash is rarely meant
+    if (
+        template == "/" and base.count("/") > 2 and "?" not in base
+    ):  # most services serve the bare base address without a slash
         base, _, last = base.rpartition("/")
         template = f"/{last}/"
     made: dict[str, Any] = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
@@ -104,8 +106,8 @@ def _transport(
     return made
 
 
-class Drafting:
-    """Makes tools of the operations of one document. Names are given in the order in which they are asked for."""
+class Drafter:
+    """Drafts tools from the operations of one document. Names depend on the order in which they are requested."""
 
     def __init__(
         self,
@@ -124,49 +126,49 @@ class Drafting:
         self._taken: set[str] = set()
         self._ids: set[str] = set()
 
-    def name(self, heading: Heading) -> str:
-        """A name for an operation, which no other has."""
+    def choose_name(self, heading: Heading) -> str:
+        """Returns a name for an operation that no other has."""
         if heading.operation_id:
             if heading.operation_id in self._ids:
-                self.document.tell(
+                self.document.report(
                     CHOICE,
                     (*heading.path, "operationId"),
                     f"{heading.operation_id!r} is the id of another operation too",
                 )
             self._ids.add(heading.operation_id)
-        return unique(name_of(heading), self._taken)
+        return take_unique(build_name(heading), self._taken)
 
-    def draft(self, heading: Heading, name: str) -> Draft:
-        """The tool of an operation. Raises Broken."""
+    def draft(self, heading: Heading, name: str) -> OperationDraft:
+        """Drafts the tool of an operation. Raises Broken."""
         document = self.document
-        operation = document.operation(heading)
-        sending = sending_of(document, self._schemas, operation)
-        answering = answering_of(document, self._schemas, operation)
-        paging = paging_of(sending, answering)
-        address = self._addresses.of(operation.servers)
-        access = self._security.of(operation.security, (*heading.path, "security"))
-        return Draft(
+        operation = document.read_operation(heading)
+        sending = plan_request(document, self._schemas, operation)
+        answering = plan_response(document, self._schemas, operation)
+        paging = guess_paging(sending, answering)
+        address = self._addresses.resolve(operation.servers)
+        access = self._security.resolve(operation.security, (*heading.path, "security"))
+        return OperationDraft(
             name,
-            title_of(operation, name),
-            description_of(operation, document.title, paging),
+            build_title(operation, name),
+            build_description(operation, document.title, paging),
             operation,
             sending,
             answering,
             address,
             access,
             paging,
-            _transport(heading, sending, answering, address, access),
+            _build_transport(heading, sending, answering, address, access),
         )
 
 
-def namespace_of(document: OpenApi) -> str:
-    """A namespace from a document's title."""
+def build_namespace(document: OpenApi) -> str:
+    """Derives a namespace from a document's title."""
     words = [
-        word for word in words_of(document.title) if word.isascii() and word not in ("api", "the", "rest", "openapi")
+        word for word in split_words(document.title) if word.isascii() and word not in ("api", "the", "rest", "openapi")
     ]
     return "-".join(words)[:48].strip("-") or "api"
 
 
-def facts_as_json(facts: SafetyFacts) -> dict[str, Any]:
-    """The facts that differ from what nobody states."""
+def encode_facts(facts: SafetyFacts) -> dict[str, Any]:
+    """Returns the facts; empty when they are the defaults."""
     return {} if facts is _WRITES else dict(msgspec.to_builtins(facts))

@@ -1,37 +1,37 @@
-"""Schemas made plain, with what is known about them, and small steps from one to another. Nobody changes one: they are shared."""
+"""Expanded schemas with their size, and small conversions of them. They are shared, so nothing changes one in place."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ferrule.definitions.openapi.keywords import simple_keywords
-from ferrule.definitions.openapi.wording import joined, spoken
+from ferrule.definitions.openapi.keywords import convert_keywords
+from ferrule.definitions.openapi.wording import append_sentences, humanize
 
 
-class Entry(NamedTuple):
-    """A schema, made plain."""
+class ExpandedSchema(NamedTuple):
+    """A schema without references, with its size."""
 
     schema: dict[str, Any]
     size: int = 1
-    """How many schemas it is when it is written out."""
+    """The number of schemas when written out."""
     height: int = 1
     is_hidden: bool = False
-    """True for what is not sent (`readOnly`) or does not come back (`writeOnly`), and for `false`."""
+    """True for a schema that is not sent (`readOnly`) or not returned (`writeOnly`), and for `false`."""
     is_cut: bool = False
-    """True when something was left out that would have been too large."""
+    """True when a part was left out because of its size."""
 
 
-NOTHING = Entry({})
+NOTHING = ExpandedSchema({})
 
 
-def described(schema: dict[str, Any], text: str) -> dict[str, Any]:
-    """A schema with a description, which stands behind its type."""
+def add_description(schema: dict[str, Any], text: str) -> dict[str, Any]:
+    """Adds a description, which is placed after the type."""
     made = {"type": schema["type"]} if "type" in schema else {}
     return {**made, "description": text, **schema}
 
 
-def with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
-    """A schema with alternatives."""
+def add_branches(entry: ExpandedSchema, word: str, branches: list[ExpandedSchema]) -> ExpandedSchema:
+    """Adds alternatives to a schema."""
     kept = [branch for branch in branches if not branch.is_hidden]
     if not kept:
         return entry._replace(is_hidden=True)
@@ -39,7 +39,7 @@ def with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
     height = max(entry.height, 1 + max(branch.height for branch in kept))
     is_cut = entry.is_cut or any(branch.is_cut for branch in kept)
     schemas = [branch.schema for branch in kept]
-    plain = _nullable(schemas)
+    plain = _join_null_branch(schemas)
     if plain is not None:
         schema = {**plain, **entry.schema} if "type" not in entry.schema else {**entry.schema, word: schemas}
     elif len(schemas) == 1 and "type" not in entry.schema:
@@ -48,11 +48,11 @@ def with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
         schema = {**entry.schema, "allOf": [*entry.schema.get("allOf", []), {word: schemas}]}
     else:
         schema = {**entry.schema, word: schemas}
-    return Entry(schema, size, height, entry.is_hidden, is_cut)
+    return ExpandedSchema(schema, size, height, entry.is_hidden, is_cut)
 
 
-def or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that takes null, too."""
+def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Makes a schema accept null, too."""
     kind = schema.get("type")
     if kind is None and not schema.keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
         return schema
@@ -65,8 +65,8 @@ def or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**head, "anyOf": [schema, {"type": "null"}]}
 
 
-def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """`X or null` as X that may be null, where X has one type and lists no values."""
+def _join_null_branch(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Joins `X or null` into X with the type `null` added, where X has one type and no listed values."""
     if len(schemas) != 2:
         return None
     null = [schema for schema in schemas if schema.get("type") == "null"]
@@ -79,8 +79,8 @@ def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {**rest[0], "type": [kind, "null"]}
 
 
-def required_names(written: Any, hidden: Entry | None, out: dict[str, Any]) -> list[str]:
-    """The required names that can be given; those that are not declared are declared, as anything."""
+def declare_required(written: Any, hidden: ExpandedSchema | None, out: dict[str, Any]) -> list[str]:
+    """Returns the required names that can be given; declares those without a property."""
     if not isinstance(written, list):
         return []
     unseen = hidden.schema["enum"] if hidden is not None else ()
@@ -90,17 +90,17 @@ def required_names(written: Any, hidden: Entry | None, out: dict[str, Any]) -> l
     properties = out.get("properties", {})
     missing = [name for name in names if name not in properties]
     if missing or "properties" not in out:
-        out["properties"] = {**properties, **{name: {"description": spoken(name)} for name in missing}}
+        out["properties"] = {**properties, **{name: {"description": humanize(name)} for name in missing}}
     return names
 
 
-def cut_short(written: dict[str, Any]) -> Entry:
-    """A schema without what is inside it."""
+def cut_members(written: dict[str, Any]) -> ExpandedSchema:
+    """Returns a schema without the schemas inside it."""
     outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
     if "type" not in outer and "properties" in written:
         outer["type"] = "object"
-    out = {key: value for key, value in simple_keywords(outer)[0].items() if key != "default"}
+    out = {key: value for key, value in convert_keywords(outer)[0].items() if key != "default"}
     if written.keys() & {"properties", "items", "allOf", "oneOf", "anyOf", "additionalProperties"}:
-        out["description"] = joined(out.get("description", ""), ["Its members are not listed here."])
-        return Entry(out, is_cut=True)
-    return Entry(out)
+        out["description"] = append_sentences(out.get("description", ""), ["Its members are not listed here."])
+        return ExpandedSchema(out, is_cut=True)
+    return ExpandedSchema(out)

@@ -1,8 +1,8 @@
-"""What the tools of a document are called: by the operation's id, or by its method and path.
+"""Names the tools of a document: by the operation's id, or by its method and path.
 
-An `operationId` is written in small letters with underscores (`listPets` is `list_pets`); what FastAPI adds to its ids (the
-path and the method) is taken off again. Without one, the method gives the verb and the path the nouns: a segment that a
-parameter follows stands for one thing (`pets/{id}` is `pet`), prefixes such as `api` and `v1` say nothing.
+An `operationId` is written in small letters with underscores (`listPets` is `list_pets`); the path and the method that FastAPI
+appends to its ids are removed. Without an id, the method gives the verb and the path the nouns: a segment before a
+parameter means one thing (`pets/{id}` is `pet`), and prefixes such as `api` and `v1` are dropped.
 
 | method | path ends in a list (`/pets`) | path ends in one thing (`/pets/{id}`) |
 |---|---|---|
@@ -17,7 +17,7 @@ import re
 from hashlib import sha256
 
 from ferrule.definitions.openapi.shape import Heading
-from ferrule.definitions.openapi.wording import words_of
+from ferrule.definitions.openapi.wording import split_words
 
 MOST = 64
 _LEAST = 3
@@ -39,16 +39,16 @@ _NO_PLURALS = ("ss", "us", "is", "news", "series")
 _HISSING = ("sses", "xes", "ches", "shes", "zes")
 
 
-def name_of(heading: Heading) -> str:
-    """A good name, legal and not yet unique."""
-    words = words_of(_without_route(heading)) if heading.operation_id else ()
+def build_name(heading: Heading) -> str:
+    """Returns a legal name, not yet unique."""
+    words = split_words(_strip_route(heading)) if heading.operation_id else ()
     if not words or not any(word.isascii() for word in words):
-        words = _of_path(heading)
-    return shortened("_".join(words))
+        words = _split_path(heading)
+    return shorten_name("_".join(words))
 
 
-def shortened(name: str) -> str:
-    """A name of 3 to 64 small letters, digits and underscores. What is cut off is told by a digest."""
+def shorten_name(name: str) -> str:
+    """Returns a name of 3 to 64 small letters, digits and underscores; a digest replaces the part that is cut off."""
     legal = name
     if not _LEGAL.fullmatch(name):
         legal = re.sub(r"_+", "_", re.sub(r"[^a-z0-9_]", "_", name)).strip("_")
@@ -57,8 +57,8 @@ def shortened(name: str) -> str:
     return legal if len(legal) >= _LEAST else f"call_{legal or 'operation'}"
 
 
-def unique(name: str, taken: set[str]) -> str:
-    """A name that nobody has: `get_pet`, `get_pet_2`, … Takes it."""
+def take_unique(name: str, taken: set[str]) -> str:
+    """Returns a name that is not taken (`get_pet`, `get_pet_2`, …), and takes it."""
     made, number = name, 1
     while made in taken:
         number += 1
@@ -68,8 +68,8 @@ def unique(name: str, taken: set[str]) -> str:
     return made
 
 
-def _without_route(heading: Heading) -> str:
-    """An id without the path and the method that FastAPI writes behind a function's name."""
+def _strip_route(heading: Heading) -> str:
+    """Removes the path and the method that FastAPI appends to a function's name."""
     if not heading.operation_id.endswith(f"_{heading.method.lower()}"):
         return heading.operation_id
     route = re.sub(r"\W", "_", heading.template) + "_" + heading.method.lower()
@@ -77,21 +77,21 @@ def _without_route(heading: Heading) -> str:
     return bare if bare.strip("_") else heading.operation_id
 
 
-def _of_path(heading: Heading) -> tuple[str, ...]:
+def _split_path(heading: Heading) -> tuple[str, ...]:
     segments = [segment for segment in heading.template.partition("?")[0].split("/") if segment]
     kept = [segment for segment in segments if not _PREFIX.fullmatch(segment.lower())] or segments
     nouns: list[tuple[str, ...]] = []
     is_one = False
     for index, segment in enumerate(kept):
-        bare = words_of(_PLACE.sub(" ", segment))
+        bare = split_words(_PLACE.sub(" ", segment))
         has_place = "{" in segment
         if bare:
             is_one = has_place or (index + 1 < len(kept) and _PLACE.fullmatch(kept[index + 1]) is not None)
-            nouns.append((*bare[:-1], singular(bare[-1])) if is_one else bare)
+            nouns.append((*bare[:-1], singularize(bare[-1])) if is_one else bare)
         elif has_place and not nouns:
-            nouns.append(words_of(segment.strip("{}")) or ("item",))
+            nouns.append(split_words(segment.strip("{}")) or ("item",))
             is_one = True
-    verb = _VERBS.get(heading.method) or "_".join(words_of(heading.method)) or "call"
+    verb = _VERBS.get(heading.method) or "_".join(split_words(heading.method)) or "call"
     if not nouns:
         return (verb, "root")
     last = nouns[-1]
@@ -100,7 +100,7 @@ def _of_path(heading: Heading) -> tuple[str, ...]:
     if heading.method == "POST" and not is_one:
         if len(nouns) > 1 and not is_plural(last[-1]) and _follows_place(kept):
             return (*last, *(word for noun in nouns[:-1] for word in noun))  # /pets/{id}/adopt
-        nouns[-1] = (*last[:-1], singular(last[-1]))
+        nouns[-1] = (*last[:-1], singularize(last[-1]))
     return (verb, *(word for noun in nouns for word in noun))
 
 
@@ -109,12 +109,12 @@ def _follows_place(segments: list[str]) -> bool:
 
 
 def is_plural(word: str) -> bool:
-    """True for a word that names several things, as far as its ending tells."""
+    """Returns True for a plural, judged by its ending."""
     return word.endswith("s") and not word.endswith(_NO_PLURALS) and len(word) > 2
 
 
-def singular(word: str) -> str:
-    """The word for one of several."""
+def singularize(word: str) -> str:
+    """Returns the singular of a word."""
     if not is_plural(word):
         return word
     if word.endswith("ies") and len(word) > 4:

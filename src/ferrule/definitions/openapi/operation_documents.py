@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.definitions.openapi.read import METHODS, OpenApi
-from ferrule.definitions.openapi.references import Broken, refs_in
-from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
+from ferrule.definitions.openapi.references import Broken, list_references
+from ferrule.definitions.openapi.shape import Body, Media, Operation, OperationParameter, OperationResponse, read_object
 from ferrule.model.value import Path
 from ferrule.schema.merging import bounds_in_numbers
 from ferrule.schema.pointers import escape_in_reference, unescape_step
@@ -15,34 +15,34 @@ from ferrule.schema.walk import map_members
 VERSION = "3.1.1"
 PREFIX = "#/components/schemas/"
 _MOST_SCHEMAS = 150
-"""More than these are left out of a tool's own document; each tool has its own."""
+"""More than these are left out; every tool carries a document of its own."""
 _USUAL_STYLE = {"query": "form", "cookie": "form"}
 
 
-def place_of(path: str, method: str) -> Path:
-    """Where an operation stands in a document."""
+def locate_operation(path: str, method: str) -> Path:
+    """Returns the path of an operation in a document."""
     if method.lower() in (*METHODS, "query"):
         return ("paths", path, method.lower())
     return ("paths", path, "additionalOperations", method)
 
 
-def put_into(item: dict[str, Any], method: str, operation: dict[str, Any]) -> None:
-    """Put an operation into a path item."""
+def insert_operation(item: dict[str, Any], method: str, operation: dict[str, Any]) -> None:
+    """Puts an operation into a path item."""
     if method.lower() in (*METHODS, "query"):
         item[method.lower()] = operation
     else:
         item.setdefault("additionalOperations", {})[method] = operation
 
 
-def version_for(method: str, operation: dict[str, Any]) -> str:
-    """The version of OpenAPI that has words for an operation: 3.1, unless it needs those of 3.2."""
+def choose_version(method: str, operation: dict[str, Any]) -> str:
+    """Returns the version of OpenAPI that an operation needs: 3.1, unless it uses features of 3.2."""
     parameters = operation.get("parameters", ())
     is_newer = method.lower() not in METHODS or any(each.get("in") == "querystring" for each in parameters)
     return "3.2.0" if is_newer else VERSION
 
 
-class Modern:
-    """Writes operations of one document anew."""
+class ModernWriter:
+    """Writes operations of one document in the words of 3.1."""
 
     def __init__(self, document: OpenApi) -> None:
         self._document = document
@@ -52,33 +52,33 @@ class Modern:
         self._needs: dict[str, tuple[str, ...]] = {}
         self._within: tuple[str, ...] = ()
 
-    def document_of(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
-        """The operation, alone in a document."""
+    def write_document(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
+        """Returns a document with only this operation."""
         heading = operation.heading
         own = f"#/paths/{escape_in_reference(heading.template)}/{heading.method.lower()}"
         self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
-        written = self._operation(operation)
-        made: dict[str, Any] = {"openapi": version_for(heading.method, written)}
+        written = self._write_operation(operation)
+        made: dict[str, Any] = {"openapi": choose_version(heading.method, written)}
         info = {"title": self._document.title or "API", "version": self._document.api_version or "1.0.0"}
         made["info"] = info
         if server:
             made["servers"] = [{"url": server}]
         item: dict[str, Any] = {}
-        put_into(item, heading.method, written)
+        insert_operation(item, heading.method, written)
         made["paths"] = {heading.template: item}
         components: dict[str, Any] = {}
-        schemas = self._closure(written)
+        schemas = self._collect_schemas(written)
         if schemas:
             components["schemas"] = schemas
         known, _ = self._document.security_schemes
-        security = {name: self._scheme(known[name]) for name in schemes if isinstance(known.get(name), dict)}
+        security = {name: self._write_scheme(known[name]) for name in schemes if isinstance(known.get(name), dict)}
         if security:
             components["securitySchemes"] = security
         if components:
             made["components"] = components
         return made
 
-    def _operation(self, operation: Operation) -> dict[str, Any]:
+    def _write_operation(self, operation: Operation) -> dict[str, Any]:
         heading = operation.heading
         made: dict[str, Any] = {}
         for key, value in (
@@ -94,10 +94,10 @@ class Modern:
         if operation.docs_url:
             made["externalDocs"] = {"url": operation.docs_url}
         if operation.parameters:
-            made["parameters"] = [self._parameter(each) for each in operation.parameters]
+            made["parameters"] = [self._write_parameter(each) for each in operation.parameters]
         if operation.body is not None:
-            made["requestBody"] = self._body(operation.body)
-        made["responses"] = {answer.status: self._answer(answer) for answer in operation.answers} or {
+            made["requestBody"] = self._write_body(operation.body)
+        made["responses"] = {answer.status: self._write_answer(answer) for answer in operation.answers} or {
             "default": {"description": "What the service answers."}
         }
         if operation.security is not None:
@@ -105,7 +105,7 @@ class Modern:
         made |= {key: value for key, value in heading.value.items() if str(key).startswith("x-") and key != "x-ferrule"}
         return made
 
-    def _parameter(self, parameter: Parameter) -> dict[str, Any]:
+    def _write_parameter(self, parameter: OperationParameter) -> dict[str, Any]:
         made: dict[str, Any] = {"name": parameter.name, "in": parameter.place}
         if parameter.is_required:
             made["required"] = True
@@ -114,7 +114,7 @@ class Modern:
         if parameter.is_deprecated:
             made["deprecated"] = True
         if parameter.media_type:
-            made["content"] = {parameter.media_type: {"schema": self.schema(parameter.schema)}}
+            made["content"] = {parameter.media_type: {"schema": self.write_schema(parameter.schema)}}
             return made
         if parameter.style != _USUAL_STYLE.get(parameter.place, "simple") and parameter.style != "tabDelimited":
             made["style"] = parameter.style
@@ -122,20 +122,20 @@ class Modern:
             made["explode"] = parameter.explode
         if parameter.is_reserved:
             made["allowReserved"] = True
-        made["schema"] = self.schema(parameter.schema)
+        made["schema"] = self.write_schema(parameter.schema)
         if parameter.examples:
             made["example"] = parameter.examples[0]
         return made
 
-    def _body(self, body: Body) -> dict[str, Any]:
+    def _write_body(self, body: Body) -> dict[str, Any]:
         made: dict[str, Any] = {"description": body.description} if body.description else {}
-        made["content"] = {media.media_type: self._media(media) for media in body.media}
+        made["content"] = {media.media_type: self._write_media(media) for media in body.media}
         return {**made, "required": True} if body.is_required else made
 
-    def _media(self, media: Media) -> dict[str, Any]:
+    def _write_media(self, media: Media) -> dict[str, Any]:
         made: dict[str, Any] = {}
         if media.schema is not None:
-            made["schema"] = self.schema(
+            made["schema"] = self.write_schema(
                 {"type": "array", "items": media.schema} if media.is_sequence else media.schema
             )
         if media.encoding:
@@ -144,15 +144,15 @@ class Modern:
             made["example"] = media.examples[0]
         return made
 
-    def _answer(self, answer: Answer) -> dict[str, Any]:
+    def _write_answer(self, answer: OperationResponse) -> dict[str, Any]:
         made: dict[str, Any] = {"description": answer.description or "The answer."}
         if answer.media:
-            made["content"] = {media.media_type: self._media(media) for media in answer.media}
+            made["content"] = {media.media_type: self._write_media(media) for media in answer.media}
         if answer.headers:
             made["headers"] = {name: {"schema": {"type": "string"}} for name in answer.headers}
         return made
 
-    def _scheme(self, scheme: dict[str, Any]) -> dict[str, Any]:
+    def _write_scheme(self, scheme: dict[str, Any]) -> dict[str, Any]:
         if scheme.get("type") == "basic":
             return {"type": "http", "scheme": "basic"}
         if scheme.get("type") == "oauth2" and "flow" in scheme:
@@ -160,12 +160,12 @@ class Modern:
                 str(scheme["flow"]), str(scheme["flow"])
             )
             urls = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
-            return {"type": "oauth2", "flows": {flow: {**urls, "scopes": mapping(scheme, "scopes")}}}
+            return {"type": "oauth2", "flows": {flow: {**urls, "scopes": read_object(scheme, "scopes")}}}
         return scheme
 
-    def _closure(self, written: Any) -> dict[str, Any]:
-        """The schemas that something refers to, and those they refer to."""
-        wanted = [ref.removeprefix(PREFIX) for ref in refs_in(written)]
+    def _collect_schemas(self, written: Any) -> dict[str, Any]:
+        """Returns the schemas that a value refers to, and those they refer to."""
+        wanted = [ref.removeprefix(PREFIX) for ref in list_references(written)]
         found: dict[str, Any] = {}
         for name in wanted:  # grows while it is walked
             plain = unescape_step(name)
@@ -178,35 +178,36 @@ class Modern:
             wanted += self._needs[plain]
         return dict(sorted(found.items()))
 
-    def schema(self, written: Any) -> Any:
-        """A schema in the words of 3.1, with references to components only."""
+    def write_schema(self, written: Any) -> Any:
+        """Converts a schema to 3.1, with references to components only."""
         if not isinstance(written, dict):
             return written if isinstance(written, bool) else {}
         made: dict[str, Any] = {}
         for key, value in written.items():
             if key == "$ref":
-                made["$ref"] = self._referred(value)
+                made["$ref"] = self._write_reference(value)
             elif key == "discriminator":
-                made[key] = self._discriminator(value)
+                made[key] = self._write_discriminator(value)
             else:
-                made[key] = map_members(key, value, lambda member, _: self.schema(member))
+                made[key] = map_members(key, value, lambda member, _: self.write_schema(member))
         if made.get("$ref") == "":
             del made["$ref"]
-        return _renewed(made) if self._is_old else made
+        return _modernize(made) if self._is_old else made
 
-    def _discriminator(self, value: Any) -> Any:
+    def _write_discriminator(self, value: Any) -> Any:
         if isinstance(value, str):
             return {"propertyName": value}
-        known = mapping(value, "mapping") if isinstance(value, dict) else {}
+        known = read_object(value, "mapping") if isinstance(value, dict) else {}
         if not known:
             return value
-        return {
-            **value,
-            "mapping": {word: self._referred(ref) if isinstance(ref, str) and "/" in ref else ref for word, ref in known.items()},
-        }  # fmt: skip
+        written = {
+            word: self._write_reference(ref) if isinstance(ref, str) and "/" in ref else ref
+            for word, ref in known.items()
+        }
+        return {**value, "mapping": written}
 
-    def _referred(self, ref: Any) -> str:
-        """A reference to a component, or within the operation; nothing for one that leads nowhere."""
+    def _write_reference(self, ref: Any) -> str:
+        """Returns a reference to a component, or within the operation; nothing for one without a target."""
         if isinstance(ref, str) and ref.startswith(self._within):
             return ref
         try:
@@ -220,14 +221,15 @@ class Modern:
                 number += 1
                 name = f"{target.name}{number}"
             self._names[target.key] = name
+            # Registered before it is written: a recursive schema finds its own name here instead of recursing.
             self._schemas[name] = {}
-            self._schemas[name] = made = self.schema(target.value)
-            self._needs[name] = tuple(each.removeprefix(PREFIX) for each in refs_in(made))
+            self._schemas[name] = made = self.write_schema(target.value)
+            self._needs[name] = tuple(each.removeprefix(PREFIX) for each in list_references(made))
         return PREFIX + escape_in_reference(name)
 
 
-def _renewed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Words of 3.0 and 2.0 that 3.1 has others for."""
+def _modernize(schema: dict[str, Any]) -> dict[str, Any]:
+    """Replaces keywords of 3.0 and 2.0 by those of 3.1."""
     is_nullable = schema.pop("nullable", False) is True or schema.pop("x-nullable", False) is True
     bounds_in_numbers(schema)
     if "example" in schema and "examples" not in schema:

@@ -1,4 +1,4 @@
-"""Parameters, bodies and answers of an operation, in the words of 2.0 and of 3.x, read into one shape."""
+"""Reads the parameters, bodies and responses of an operation of any version into one shape."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ferrule.definitions.openapi.references import Broken
-from ferrule.definitions.openapi.shape import PARAMETER, SYNTAX, Answer, Body, Heading, Media, Parameter, mapping, text
+from ferrule.definitions.openapi.shape import (
+    PARAMETER,
+    SYNTAX,
+    Body,
+    Heading,
+    Media,
+    OperationParameter,
+    OperationResponse,
+    read_object,
+    read_text,
+)
 from ferrule.model.value import Path, type_name
 
 if TYPE_CHECKING:
@@ -23,78 +33,78 @@ _COLLECTIONS = {
 }
 """`collectionFormat` of 2.0 in the words of 3.x."""
 _NO_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue"})
-"""Members of a parameter of 2.0 that are none of its schema."""
+"""Members of a parameter of 2.0 that are not part of its schema."""
 _MOST_EXAMPLES = 3
 _FORM, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _UNSENT = frozenset({"accept", "content-type", "authorization"})
 """Headers that OpenAPI 3 says are no parameters."""
 
 
-def read_parameters(document: OpenApi, heading: Heading) -> tuple[Parameter, ...]:
-    """The parameters of an operation: those of its path unless it has its own. Raises Broken."""
-    found: dict[tuple[str, str], Parameter] = {}
-    for written, at in _written_parameters(document, heading):
-        mark = _mark(written)
+def read_parameters(document: OpenApi, heading: Heading) -> tuple[OperationParameter, ...]:
+    """Returns the parameters of an operation; its own replace those of its path. Raises Broken."""
+    found: dict[tuple[str, str], OperationParameter] = {}
+    for written, at in _list_written_parameters(document, heading):
+        mark = _identify(written)
         known = document.parameters.get(mark)
         if known is not None:
             found[(known.name, known.place)] = known
             continue
-        value, path = document.resolved(written, at, "a parameter")
+        value, path = document.resolve(written, at, "a parameter")
         place, name = value.get("in"), value.get("name")
         if document.version == "2.0" and place in ("body", "formData"):
             continue
         if not isinstance(name, str) or not name or not isinstance(place, str) or place not in _PLACES:
-            document.tell(PARAMETER, path, "a parameter needs a `name` and a place (`in`); it is passed over")
+            document.report(PARAMETER, path, "a parameter needs a `name` and a place (`in`); it is ignored")
             continue
         if place == "header" and name.lower() in _UNSENT:
             continue
-        read = _old_parameter if document.version == "2.0" else _parameter
+        read = _read_old_parameter if document.version == "2.0" else _read_parameter
         found[(name, place)] = document.parameters[mark] = read(document, value, name, place, path)
     return tuple(found.values())
 
 
-def _mark(written: Any) -> int | str:
-    """What tells one written object from another: where it refers to when that is all it does, else itself."""
+def _identify(written: Any) -> int | str:
+    """Returns a key that identifies a written object: its reference when it has nothing else, else its id."""
     ref = written.get("$ref") if isinstance(written, dict) and len(written) == 1 else None
     return ref if isinstance(ref, str) else id(written)
 
 
-def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[Any, Path]]:
+def _list_written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[Any, Path]]:
     for owner, path in ((heading.item, heading.item_path), (heading.value, heading.path)):
         written = owner.get("parameters")
         if written is None:
             continue
         if not isinstance(written, list):
-            document.tell(SYNTAX, (*path, "parameters"), f"`parameters` must be a list, not {type_name(written)}")
+            document.report(SYNTAX, (*path, "parameters"), f"`parameters` must be a list, not {type_name(written)}")
             continue
         for index, each in enumerate(written):
             yield each, (*path, "parameters", index)
 
 
-def _parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
+def _read_parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> OperationParameter:
     usual = "form" if place in ("query", "cookie") else "simple"
     style = value.get("style", usual)
     if not isinstance(style, str) or style not in _STYLES:
-        document.tell(PARAMETER, (*path, "style"), f"the style {str(style)[:60]!r} is none; {usual!r} is taken")
+        document.report(PARAMETER, (*path, "style"), f"{str(style)[:60]!r} is no style; {usual!r} is used")
         style = usual
     if style == "cookie":
         style = "form"
     explode = value.get("explode")
     schema, media_type = value.get("schema"), ""
-    content = mapping(value, "content")
-    examples = _examples(document, value, path)
+    content = read_object(value, "content")
+    examples = _read_examples(document, value, path)
     if content:
         media_type = str(next(iter(content))).lower()
         media = next(iter(content.values()))
         if isinstance(media, dict):
             schema = media.get("schema")
-            examples = examples or _examples(document, media, path)
-    return Parameter(
+            examples = examples or _read_examples(document, media, path)
+    return OperationParameter(
         name=name,
         place=place,
         schema={} if schema is None else schema,
         is_required=value.get("required") is True or place == "path",
-        description=text(value, "description"),
+        description=read_text(value, "description"),
         style=style,
         explode=explode if isinstance(explode, bool) else style == "form",
         is_reserved=value.get("allowReserved") is True,
@@ -105,17 +115,19 @@ def _parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, 
     )
 
 
-def _old_parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
-    style, explode = _COLLECTIONS.get(text(value, "collectionFormat") or "csv", ("form", False))
+def _read_old_parameter(
+    document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path
+) -> OperationParameter:
+    style, explode = _COLLECTIONS.get(read_text(value, "collectionFormat") or "csv", ("form", False))
     if place in ("path", "header"):
         style = "simple"
     schema = {key: member for key, member in value.items() if key not in _NO_SCHEMA}
-    return Parameter(
+    return OperationParameter(
         name=name,
         place=place,
         schema=schema,
         is_required=value.get("required") is True or place == "path",
-        description=text(value, "description"),
+        description=read_text(value, "description"),
         style=style,
         explode=explode,
         is_reserved=False,
@@ -127,65 +139,65 @@ def _old_parameter(document: OpenApi, value: dict[str, Any], name: str, place: s
 
 
 def read_body(document: OpenApi, heading: Heading) -> Body | None:
-    """What an operation sends. Raises Broken."""
+    """Reads the body of an operation. Raises Broken."""
     if document.version == "2.0":
-        return _old_body(document, heading)
+        return _read_old_body(document, heading)
     written = heading.value.get("requestBody")
     if written is None:
         return None
-    value, path = document.resolved(written, (*heading.path, "requestBody"), "a request body")
-    media = _content(document, value, path)
+    value, path = document.resolve(written, (*heading.path, "requestBody"), "a request body")
+    media = _read_content(document, value, path)
     if not media:
         return None
-    return Body(value.get("required") is True, text(value, "description"), media, path)
+    return Body(value.get("required") is True, read_text(value, "description"), media, path)
 
 
-def _content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+def _read_content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
     content = value.get("content")
     if content is None:
         return ()
     if not isinstance(content, dict):
-        document.tell(SYNTAX, (*path, "content"), f"`content` must be an object, not {type_name(content)}")
+        document.report(SYNTAX, (*path, "content"), f"`content` must be an object, not {type_name(content)}")
         return ()
     found = []
     for media_type, written in content.items():
         at: Path = (*path, "content", media_type)
         try:
-            media, at = document.resolved(written, at, "a media type")
+            media, at = document.resolve(written, at, "a media type")
         except Broken as problem:
-            document.keep(problem.finding)
+            document.add_finding(problem.finding)
             continue
         is_sequence = "schema" not in media and "itemSchema" in media
         schema = media.get("itemSchema" if is_sequence else "schema")
-        examples = _examples(document, media, at)
-        found.append(Media(str(media_type).strip(), schema, mapping(media, "encoding"), examples, is_sequence, at))
+        examples = _read_examples(document, media, at)
+        found.append(Media(str(media_type).strip(), schema, read_object(media, "encoding"), examples, is_sequence, at))
     return tuple(found)
 
 
-def _old_body(document: OpenApi, heading: Heading) -> Body | None:
+def _read_old_body(document: OpenApi, heading: Heading) -> Body | None:
     fields: dict[str, tuple[dict[str, Any], Path]] = {}
     whole: tuple[dict[str, Any], Path] | None = None
-    for written, at in _written_parameters(document, heading):
-        value, path = document.resolved(written, at, "a parameter")
+    for written, at in _list_written_parameters(document, heading):
+        value, path = document.resolve(written, at, "a parameter")
         if value.get("in") == "body":
             whole = value, path
         elif value.get("in") == "formData" and isinstance(value.get("name"), str):
             fields[value["name"]] = value, path
-    consumes = _types(document, heading, "consumes")
+    consumes = _read_types(document, heading, "consumes")
     if whole is not None:
         value, path = whole
         media = tuple(
             Media(each, value.get("schema"), {}, (), False, path) for each in consumes or ("application/json",)
         )
-        return Body(value.get("required") is True, text(value, "description"), media, path)
+        return Body(value.get("required") is True, read_text(value, "description"), media, path)
     if not fields:
         return None
     has_file = any(value.get("type") == "file" for value, _ in fields.values())
     media_type = _MULTIPART if has_file or (_MULTIPART in consumes and _FORM not in consumes) else _FORM
-    return _old_form(fields, media_type)
+    return _read_old_form(fields, media_type)
 
 
-def _old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -> Body:
+def _read_old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -> Body:
     properties: dict[str, Any] = {}
     encoding: dict[str, Any] = {}
     for name, (value, _) in fields.items():
@@ -194,7 +206,7 @@ def _old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -
             schema = {**schema, "type": "string", "format": "binary"}
         properties[name] = schema
         if value.get("type") == "array":
-            style, explode = _COLLECTIONS.get(text(value, "collectionFormat") or "csv", ("form", False))
+            style, explode = _COLLECTIONS.get(read_text(value, "collectionFormat") or "csv", ("form", False))
             encoding[name] = {"style": style, "explode": explode}
     required = [name for name, (value, _) in fields.items() if value.get("required") is True]
     path = next(iter(fields.values()))[1]
@@ -202,68 +214,69 @@ def _old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -
     return Body(bool(required), "", (Media(media_type, schema, encoding, (), False, path),), path)
 
 
-def _types(document: OpenApi, heading: Heading, key: str) -> tuple[str, ...]:
-    """`consumes` or `produces`: of the operation, else of the document."""
+def _read_types(document: OpenApi, heading: Heading, key: str) -> tuple[str, ...]:
+    """Returns `consumes` or `produces`: of the operation, else of the document."""
     said = heading.value.get(key, document.root.get(key))
     return tuple(each for each in said if isinstance(each, str)) if isinstance(said, list) else ()
 
 
-def read_answers(document: OpenApi, heading: Heading) -> tuple[Answer, ...]:
-    """What comes back, by status, in the order of the document."""
+def read_answers(document: OpenApi, heading: Heading) -> tuple[OperationResponse, ...]:
+    """Reads the responses, in the order of the document."""
     written = heading.value.get("responses")
     path: Path = (*heading.path, "responses")
     if not isinstance(written, dict):
         if written is not None:
-            document.tell(SYNTAX, path, f"`responses` must be an object, not {type_name(written)}")
+            document.report(SYNTAX, path, f"`responses` must be an object, not {type_name(written)}")
         return ()
     found = []
     for status, each in written.items():
         word = str(status).strip()
         if word.startswith("x-"):
             continue
-        mark = (word, _mark(each))
+        mark = (word, _identify(each))
+        # A response of 2.0 depends on its operation (`produces`), so only those of 3.x are shared.
         known = document.answers.get(mark) if document.version != "2.0" else None
         if known is not None:
             found.append(known)
             continue
         try:
-            value, at = document.resolved(each, (*path, status), "a response")
+            value, at = document.resolve(each, (*path, status), "a response")
         except Broken as problem:
-            document.keep(problem.finding)
+            document.add_finding(problem.finding)
             continue
-        headers = tuple(str(name).lower() for name in mapping(value, "headers"))
-        description = text(value, "description") or text(value, "summary")
+        headers = tuple(str(name).lower() for name in read_object(value, "headers"))
+        description = read_text(value, "description") or read_text(value, "summary")
         if document.version == "2.0":
-            media = _old_media(document, heading, value, at)
+            media = _read_old_media(document, heading, value, at)
         else:
-            media = _content(document, value, at)
-        document.answers[mark] = read = Answer(word, description, media, headers, at)
+            media = _read_content(document, value, at)
+        document.answers[mark] = read = OperationResponse(word, description, media, headers, at)
         found.append(read)
     return tuple(found)
 
 
-def _old_media(document: OpenApi, heading: Heading, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+def _read_old_media(document: OpenApi, heading: Heading, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
     schema = value.get("schema")
     if schema is None:
         return ()
     if isinstance(schema, dict) and schema.get("type") == "file":
         schema = {**schema, "type": "string", "format": "binary"}
-    produces = _types(document, heading, "produces") or ("application/json",)
-    examples = mapping(value, "examples")
+    produces = _read_types(document, heading, "produces") or ("application/json",)
+    examples = read_object(value, "examples")
     return tuple(
         Media(each, schema, {}, (examples[each],) if each in examples else (), False, path) for each in produces
     )
 
 
-def _examples(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Any, ...]:
-    """Examples given beside a schema."""
+def _read_examples(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Any, ...]:
+    """Returns the examples written beside a schema."""
     found = [value["example"]] if "example" in value else []
     written = value.get("examples")
     if isinstance(written, dict):
         for name, each in list(written.items())[:_MOST_EXAMPLES]:
             try:
-                example, _ = document.resolved(each, (*path, "examples", name), "an example")
-            except Broken:  # a broken example harms nobody
+                example, _ = document.resolve(each, (*path, "examples", name), "an example")
+            except Broken:  # a broken example does not affect the tool
                 continue
             for key in ("value", "dataValue", "serializedValue"):
                 if key in example:

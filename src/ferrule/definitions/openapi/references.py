@@ -1,7 +1,7 @@
-"""Follows `$ref`s of an OpenAPI document to their end, and to files beside it when somebody gives a way to read them.
+"""Follows `$ref`s of an OpenAPI document to their targets, also in files beside it where the caller can read them.
 
-`Circles` tells which referenced schemas contain themselves, found once for all that a reference reaches. Nothing is fetched.
-This module knows nothing of operations.
+`Circles` finds the schemas that contain themselves, once for all that a reference reaches. Nothing is fetched. This module
+knows nothing of operations.
 """
 
 from __future__ import annotations
@@ -17,64 +17,64 @@ from ferrule.schema.pointers import follow_steps, read_fragment, unescape_step, 
 from ferrule.schema.references import root_references, survey
 
 REFERENCE = "OAS-2"
-"""A `$ref` that leads nowhere, in circles, or out of the document."""
+"""A `$ref` without a target, in a cycle, or out of the document."""
 Load = Callable[[str], JsonValue]
-"""The value of a file, by its name relative to the document. Raises KeyError when there is none to be had."""
+"""Returns the value of a file, by its name relative to the document. Raises KeyError when there is none."""
 _MOST_STEPS = 100
 _FILE_ENDINGS = (".json", ".yaml", ".yml")
 _ABROAD = "copy it into the document; only files beside a local document are read, and nothing is fetched"
 
 
 class Broken(Exception):
-    """Something of a document that cannot be used. Carries what to tell."""
+    """A part of a document that cannot be used, with the finding to report."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
         self.finding = finding
 
 
-def broken(rule: str, path: Path, message: str, hint: str | None = None) -> Broken:
-    """An error to raise."""
+def make_broken(rule: str, path: Path, message: str, hint: str | None = None) -> Broken:
+    """Returns an exception to raise."""
     return Broken(Finding(rule, path, message, Severity.ERROR, hint))
 
 
-class Target(NamedTuple):
-    """What a reference leads to."""
+class ReferenceTarget(NamedTuple):
+    """The target of a reference."""
 
     value: Any
     path: Path
-    """Where it stands in the document; empty when it stands in another file."""
+    """The path in the document; empty in another file."""
     key: str
-    """The last reference of the chain: one for all ways that lead there."""
+    """The last reference of the chain, the same for all references to this target."""
 
     @property
     def name(self) -> str:
-        """The last part of its address: what people call it."""
+        """The last part of its address."""
         return unescape_step(unquote(self.key.rsplit("/", 1)[-1].rsplit("#", 1)[-1]))
 
 
 class References:
-    """The references of one document. Each is followed once."""
+    """The references of one document, each followed once."""
 
     def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
         self._homes: dict[str, Path] = {}
-        """Where the schemas stand that have an address of their own (`$id`)."""
-        self._files: dict[str, Any] = {"": self._without_addresses(root)}
+        """The paths of schemas with an address of their own (`$id`)."""
+        self._files: dict[str, Any] = {"": self._strip_addresses(root)}
         self._load = load
         self._own_name = file_name
         said = root.get("$self")
         self._self = said.partition("#")[0] if isinstance(said, str) else ""
-        self._known: dict[str, Target] = {}
+        self._known: dict[str, ReferenceTarget] = {}
         self._anchors: dict[str, Path] | None = None
 
     def __contains__(self, ref: str) -> bool:
-        """True for a reference that was followed to its end."""
+        """Returns True for a reference that was followed to its end."""
         return ref in self._known
 
-    def follow(self, ref: object, at: Path) -> Target:
-        """What a reference leads to, which is no reference itself. `at`: where it is written. Raises Broken."""
+    def follow(self, ref: object, at: Path) -> ReferenceTarget:
+        """Follows a reference to a target that is no reference itself. `at`: the path of the reference. Raises Broken."""
         if not isinstance(ref, str):
-            raise broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
+            raise make_broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
         known = self._known.get(ref)
         if known is not None:
             return known
@@ -84,13 +84,13 @@ class References:
             if target.value.keys() - _BESIDE:  # a schema of its own that also refers
                 break
             if target.key in seen or len(seen) > _MOST_STEPS:
-                raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads back to itself")
+                raise make_broken(REFERENCE, (*at, "$ref"), f"the reference {_shorten(ref)} is circular")
             seen.add(target.key)
             target = self._step(inner, at)
         self._known[ref] = target
         return target
 
-    def _step(self, ref: str, at: Path) -> Target:
+    def _step(self, ref: str, at: Path) -> ReferenceTarget:
         file, _, fragment = ref.partition("#")
         if file and file in (self._self, self._own_name):
             file = ""
@@ -99,25 +99,25 @@ class References:
             is_pointer = not fragment or fragment.startswith("/")
             file, fragment = "", f"{write_fragment(home)[1:]}{fragment}" if is_pointer else fragment
         if file:
-            file = self._name_of(file, ref, at)
+            file = self._resolve_file(file, ref, at)
         value = self._files.get(file, _MISSING)
         if value is _MISSING:
-            value = self._loaded(file, ref, at)
+            value = self._load_file(file, ref, at)
         if fragment and not fragment.startswith("/"):
-            return self._anchored(file, fragment, ref, at)
+            return self._find_anchor(file, fragment, ref, at)
         steps = read_fragment(fragment)
         value, path = follow_steps(value, steps)
         if len(path) < len(steps):
-            raise broken(
+            raise make_broken(
                 REFERENCE,
                 (*at, "$ref"),
-                f"the reference {_short(ref)} leads nowhere: there is no {steps[len(path)][:60]!r}",
+                f"the reference {_shorten(ref)} has no target: there is no {steps[len(path)][:60]!r}",
                 "define it, or correct the reference",
             )
-        return Target(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
+        return ReferenceTarget(value, () if file else path, f"{file}#{fragment}" if file else f"#{fragment}")
 
-    def _without_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
-        """The document, with the schemas that have an address written as if they had none: `#/…` begins at its root."""
+    def _strip_addresses(self, root: dict[str, Any]) -> dict[str, Any]:
+        """Rewrites schemas with an address (`$id`) as if they had none, so that `#/…` starts at the document's root."""
         components = found if isinstance(found := root.get("components"), dict) else {}
         schemas = found if isinstance(found := components.get("schemas"), dict) else {}
         made: dict[str, Any] = {}
@@ -129,46 +129,48 @@ class References:
                 made[name] = root_references(schema, at)
         return {**root, "components": {**components, "schemas": {**schemas, **made}}} if made else root
 
-    def _name_of(self, file: str, ref: str, at: Path) -> str:
-        """The file as `load` takes it. Raises Broken for addresses, and for files that are not beside the document."""
+    def _resolve_file(self, file: str, ref: str, at: Path) -> str:
+        """Returns the name of a file for `load`. Raises Broken for addresses, and for files outside the document's folder."""
         name = posixpath.normpath(unquote(file))
         if ":" in file or name.startswith(("/", "..")) or self._load is None:
-            raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads out of the document", _ABROAD)
+            raise make_broken(
+                REFERENCE, (*at, "$ref"), f"the reference {_shorten(ref)} points out of the document", _ABROAD
+            )
         return name
 
-    def _loaded(self, file: str, ref: str, at: Path) -> Any:
+    def _load_file(self, file: str, ref: str, at: Path) -> Any:
         try:
             if self._load is None:
                 raise KeyError(file)
             value = self._load(file)
         except KeyError:
-            raise broken(
-                REFERENCE, (*at, "$ref"), f"the file of the reference {_short(ref)} cannot be read", _ABROAD
+            raise make_broken(
+                REFERENCE, (*at, "$ref"), f"the file of the reference {_shorten(ref)} cannot be read", _ABROAD
             ) from None
-        value = _moved(value, file, self._own_name)
+        value = _rebase(value, file, self._own_name)
         self._files[file] = value
         return value
 
-    def _anchored(self, file: str, anchor: str, ref: str, at: Path) -> Target:
+    def _find_anchor(self, file: str, anchor: str, ref: str, at: Path) -> ReferenceTarget:
         if not file:
             if self._anchors is None:
-                self._anchors = _anchors_of(self._files[""])
+                self._anchors = _collect_anchors(self._files[""])
             path = self._anchors.get(anchor)
             if path is not None:
-                return Target(dig(self._files[""], path), path, f"#{anchor}")
-        raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads to an anchor that nobody set")
+                return ReferenceTarget(dig(self._files[""], path), path, f"#{anchor}")
+        raise make_broken(REFERENCE, (*at, "$ref"), f"the reference {_shorten(ref)} uses an anchor that does not exist")
 
 
 _MISSING: Any = object()
 _BESIDE = frozenset({"$ref", "description", "summary"})
 
 
-def _short(ref: str) -> str:
+def _shorten(ref: str) -> str:
     return repr(ref if len(ref) <= 120 else ref[:117] + "…")
 
 
-def _moved(value: Any, file: str, own_name: str) -> Any:
-    """A file's value with its references as the document itself would write them."""
+def _rebase(value: Any, file: str, own_name: str) -> Any:
+    """Rewrites a file's references so that they are valid in the main document."""
     folder = posixpath.dirname(file)
 
     def address(ref: str) -> str:
@@ -197,7 +199,7 @@ def _moved(value: Any, file: str, own_name: str) -> Any:
     return walk(value) if isinstance(value, dict | list) else value
 
 
-def _anchors_of(root: dict[str, Any]) -> dict[str, Path]:
+def _collect_anchors(root: dict[str, Any]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     stack: list[tuple[Any, Path]] = [(root.get("components"), ("components",))]
     while stack:
@@ -216,8 +218,8 @@ def _anchors_of(root: dict[str, Any]) -> dict[str, Path]:
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
 
 
-def refs_in(schema: Any) -> Iterator[str]:
-    """Every reference that a schema holds, those of a discriminator's mapping too."""
+def list_references(schema: Any) -> Iterator[str]:
+    """Yields every reference that a schema holds, those of a discriminator's mapping too."""
     stack = [schema]
     while stack:
         node = stack.pop()
@@ -235,8 +237,8 @@ def refs_in(schema: Any) -> Iterator[str]:
             stack += [item for item in node if isinstance(item, dict | list)]
 
 
-class Circles:
-    """Tells recursive schemas from others (Tarjan, without recursion of its own)."""
+class RecursiveSchemas:
+    """The recursive schemas of a document, found by Tarjan's algorithm without recursion."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -252,12 +254,12 @@ class Circles:
         return key in self._recursive
 
     def _search(self, start: str) -> None:
-        stack: list[tuple[str, Iterator[str]]] = [(start, self._next_of(start))]
+        stack: list[tuple[str, Iterator[str]]] = [(start, self._enter(start))]
         while stack:
             key, following = stack[-1]
             for after in following:
                 if after not in self._number:
-                    stack.append((after, self._next_of(after)))
+                    stack.append((after, self._enter(after)))
                     break
                 if after in self._is_open:
                     self._lowest[key] = min(self._lowest[key], self._number[after])
@@ -271,8 +273,8 @@ class Circles:
                 if self._lowest[key] == self._number[key]:
                     self._close(key)
 
-    def _next_of(self, key: str) -> Iterator[str]:
-        """Enters a node, and gives those it leads to."""
+    def _enter(self, key: str) -> Iterator[str]:
+        """Enters a node, and returns the nodes it refers to."""
         self._number[key] = self._lowest[key] = len(self._number)
         self._open.append(key)
         self._is_open.add(key)
@@ -281,7 +283,7 @@ class Circles:
             value = self._references.follow(key, ()).value
         except Broken:
             return iter(())
-        for ref in refs_in(value):
+        for ref in list_references(value):
             try:
                 found[self._references.follow(ref, ()).key] = None
             except Broken:

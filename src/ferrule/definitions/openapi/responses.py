@@ -1,4 +1,4 @@
-"""Turns the responses of an operation into an output schema and a table of errors."""
+"""Converts the responses of an operation to an output schema and a table of errors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from ferrule.definitions.openapi.bodies import kind_of
-from ferrule.definitions.openapi.entries import Entry
+from ferrule.definitions.openapi.bodies import classify_media_type
+from ferrule.definitions.openapi.entries import ExpandedSchema
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.schemas import Schemas
-from ferrule.definitions.openapi.shape import CHOICE, Answer, Media, Operation
-from ferrule.definitions.openapi.wording import as_sentence, bounded
+from ferrule.definitions.openapi.shape import CHOICE, Media, Operation, OperationResponse
+from ferrule.definitions.openapi.wording import end_sentence, shorten_text
 from ferrule.model.diagnostic import Severity
 
 MOST_SCHEMAS = 400
 _MOST_MEANING = 300
 _SILENT = frozenset({"201", "202", "204", "205"})
-"""Statuses that come without a body, whatever a tool promises."""
+"""Statuses without a body."""
 _USUAL = ("application/json", "text/json", "*/*", "application/*")
 _RANK = {"json": 0, "text": 1, "form": 1, "multipart": 2, "binary": 2, "": 2}
 _ACTIONS = {
@@ -45,25 +45,25 @@ _ACTIONS = {
 }
 
 
-class Answering(NamedTuple):
-    """What a tool gives."""
+class ResponsePlan(NamedTuple):
+    """The response of a tool: its output, errors and headers."""
 
     schema: dict[str, Any]
-    """Of its output: always an object."""
+    """The schema of the output: always an object."""
     transport: dict[str, Any]
-    """`x-response`, where it is needed, and a header that asks for an unusual type."""
+    """`x-response` where it is needed, and an Accept header for an unusual media type."""
     errors: dict[str, dict[str, str]]
     is_list: bool
-    """True when the answer is a list, or holds one as its main part."""
+    """True when the response is a list, or an object around one."""
     headers: frozenset[str]
-    """Names of headers that come with it."""
+    """Names of headers in the response."""
 
 
-def answering_of(document: OpenApi, schemas: Schemas, operation: Operation) -> Answering:
-    """The output of an operation, and its errors."""
+def plan_response(document: OpenApi, schemas: Schemas, operation: Operation) -> ResponsePlan:
+    """Plans the output of an operation, and its errors."""
     good = [answer for answer in operation.answers if answer.status[:1] == "2"]
     good = good or [answer for answer in operation.answers if answer.status.lower() == "default"]
-    made = _answering(document, schemas, operation, good)
+    made = _plan_output(document, schemas, operation, good)
     is_asked_only = operation.heading.method in ("GET", "QUERY", "OPTIONS", "TRACE")
     if is_asked_only and any(not answer.media and answer.status not in _SILENT for answer in good):
         answer = {**made.transport.get("x-response", {}), "empty": True}
@@ -71,59 +71,67 @@ def answering_of(document: OpenApi, schemas: Schemas, operation: Operation) -> A
     return made
 
 
-def _answering(document: OpenApi, schemas: Schemas, operation: Operation, good: list[Answer]) -> Answering:
+def _plan_output(
+    document: OpenApi, schemas: Schemas, operation: Operation, good: list[OperationResponse]
+) -> ResponsePlan:
     headers = frozenset(name for answer in good for name in answer.headers)
-    errors = _errors(operation.answers)
-    chosen = [(answer, media) for answer in good if (media := _best(document, answer)) is not None]
+    errors = _build_errors(operation.answers)
+    chosen = [(answer, media) for answer in good if (media := _choose_media(document, answer)) is not None]
     if operation.heading.method == "HEAD" or not good:
-        return Answering({"type": "object"}, {}, errors, False, headers)
+        return ResponsePlan({"type": "object"}, {}, errors, False, headers)
     if not chosen:
         transport = {} if _is_empty(good) else {"x-response": {"as": "value"}}
-        return Answering({"type": "object"}, transport, errors, False, headers)
-    kinds = {_kind(media) for _, media in chosen}
+        return ResponsePlan({"type": "object"}, transport, errors, False, headers)
+    kinds = {_classify_media(media) for _, media in chosen}
     if kinds == {"json"}:
-        return _json(schemas, chosen, errors, headers)
+        return _plan_json(schemas, chosen, errors, headers)
     if "json" not in kinds and "binary" not in kinds:
-        member = {"type": "string", "description": _first(good) or "What the service answered."}
+        member = {"type": "string", "description": _find_description(good) or "What the service answered."}
         output = {"type": "object", "properties": {"text": member}, "required": ["text"]}
-        return Answering(output, _accept(chosen, "text"), errors, False, headers)
+        return ResponsePlan(output, _build_accept(chosen, "text"), errors, False, headers)
     wrapped = {} if kinds == {"binary"} else {"x-response": {"as": "value"}}
-    return Answering({"type": "object"}, {**_accept(chosen, "binary"), **wrapped}, errors, False, headers)
+    return ResponsePlan({"type": "object"}, {**_build_accept(chosen, "binary"), **wrapped}, errors, False, headers)
 
 
-def _is_empty(answers: list[Answer]) -> bool:
+def _is_empty(answers: list[OperationResponse]) -> bool:
     return all(answer.status in _SILENT for answer in answers)
 
 
-def _first(answers: list[Answer]) -> str:
+def _find_description(answers: list[OperationResponse]) -> str:
     return next(
-        (as_sentence(bounded(answer.description, _MOST_MEANING)) for answer in answers if answer.description.strip()),
+        (
+            end_sentence(shorten_text(answer.description, _MOST_MEANING))
+            for answer in answers
+            if answer.description.strip()
+        ),
         "",
     )
 
 
-def _kind(media: Media) -> str:
-    kind = "text" if media.is_sequence else kind_of(media.media_type)
+def _classify_media(media: Media) -> str:
+    kind = "text" if media.is_sequence else classify_media_type(media.media_type)
     return {"form": "text", "multipart": "binary", "": "binary"}.get(kind, kind)
 
 
-def _best(document: OpenApi, answer: Answer) -> Media | None:
+def _choose_media(document: OpenApi, answer: OperationResponse) -> Media | None:
     if len(answer.media) < 2:
         return answer.media[0] if answer.media else None
-    ranked = sorted(answer.media, key=lambda media: (_RANK[_kind(media)], media.media_type.lower() not in _USUAL))
-    if len({_kind(media) for media in ranked}) > 1:
+    ranked = sorted(
+        answer.media, key=lambda media: (_RANK[_classify_media(media)], media.media_type.lower() not in _USUAL)
+    )
+    if len({_classify_media(media) for media in ranked}) > 1:
         others = ", ".join(media.media_type for media in ranked[1:])
-        document.tell(
+        document.report(
             CHOICE,
             answer.path,
-            f"of several answers {ranked[0].media_type} is taken; not: {others[:200]}",
+            f"of several media types, {ranked[0].media_type} is used; not: {others[:200]}",
             Severity.INFO,
         )
     return ranked[0]
 
 
-def _accept(chosen: list[tuple[Answer, Media]], kind: str) -> dict[str, Any]:
-    """A header that asks for what is expected, where the usual one would ask for something else."""
+def _build_accept(chosen: list[tuple[OperationResponse, Media]], kind: str) -> dict[str, Any]:
+    """Returns an Accept header, where the default would ask for another type."""
     if kind == "json" and all(media.media_type == "application/json" for _, media in chosen):
         return {}
     types = list(dict.fromkeys(media.media_type.strip() for _, media in chosen))
@@ -133,53 +141,56 @@ def _accept(chosen: list[tuple[Answer, Media]], kind: str) -> dict[str, Any]:
     return {"x-headers": {"Accept": ", ".join(plain)}} if plain else {}
 
 
-def _json(
-    schemas: Schemas, chosen: list[tuple[Answer, Media]], errors: dict[str, dict[str, str]], headers: frozenset[str]
-) -> Answering:
-    entries: list[Entry] = []
+def _plan_json(
+    schemas: Schemas,
+    chosen: list[tuple[OperationResponse, Media]],
+    errors: dict[str, dict[str, str]],
+    headers: frozenset[str],
+) -> ResponsePlan:
+    entries: list[ExpandedSchema] = []
     for _, media in chosen:
         if media.schema is None:
             continue
-        entry = schemas.expanded(media.schema, media.path, is_input=False, most=MOST_SCHEMAS)
+        entry = schemas.expand(media.schema, media.path, is_input=False, most=MOST_SCHEMAS)
         if entry.is_cut:
-            schemas.tell_cut(media.path, "the answer")
+            schemas.report_cut(media.path, "the answer")
         if all(entry.schema != known.schema for known in entries):
             entries.append(entry)
-    transport = _accept(chosen, "json")
+    transport = _build_accept(chosen, "json")
     if not entries or len(entries) < len({id(media.schema) for _, media in chosen if media.schema is None}):
-        return Answering({"type": "object"}, {**transport, "x-response": {"as": "value"}}, errors, False, headers)
+        return ResponsePlan({"type": "object"}, {**transport, "x-response": {"as": "value"}}, errors, False, headers)
     made = [entry.schema for entry in entries]
     if all(map(is_object, made)):
         whole = made[0] if len(made) == 1 else {"anyOf": made}
         output = whole if next(iter(whole)) == "type" else {"type": "object", **whole}
-        return Answering(output, transport, errors, holds_list(whole), headers)
+        return ResponsePlan(output, transport, errors, has_list(whole), headers)
     if all(schema.get("type") == "array" for schema in made):
         whole, member = made[0] if len(made) == 1 else {"anyOf": made}, "items"
     else:
         whole, member = made[0] if len(made) == 1 else {"anyOf": made}, "value"
     if "description" not in whole:
-        whole = {**({"type": whole["type"]} if "type" in whole else {}), "description": _first([each for each, _ in chosen])
-                 or "What the service answered.", **whole}  # fmt: skip
+        text = _find_description([each for each, _ in chosen]) or "What the service answered."
+        whole = {**({"type": whole["type"]} if "type" in whole else {}), "description": text, **whole}
     output = {"type": "object", "properties": {member: whole}, "required": [member]}
-    return Answering(output, {**transport, "x-response": {"as": member}}, errors, member == "items", headers)
+    return ResponsePlan(output, {**transport, "x-response": {"as": member}}, errors, member == "items", headers)
 
 
 def is_object(schema: dict[str, Any]) -> bool:
-    """True for a schema that only objects fit."""
+    """Returns True for a schema that only objects match."""
     kind = schema.get("type")
     if kind is not None:
         return bool(kind == "object")
     return any(schema.get(word) and all(map(is_object, schema[word])) for word in ("oneOf", "anyOf"))
 
 
-def holds_list(schema: dict[str, Any]) -> bool:
-    """True for an object that has a list among its members: `{items: […], next: …}`."""
+def has_list(schema: dict[str, Any]) -> bool:
+    """Returns True for an object that has a list among its members: `{items: […], next: …}`."""
     return any(
         isinstance(member, dict) and member.get("type") == "array" for member in schema.get("properties", {}).values()
     )
 
 
-def _errors(answers: tuple[Answer, ...]) -> dict[str, dict[str, str]]:
+def _build_errors(answers: tuple[OperationResponse, ...]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for answer in answers:
         status = answer.status.upper()
@@ -192,18 +203,18 @@ def _errors(answers: tuple[Answer, ...]) -> dict[str, dict[str, str]]:
             and status.isascii()
             and status.isdecimal()
         ):
-            found[status] = _error(int(status), answer.description)
+            found[status] = _build_error(int(status), answer.description)
     return dict(sorted(found.items()))
 
 
 @lru_cache(maxsize=4096)
-def _error(status: int, description: str) -> dict[str, str]:
-    """What an error means and what to do; one object for all that say the same, which nobody may change."""
-    meaning = as_sentence(" ".join(bounded(description, _MOST_MEANING).split())) or _phrase(status)
+def _build_error(status: int, description: str) -> dict[str, str]:
+    """Returns the meaning of an error and the agent's next action; the object is cached and shared, so it must not be changed."""
+    meaning = end_sentence(" ".join(shorten_text(description, _MOST_MEANING).split())) or _describe_status(status)
     return {"meaning": meaning, "agent_action": _ACTIONS.get(status) or _ACTIONS[400 if status < 500 else 500]}
 
 
-def _phrase(status: int) -> str:
+def _describe_status(status: int) -> str:
     try:
         return f"{HTTPStatus(status).phrase}."
     except ValueError:

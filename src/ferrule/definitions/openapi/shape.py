@@ -1,7 +1,7 @@
 """The one shape into which documents of every version are read.
 
-Schemas stay as they were written; `schemas.py` knows them. `mapping` and `text` take a member of an object that somebody
-else wrote for what it should be, or give nothing.
+Schemas stay as they were written; `schemas.py` expands them. `mapping` and `text` return a member of an unchecked object if it
+has the expected type, otherwise an empty value.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from ferrule.model.value import Path
 Version = Literal["2.0", "3.0", "3.1", "3.2"]
 
 SYNTAX = "OAS-1"
-"""The document, or an object of it, is not what OpenAPI says it is."""
+"""The document, or an object of it, violates OpenAPI."""
 SCHEMA = "OAS-3"
-"""A schema, or a keyword of one, that cannot be carried over as it is written."""
+"""A schema, or a keyword of one, that cannot be converted exactly."""
 PARAMETER = "OAS-4"
 """A parameter or a body that cannot be sent as it is described."""
 SECURITY = "OAS-5"
-"""A way to authenticate that cannot be said."""
+"""An authentication method that credentials cannot express."""
 SERVER = "OAS-6"
 """An address that is missing, incomplete or one of several."""
 CHOICE = "OAS-7"
-"""Several could be taken, and one was; or a name had to be changed."""
+"""One of several alternatives was chosen, or a name was changed."""
 LEFT_OUT = "OAS-8"
 """An operation that no tool can be made of."""
 FILLED = "OAS-9"
-"""Something that the document does not say and was filled in."""
+"""A value that the document does not state, and that was filled in."""
 
 
-class Parameter(NamedTuple):
+class OperationParameter(NamedTuple):
     """A parameter of a path, a query, a header or a cookie; those of a Swagger body are `Media` instead."""
 
     name: str
@@ -43,30 +43,30 @@ class Parameter(NamedTuple):
     """`simple`, `form`, `label`, `matrix`, `spaceDelimited`, `pipeDelimited`, `deepObject`, `tabDelimited`."""
     explode: bool
     is_reserved: bool
-    """`allowReserved`: reserved characters go out as they are."""
+    """`allowReserved`: reserved characters are not escaped."""
     media_type: str
-    """Of a parameter with `content`; empty otherwise."""
+    """The media type of a parameter with `content`; empty otherwise."""
     is_deprecated: bool
     examples: tuple[Any, ...]
     path: Path
 
 
 class Media(NamedTuple):
-    """One way to write a body."""
+    """One format of a body."""
 
     media_type: str
     schema: Any
-    """None when the document does not say."""
+    """None when the document does not give one."""
     encoding: dict[str, Any]
-    """Of the members of a form or multipart body, by name."""
+    """The encoding of the members of a form or multipart body, by name."""
     examples: tuple[Any, ...]
     is_sequence: bool
-    """True for a stream of items (`itemSchema`), whose schema is that of one."""
+    """True for a stream of items (`itemSchema`); the schema is that of one item."""
     path: Path
 
 
 class Body(NamedTuple):
-    """What is sent."""
+    """The body of a request."""
 
     is_required: bool
     description: str
@@ -74,8 +74,8 @@ class Body(NamedTuple):
     path: Path
 
 
-class Answer(NamedTuple):
-    """What comes back with one status."""
+class OperationResponse(NamedTuple):
+    """The response with one status."""
 
     status: str
     """`200`, `4XX`, `default`."""
@@ -109,38 +109,38 @@ class Heading(NamedTuple):
     item: dict[str, Any]
     """The path item around it."""
     path: Path
-    """Where it is written."""
+    """The path in the document."""
     item_path: Path
 
     @property
     def label(self) -> str:
-        """What people call it: `GET /pets/{petId}`."""
+        """The short name of an operation: `GET /pets/{petId}`."""
         return f"{self.method} {self.template}"
 
 
 class Operation(NamedTuple):
-    """One operation, read."""
+    """One operation, read completely."""
 
     heading: Heading
     summary: str
     description: str
     is_deprecated: bool
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[OperationParameter, ...]
     body: Body | None
-    answers: tuple[Answer, ...]
+    answers: tuple[OperationResponse, ...]
     security: tuple[dict[str, Any], ...] | None
-    """Alternatives, each a mapping of scheme to scopes; None when nothing is said at all."""
+    """Alternatives, each a mapping of scheme to scopes; None when the document has none."""
     servers: tuple[Server, ...]
     docs_url: str
 
 
-def mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
-    """A member that is an object; an empty one for anything else."""
+def read_object(value: dict[str, Any], key: str) -> dict[str, Any]:
+    """Returns a member that is an object; an empty one for anything else."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def text(value: dict[str, Any], key: str) -> str:
-    """A member that is text; nothing for anything else."""
+def read_text(value: dict[str, Any], key: str) -> str:
+    """Returns a member that is text; nothing for anything else."""
     found = value.get(key)
     return found if isinstance(found, str) else ""

@@ -1,4 +1,4 @@
-"""Words for models: names made readable, long texts bounded, and keywords said that AML's schemas do not have."""
+"""Words texts for models: readable names, length limits, and sentences for keywords that AML's schemas lack."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _MOST_VALUE = 200
 
 
 @lru_cache(maxsize=8192)
-def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters: `petId`, `pet-id` and `PetID` are `pet`, `id`."""
+def split_words(name: str) -> tuple[str, ...]:
+    """Returns the words of a name, in small letters: `petId`, `pet-id` and `PetID` are `pet`, `id`."""
     return tuple(word.lower() for word in _NO_WORD.sub(" ", _HUMP.sub(" ", name)).split())
 
 
 @lru_cache(maxsize=8192)
-def spoken(name: str) -> str:
-    """A name as a sentence: `customerId` is `Customer id.`"""
-    words = " ".join(words_of(name))
+def humanize(name: str) -> str:
+    """Returns a name as a sentence: `customerId` is `Customer id.`"""
+    words = " ".join(split_words(name))
     return f"{words[:1].upper()}{words[1:200]}." if words else f"The member {name[:60]!r}."
 
 
-def bounded(text: str, most: int) -> str:
-    """A text without surplus white space at its ends, cut after a sentence or a word when it is too long."""
+def shorten_text(text: str, most: int) -> str:
+    """Strips a text, and cuts it after a sentence or a word when it is too long."""
     text = text.strip()
     if len(text) <= most:
         return text
@@ -38,24 +38,24 @@ def bounded(text: str, most: int) -> str:
     return (cut.rpartition(" ")[0] or cut).rstrip() + "…"
 
 
-def as_sentence(text: str) -> str:
-    """A text that ends like a sentence."""
+def end_sentence(text: str) -> str:
+    """Adds a full stop where a text has none."""
     text = text.strip()
     return text if not text or text[-1] in ".!?…:`|)>" or "\n" in text else f"{text}."
 
 
-def joined(text: str, extra: list[str]) -> str:
-    """A description with sentences behind it."""
+def append_sentences(text: str, extra: list[str]) -> str:
+    """Appends sentences to a description."""
     if not extra:
         return text
     added = " ".join(extra)
     if not text:
         return added
-    return f"{as_sentence(text)}\n{added}" if "\n" in text else f"{as_sentence(text)} {added}"
+    return f"{end_sentence(text)}\n{added}" if "\n" in text else f"{end_sentence(text)} {added}"
 
 
-def shown(value: Any) -> str:
-    """A value as JSON, in few characters; nothing for one that would be long."""
+def format_value(value: Any) -> str:
+    """Formats a value as JSON; returns nothing for a long one."""
     try:
         written = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A tool as an operation of an OpenAPI 3.1 document: what it says in the words of OpenAPI, and nothing of ours."""
+"""Writes a tool as an operation of an OpenAPI 3.1 document, without extensions of ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ferrule.definitions.content.extension import decode_raw
-from ferrule.definitions.openapi.shape import mapping
+from ferrule.definitions.openapi.shape import read_object
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 from ferrule.schema.references import relocate
@@ -37,31 +37,31 @@ _MEDIA = {"json": JSON, "form": "application/x-www-form-urlencoded", "multipart"
           "binary": "application/octet-stream"}  # fmt: skip
 
 
-class Written(NamedTuple):
-    """An operation, and where it stands."""
+class WrittenOperation(NamedTuple):
+    """An operation, and its place in the document."""
 
     path: str
     method: str
     operation: dict[str, Any]
     server: str = ""
     schemes: Mapping[str, Any] = MappingProxyType({})
-    """Security schemes that it names."""
+    """The security schemes it refers to."""
     schemas: Mapping[str, Any] = MappingProxyType({})
-    """Components that it refers to."""
+    """The components it refers to."""
 
 
-def body_place(path: str, method: str) -> Path:
-    """Where the schema of a JSON body stands."""
+def locate_body(path: str, method: str) -> Path:
+    """Returns the path of a JSON body's schema."""
     return ("paths", path, method.lower(), "requestBody", "content", JSON, "schema")
 
 
-def answer_place(path: str, method: str, status: str = "200") -> Path:
-    """Where the schema of a JSON answer stands."""
+def locate_answer(path: str, method: str, status: str = "200") -> Path:
+    """Returns the path of a JSON response's schema."""
     return ("paths", path, method.lower(), "responses", status, "content", JSON, "schema")
 
 
-def said(tool: Tool, name: str) -> dict[str, Any]:
-    """What every operation says about its tool."""
+def describe_operation(tool: Tool, name: str) -> dict[str, Any]:
+    """Returns the members that every operation has."""
     made: dict[str, Any] = {"operationId": name}
     if tool.title:
         made["summary"] = tool.title
@@ -74,30 +74,30 @@ def said(tool: Tool, name: str) -> dict[str, Any]:
     return made
 
 
-def plain_operation(tool: Tool, name: str) -> Written:
-    """`POST /name`, the arguments as its body."""
+def build_plain_operation(tool: Tool, name: str) -> WrittenOperation:
+    """Returns the operation `POST /name`, with the arguments as its body."""
     path, method = f"/{quote(name, safe='')}", "POST"
-    schema = relocate(decode_raw(tool.input_schema), (), body_place(path, method))
+    schema = relocate(decode_raw(tool.input_schema), (), locate_body(path, method))
     operation = {
-        **said(tool, name),
+        **describe_operation(tool, name),
         "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
-        "responses": {"200": _answer(tool, path, method)},
+        "responses": {"200": _build_answer(tool, path, method)},
     }
-    return Written(path, method, operation)
+    return WrittenOperation(path, method, operation)
 
 
-def _answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
+def _build_answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
     made: dict[str, Any] = {"description": "The result."}
     if tool.output_schema is not None:
-        schema = relocate(decode_raw(tool.output_schema), (), answer_place(path, method))
+        schema = relocate(decode_raw(tool.output_schema), (), locate_answer(path, method))
         made["content"] = {JSON: {"schema": schema}}
     return made
 
 
-def rest_operation(tool: Tool, name: str) -> Written | None:
-    """An AML tool with a REST transport as the operation it calls; None when OpenAPI would not say the same."""
+def build_rest_operation(tool: Tool, name: str) -> WrittenOperation | None:
+    """Returns the operation that an AML tool with a REST transport calls; None when OpenAPI cannot express it exactly."""
     payload = decode_raw(tool.payload)
-    transport = mapping(payload, "transport") if isinstance(payload, dict) else {}
+    transport = read_object(payload, "transport") if isinstance(payload, dict) else {}
     schema = decode_raw(tool.input_schema)
     endpoint = _ENDPOINT.fullmatch(str(transport.get("endpoint", "")))
     if tool.dialect != "aml" or transport.get("type") != "rest-api" or endpoint is None or not isinstance(schema, dict):
@@ -109,57 +109,57 @@ def rest_operation(tool: Tool, name: str) -> Written | None:
     ):
         return None
     method, path = endpoint[1], endpoint[2]
-    sorted_out = _Places(method, path, transport, schema)
-    if sorted_out.is_unsaid:
+    sorted_out = _ArgumentPlaces(method, path, transport, schema)
+    if sorted_out.is_unsupported:
         return None
-    operation = said(tool, name)
+    operation = describe_operation(tool, name)
     if sorted_out.parameters:
         operation["parameters"] = sorted_out.parameters
-    body = sorted_out.body()
+    body = sorted_out.build_body()
     if body is not None:
         operation["requestBody"] = body
-    operation["responses"] = _answers(tool, transport, mapping(payload, "error_codes"))
-    schemes = _schemes(mapping(transport, "credentials"))
+    operation["responses"] = _build_answers(tool, transport, read_object(payload, "error_codes"))
+    schemes = _build_schemes(read_object(transport, "credentials"))
     if schemes:
         operation["security"] = [{name: [] for name in schemes}]
-    return Written(path, method, operation, str(transport.get("base_url", "")), schemes)
+    return WrittenOperation(path, method, operation, str(transport.get("base_url", "")), schemes)
 
 
-class _Places:
-    """The arguments of a REST tool, each where it goes."""
+class _ArgumentPlaces:
+    """The arguments of a REST tool, sorted by their place in the request."""
 
     def __init__(self, method: str, path: str, transport: dict[str, Any], schema: dict[str, Any]) -> None:
-        self._properties = mapping(schema, "properties")
+        self._properties = read_object(schema, "properties")
         self._required = schema.get("required", [])
-        self._mapping = mapping(transport, "x-mapping")
+        self._mapping = read_object(transport, "x-mapping")
         said_kind = transport.get("x-body")
-        has_files = any(mapping(self._mapping, name).get("in") == "file" for name in self._mapping)
+        has_files = any(read_object(self._mapping, name).get("in") == "file" for name in self._mapping)
         usual = "none" if method in ("GET", "HEAD", "DELETE") else "json"
         self._kind = said_kind if isinstance(said_kind, str) else "multipart" if has_files else usual
-        self._content_type = str(mapping(transport, "x-headers").get("Content-Type", ""))
+        self._content_type = str(read_object(transport, "x-headers").get("Content-Type", ""))
         self.parameters: list[dict[str, Any]] = []
-        self.is_unsaid = any("{" in str(value) for value in mapping(transport, "x-headers").values())
+        self.is_unsupported = any("{" in str(value) for value in read_object(transport, "x-headers").values())
         self._members: dict[str, Any] = {}
         self._needed: list[str] = []
         self._whole: Any = None
         self._is_needed = False
         self._encoding: dict[str, Any] = {}
-        in_path = {mapping(self._mapping, name).get("name", name): name
-                   for name in self._mapping if mapping(self._mapping, name).get("in") == "path"}  # fmt: skip
+        in_path = {read_object(self._mapping, name).get("name", name): name
+                   for name in self._mapping if read_object(self._mapping, name).get("in") == "path"}  # fmt: skip
         self._in_path = {in_path.get(name, name): name for name in _PLACE.findall(path)}
         for name, member in self._properties.items():
-            self._place(name, member)
+            self._place_argument(name, member)
 
-    def _place(self, name: str, member: Any) -> None:
-        entry = mapping(self._mapping, name)
+    def _place_argument(self, name: str, member: Any) -> None:
+        entry = read_object(self._mapping, name)
         place = entry.get("in") or ("path" if name in self._in_path else "query" if self._kind == "none" else "body")
         own = self._in_path.get(name) or entry.get("name") or name
         if place in ("body", "file"):
-            self._in_body(name, own, member, entry)
+            self._place_in_body(name, own, member, entry)
             return
         style = _STYLES.get(entry.get("style", "repeat"))
         if style is None:
-            self.is_unsaid = True
+            self.is_unsupported = True
             return
         made: dict[str, Any] = {"name": own, "in": place}
         if name in self._required or place == "path":
@@ -175,14 +175,14 @@ class _Places:
             made["schema"] = member
         self.parameters.append(made)
 
-    def _in_body(self, name: str, own: str, member: Any, entry: dict[str, Any]) -> None:
+    def _place_in_body(self, name: str, own: str, member: Any, entry: dict[str, Any]) -> None:
         if own.startswith("/") or (entry.get("style") and self._kind == "json"):
-            self.is_unsaid = True
+            self.is_unsupported = True
         if entry.get("whole") or self._kind in ("text", "binary"):
             self._whole, self._is_needed = member, name in self._required
             return
         if entry.get("in") == "file" or (self._kind == "multipart" and _is_attachment(member)):
-            member = _file(member)
+            member = _build_file(member)
             if entry.get("content_type"):
                 self._encoding[own] = {"contentType": entry["content_type"]}
         elif self._kind in ("form", "multipart"):
@@ -197,8 +197,8 @@ class _Places:
         if name in self._required:
             self._needed.append(own)
 
-    def body(self) -> dict[str, Any] | None:
-        """What is sent, if anything."""
+    def build_body(self) -> dict[str, Any] | None:
+        """Returns the request body; None without one."""
         media_type = self._content_type or _MEDIA.get(self._kind, JSON)
         if self._whole is not None:
             schema = {} if self._kind == "binary" else self._whole
@@ -215,22 +215,22 @@ class _Places:
 def _is_attachment(member: Any) -> bool:
     if isinstance(member, dict) and member.get("type") == "array":
         return _is_attachment(member.get("items"))
-    return isinstance(member, dict) and "transfer" in mapping(member, "properties")
+    return isinstance(member, dict) and "transfer" in read_object(member, "properties")
 
 
-def _file(member: Any) -> dict[str, Any]:
+def _build_file(member: Any) -> dict[str, Any]:
     described = {"description": member["description"]} if isinstance(member, dict) and "description" in member else {}
     if isinstance(member, dict) and member.get("type") == "array":
         return {"type": "array", **described, "items": {"type": "string", "format": "binary"}}
     return {"type": "string", "format": "binary", **described}
 
 
-def _answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
-    said_answer = mapping(transport, "x-response")
+def _build_answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
+    said_answer = read_object(transport, "x-response")
     schema = None if tool.output_schema is None else decode_raw(tool.output_schema)
     member = said_answer.get("as")
     if member and isinstance(schema, dict):
-        schema = mapping(schema, "properties").get(member)
+        schema = read_object(schema, "properties").get(member)
     good: dict[str, Any] = {"description": "The result."}
     if schema is not None and not said_answer.get("pointer") and said_answer.get("type") in (None, "json"):
         good["content"] = {JSON: {"schema": schema}}
@@ -241,18 +241,18 @@ def _answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> d
     return made
 
 
-def _schemes(credentials: dict[str, Any]) -> dict[str, Any]:
-    """The security schemes that credentials stand for."""
+def _build_schemes(credentials: dict[str, Any]) -> dict[str, Any]:
+    """Returns the security schemes that credentials represent."""
     found: dict[str, Any] = {}
     others = credentials.get("x-and")
     for each in (credentials, *(others if isinstance(others, list) else ())):
-        made = _scheme(each) if isinstance(each, dict) else None
+        made = _build_scheme(each) if isinstance(each, dict) else None
         if made is not None:
             found[made[0]] = made[1]
     return found
 
 
-def _scheme(credentials: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+def _build_scheme(credentials: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     match credentials.get("scheme"):
         case "api-key" if credentials.get("x-encode") == "basic":
             return "basic", {"type": "http", "scheme": "basic"}

@@ -36,7 +36,7 @@ class Converted(NamedTuple):
 
 
 def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Converted:
-    """The tools in a dialect or format. Raises SettingsError for one that nobody knows."""
+    """Returns the tools in a dialect or format. Raises SettingsError for one that nobody knows."""
     if to not in TARGETS and to not in FORMATS.names():
         raise SettingsError(f"there is no dialect or format {to!r}; known: {', '.join(TARGETS)}")
     own = [sourced.tool for sourced in tools]
@@ -52,7 +52,7 @@ def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Convert
 
 
 def _placed(losses: Iterable[Loss], tools: Sequence[Sourced]) -> list[Loss]:
-    """The losses with the place at which each was said."""
+    """Returns the losses with the place at which each was said."""
     places: dict[str, Sourced] = {}
     for sourced in tools:
         places.setdefault(sourced.tool.tool_id, sourced)

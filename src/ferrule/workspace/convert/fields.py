@@ -62,7 +62,7 @@ _MOST_MEMBERS = 100_000
 
 
 def path_of(dialect: str, field: str) -> Path | None:
-    """Where a definition of a dialect says a field of a loss; None where it does not. Relative to the definition."""
+    """Returns where a definition of a dialect says a field of a loss; None where it does not. Relative to the definition."""
     whole, _, below = field.partition("/")
     prefix, _, own = whole.partition(".")
     if prefix == dialect and own:

@@ -34,8 +34,8 @@ def distinct(
     version: Callable[[Tool], str],
     marked: Callable[[str, str], Iterator[str]],
 ) -> dict[int, str]:
-    """An id for each tool, by the tool object; versions of one tool share it. `marked`: an id with something that tells it
-    apart, made from what the tool is really called."""
+    """Returns an id for each tool, by the tool object; versions of one tool share it. `marked`: yields distinguishable ids for
+    a name and the tool's own identity."""
     given: dict[int, str] = {}
     owners: dict[str, tuple[str, str]] = {}
     used: set[tuple[str, str]] = set()
@@ -94,11 +94,11 @@ class NativeFormat:
         return dialects.get(self._dialect)
 
     def detect(self, value: JsonValue) -> bool:
-        """True when a document is of this dialect."""
+        """Returns True when a document is of this dialect."""
         return any(self.dialect.detect(document) for document in _documents(value))
 
     def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
-        """The tools of a document, each in the form it had before it was converted."""
+        """Returns the tools of a document, each in the form it had before it was converted."""
         found: list[tuple[Tool, Path]] = []
         records: list[Record] = []
         findings: list[Finding] = []
@@ -122,13 +122,13 @@ class NativeFormat:
         )
 
     def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:
-        """A document with these tools; of AML, a mapping of file names to texts."""
+        """Returns a document with these tools; of AML, a mapping of file names to texts."""
         made = self.make(tools, options)
         return Writing(made.value, made.losses, made.left_out)
 
 
 def _documents(value: JsonValue) -> Iterator[Document]:
-    """A document, or files with their texts, as AML is written."""
+    """Yields a document, or files with their texts, as AML is written."""
     if (
         isinstance(value, dict)
         and value
@@ -159,7 +159,7 @@ class _Gathering:
                 self.tools.append(tool)
 
     def each(self, write: Callable[[Tool], WrittenTool]) -> Iterator[tuple[Tool, dict[str, Any]]]:
-        """The tools that could be written, with what was."""
+        """Yields the tools that could be written, with what was."""
         for tool in self.tools:
             try:
                 written = write(tool)
@@ -178,7 +178,7 @@ class _Gathering:
 
 def _aml(tools: Sequence[Tool], options: WriteOptions) -> Made:
     gathering = _Gathering(tools)
-    ids = distinct(gathering.tools, aml_emit.choose_id, aml_emit.choose_version, _AML_IDS.marked)
+    ids = distinct(gathering.tools, aml_emit.choose_id, aml_emit.choose_version, _AML_IDS.list_marked)
 
     def write(tool: Tool) -> WrittenTool:
         return aml_emit.emit_tool(tool, ids[id(tool)], tuple(list_native_fields(tool)), options.is_plain)
@@ -199,7 +199,9 @@ def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
     def wanted(tool: Tool) -> str:
         return adl_emit.choose_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
 
-    ids = distinct(gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.marked)  # a manifest has one version of each
+    ids = distinct(
+        gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.list_marked
+    )  # a manifest has one version of each
 
     def write(tool: Tool) -> WrittenTool:
         own, is_fresh = tuple(list_native_fields(tool)), id(tool) in fresh
@@ -212,7 +214,7 @@ def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
 
 
 def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
-    """True for a tool that gets other services or settings than an earlier one by the same names, or is the same built-in."""
+    """Returns True for a tool whose services or settings contradict an earlier one, or for the same built-in."""
     if tool.dialect != "adl":
         return False
     said = list_native_fields(tool)
@@ -243,7 +245,7 @@ def _oxp(tools: Sequence[Tool], options: WriteOptions) -> Made:
 
 def _marked_part(part: str, seed: str) -> Iterator[str]:
     toolkit, _, short = part.partition(".")
-    return (f"{toolkit}.{one}" for one in _IDENTIFIERS.marked(short, seed))
+    return (f"{toolkit}.{one}" for one in _IDENTIFIERS.list_marked(short, seed))
 
 
 def _agent_tool(tools: Sequence[Tool], options: WriteOptions) -> Made:
@@ -262,7 +264,7 @@ def _agent_tool(tools: Sequence[Tool], options: WriteOptions) -> Made:
 
 
 def _is_new(record: dict[str, Any], declaration: dict[str, Any], known: dict[tuple[str, str], dict[str, Any]]) -> bool:
-    """False for a record that is there already. One that only has the id of another gets an id of its own."""
+    """Returns False for a record that is there already. One that only has the id of another gets an id of its own."""
     kind = next(kind for kind in REFERRED_BY if IDS[kind] in record)
     key, identity = IDS[kind], record[IDS[kind]]
     number = 1

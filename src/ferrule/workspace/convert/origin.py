@@ -21,7 +21,7 @@ from ferrule.model.tool import Tool, raw
 
 
 def at_origin(tool: Tool) -> Tool:
-    """A tool with what its definition says under our key, in the form that counts."""
+    """Returns a tool with what its definition says under our key, in the form that counts."""
     extension = read_extension(tool)
     if not extension:
         return tool
@@ -34,7 +34,7 @@ def at_origin(tool: Tool) -> Tool:
 
 
 def _is_untouched(tool: Tool, before: Tool) -> bool:
-    """True when converting the earlier form again says all that the definition says in its dialect's own words."""
+    """Returns True when converting the earlier form again says all that the definition says in its dialect's own words."""
     try:
         again = _AGAIN[tool.dialect](before)
         return list_native_fields(tool) == list_native_fields(msgspec.structs.replace(tool, payload=raw(again)))

@@ -76,7 +76,7 @@ class _Found(NamedTuple):
 
 
 def load(paths: Sequence[Path], namespace: str = "", names: Mapping[str, str] | None = None) -> Loaded:
-    """The tools of files, of all files of folders, and of patterns. Raises WorkspaceError for a path that is not there.
+    """Returns the tools of files, of all files of folders, and of patterns. Raises WorkspaceError for a path that is not there.
 
     `namespace`: for tools of dialects that have none; else that of the workspace, or the name of the file. `names`: changed
     names to the tools' own, beside those that lie next to a file.
@@ -206,7 +206,7 @@ class _Loading:
 
 
 def _recognised(document: Document) -> Dialect | None:
-    """The dialect that knows a document by its content. Words that a list carries along may look like another dialect's."""
+    """Returns the dialect of a document, by its content. Extensions in a list may look like another dialect."""
     return _first(one if document.is_parsed and one.detect(document) else None for one in parts().dialects)
 
 
@@ -224,7 +224,7 @@ def _workspace_at(folder: str) -> Workspace:
 
 
 def _format_of(documents: list[Document]) -> tuple[Format | None, JsonValue]:
-    """The format of a file that is no definition, and its value."""
+    """Returns the format of a file that is no definition, and its value."""
     if len(documents) != 1 or not documents[0].is_parsed:
         return None, None
     value = documents[0].value
@@ -248,7 +248,7 @@ def _unknown(source: Source, documents: list[Document]) -> list[Diagnostic]:
 
 
 def _errors_in(report: FileReport, path: ValuePath) -> list[Diagnostic]:
-    """The errors of a definition that speak against converting it."""
+    """Returns the errors of a definition that speak against converting it."""
     prefix = format_path(path)
     return [
         one
@@ -260,7 +260,7 @@ def _errors_in(report: FileReport, path: ValuePath) -> list[Diagnostic]:
 
 
 def _item_path(definition: Definition, tool: Tool, number: int) -> ValuePath:
-    """Where a tool of a manifest stands; items without a sound id are no tools."""
+    """Returns where a tool of a manifest stands; items without a sound id are no tools."""
     spec = definition.value.get("spec")
     items = spec.get("tools") if isinstance(spec, dict) else None
     found = (index for index, item in enumerate(items or ()) if isinstance(item, dict) and item.get("id") == tool.name)
@@ -292,7 +292,7 @@ class _Lines:
         self._places: Places | None = None
 
     def of(self, path: ValuePath) -> int:
-        """Where something is said."""
+        """Returns where something is said."""
         if not path:
             return 1 if self._document.index == 0 else self._document.first_line
         if self._places is None:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from ferrule.app.imports.openapi import Choice, Imports, imported
+from ferrule.app.imports.openapi import OpenApiImport, OperationChoice, import_document
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.testing import memory_app
@@ -91,7 +91,7 @@ def _item(value: Any, item: dict[str, Any]) -> dict[str, Any]:
 async def told_of(document: Document) -> Told:
     """Take one document all the way."""
     value = document.value
-    taken = imported(document.data, f"https://docs.example/{document.name}", Choice(date="2026-01-01"))
+    taken = import_document(document.data, f"https://docs.example/{document.name}", OperationChoice(date="2026-01-01"))
     diagnostics = [f"{each.line} {each.rule} {each.severity.value} {each.message}" for each in taken.diagnostics]
     report = _report(taken)
     findings = [
@@ -119,7 +119,7 @@ async def told_of(document: Document) -> Told:
     return Told(score, diagnostics, findings, failures)
 
 
-def _report(taken: Imports) -> Any:
+def _report(taken: OpenApiImport) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "ferrule.toml").write_text('namespace = "corpus"\n')
@@ -128,7 +128,7 @@ def _report(taken: Imports) -> Any:
         return Workspace.open(root).check([str(root)])
 
 
-async def _called(value: dict[str, Any], taken: Imports) -> tuple[int, list[str], set[str]]:
+async def _called(value: dict[str, Any], taken: OpenApiImport) -> tuple[int, list[str], set[str]]:
     """How many tools were called, what went wrong, and with which."""
     failures: list[str] = []
     failed: set[str] = set()

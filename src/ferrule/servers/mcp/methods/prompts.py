@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.formats.mcp_words import icons_of
+from ferrule.definitions.formats.mcp_words import list_icons
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import PromptExposure
 from ferrule.servers.mcp.methods import views
@@ -67,7 +67,7 @@ def _describe_prompt(name: str, entry: SurfaceEntry, revision: str) -> dict[str,
     if (
         isinstance(exposure, PromptExposure)
         and revision not in (OLDEST, SECOND)
-        and (icons := icons_of(exposure.icons))
+        and (icons := list_icons(exposure.icons))
     ):
         shown["icons"] = icons
     return shown

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from ferrule.contracts.payloads import SCHEME, PayloadGone, StoredPayload
-from ferrule.definitions.formats.mcp_words import icons_of
+from ferrule.definitions.formats.mcp_words import list_icons
 from ferrule.errors import FerruleError
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.surface import SurfaceEntry
@@ -241,7 +241,7 @@ def _describe_entry(member: str, entry: SurfaceEntry, revision: str) -> dict[str
         shown["size"] = exposure.size
     if exposure.annotations:
         shown["annotations"] = exposure.annotations
-    if icons := icons_of(exposure.icons):
+    if icons := list_icons(exposure.icons):
         shown["icons"] = icons
     return _fit_revision(shown, revision)
 

@@ -130,10 +130,10 @@ class WireNames:
         return self.resolve(name) is None
 
     def _choose_name(self, shown: str, tool_id: str, rule: NameRule, reserved: frozenset[str]) -> str:
-        stem = rule.stem(shown)
+        stem = rule.build_stem(shown)
         if len(stem) <= rule.longest and self.is_free(stem) and stem not in reserved:
             return stem
-        return next(name for name in rule.marked(shown, tool_id) if self.is_free(name))
+        return next(name for name in rule.list_marked(shown, tool_id) if self.is_free(name))
 
 
 def is_tool(entry: SurfaceEntry) -> bool:

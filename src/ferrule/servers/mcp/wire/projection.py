@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.definitions.content.guidance import describe_tool
-from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
+from ferrule.definitions.formats.mcp_words import build_annotations, build_input_schema, list_icons
 from ferrule.infra.lockfile.tools import DIALECT as UPSTREAM
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
@@ -132,7 +132,7 @@ def project_tool(tool: Tool, name: str, revision: str, description: str = "", **
     if title:
         shown["title"] = title
     shown["description"] = description or describe_tool(tool) or tool.title or name
-    shown["inputSchema"] = input_schema(tool)
+    shown["inputSchema"] = build_input_schema(tool)
     if native is not None:
         _relay(shown, native, revision)
     if revision == OLDEST:
@@ -147,7 +147,7 @@ def project_tool(tool: Tool, name: str, revision: str, description: str = "", **
     if annotations:
         shown["annotations"] = annotations
     if revision not in (OLDEST, SECOND):
-        icons = icons_of(said.icons if native is None else native.get("icons"))
+        icons = list_icons(said.icons if native is None else native.get("icons"))
         if icons:
             shown["icons"] = icons
     meta = {} if revision == OLDEST else _collect_meta(tool, said, native, hints)
@@ -166,7 +166,7 @@ def _collect_annotations(tool: Tool, said: _PayloadExtras, native: dict[str, Any
     if native is not None:
         written = native.get("annotations")
         return dict(written) if isinstance(written, dict) else {}
-    return hints_of(tool, said.idempotent is True)
+    return build_annotations(tool, said.idempotent is True)
 
 
 def _collect_meta(
