@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ferrule.errors import UnknownBinding as UnknownBinding
     from ferrule.errors import WorkspaceError as WorkspaceError
     from ferrule.infra.network.post import is_authentic as _is_authentic
-    from ferrule.infra.network.post import signature as _signature
+    from ferrule.infra.network.post import sign as _signature
     from ferrule.ledger.history.replay import replay as _replay
     from ferrule.ledger.history.summary import brief_of as _brief_of
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
@@ -151,7 +151,7 @@ _PUBLIC = {
     "search_surface": "ferrule.runtime.surface.search:search",
     "select_tools": "ferrule.runtime.surface.search:select",
     "service": "ferrule.runtime.functions",
-    "sign_webhook": "ferrule.infra.network.post:signature",
+    "sign_webhook": "ferrule.infra.network.post:sign",
     "summarise_call": "ferrule.ledger.history.summary:brief_of",
     "tool": "ferrule.runtime.functions",
 }

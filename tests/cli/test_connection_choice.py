@@ -9,15 +9,15 @@ import pytest
 from ferrule.cli.connection_choice import line_of, refusal
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError, WorkspaceError
-from ferrule.infra.credentials.oauth_records import Connection
+from ferrule.infra.credentials.oauth_records import UserConnection
 
 NOON = 1_767_268_800.0
 
 
-def connection(**more: Any) -> Connection:
+def connection(**more: Any) -> UserConnection:
     usual: dict[str, Any] = {"provider": "crm", "principal": "ada", "tenant": "default", "scopes": ("read", "write"),
                              "connected_at": NOON, "expires_at": None, "is_renewable": False}  # fmt: skip
-    return Connection(**{**usual, **more})
+    return UserConnection(**{**usual, **more})
 
 
 def test_a_connection_says_whose_it_is_since_when_and_for_how_long() -> None:

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from ferrule.app.app import App
-from ferrule.infra.clouds.api_request import json_object
-from ferrule.infra.credentials.oauth_exchange import _code_of
-from ferrule.infra.credentials.vault import _parsed
-from ferrule.infra.lockfile.tools import tool_of
+from ferrule.infra.clouds.api_request import read_json_object
+from ferrule.infra.credentials.oauth_exchange import _read_error_code
+from ferrule.infra.credentials.vault import _parse_json
+from ferrule.infra.lockfile.tools import make_imported_tool
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.mcp.stdio import ServerProgram
@@ -52,7 +52,7 @@ def test_a_program_that_never_stops_is_stopped(kind: str, expected: set[str]) ->
     async def story() -> None:
         server = McpServerSettings(command=(sys.executable, str(SERVER), kind))
         settings = Settings(mcp=McpUpstreams(servers={"far": server}, timeout_seconds=1, max_response_bytes=LIMIT))
-        tools = [tool_of("far", server, definition) for definition in DEFINITIONS]
+        tools = [make_imported_tool("far", server, definition) for definition in DEFINITIONS]
         env = {"PATH": os.environ["PATH"]}
         async with memory_app(tools=tools, policy='mode = "trusted"', settings=settings, environment=env) as app:
             assert (await _ended(app, "echo")).status == "succeeded"  # everything that is needed is loaded now
@@ -116,6 +116,6 @@ def test_json_without_end_is_no_surprise() -> None:
     deep = b"[" * 100_000
     with pytest.raises(RecursionError):
         msgspec.json.decode(deep)
-    assert json_object(b'{"a":' + deep) == {}
-    assert _code_of(b'{"error":"x","a":' + deep) == ""
-    assert _parsed(deep.decode()) is None
+    assert read_json_object(b'{"a":' + deep) == {}
+    assert _read_error_code(b'{"error":"x","a":' + deep) == ""
+    assert _parse_json(deep.decode()) is None

@@ -65,7 +65,7 @@ from ferrule.runtime.surface.records import scheduler_policy_of
 
 if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
-    from ferrule.infra.credentials.oauth_tokens import UserTokens
+    from ferrule.infra.credentials.oauth_tokens import OAuthUserTokens
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
@@ -396,7 +396,7 @@ class App:
         return self._parts.outside.authorizations
 
     @property
-    def user_tokens(self) -> UserTokens:
+    def user_tokens(self) -> OAuthUserTokens:
         """Gives tools what users authorized."""
         return self._parts.outside.user_tokens
 

@@ -34,8 +34,8 @@ from ferrule.contracts.surface import CatalogView
 from ferrule.definitions.compiler.seal import load_key, make_key, public_half, trust
 from ferrule.errors import BindingError, LedgerError, SealError, UnknownBinding, WorkspaceError
 from ferrule.infra.clock import Clock, id_maker
-from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
-from ferrule.infra.lockfile.tools import imported_tools
+from ferrule.infra.lockfile.oxp_tools import list_imported_oxp_tools
+from ferrule.infra.lockfile.tools import list_imported_tools
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.stores.witness import FileWitness
@@ -394,7 +394,7 @@ def _make_why_ended(workspace: Workspace) -> WhyEnded:
 
 def _list_imported_tools(root: Path, settings: Settings) -> tuple[Tool, ...]:
     """The tools of other servers, as they were accepted."""
-    return (*imported_tools(root, settings.mcp), *imported_oxp_tools(root, settings.oxp))
+    return (*list_imported_tools(root, settings.mcp), *list_imported_oxp_tools(root, settings.oxp))
 
 
 def _with_signing_secrets(settings: Settings) -> RedactionSettings:

@@ -17,8 +17,8 @@ from ferrule.contracts.secrets import SecretSource
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.credentials.broker import TokenBroker
 from ferrule.infra.credentials.oauth import FOLDER, Authorizations
-from ferrule.infra.credentials.oauth_tokens import UserTokens
-from ferrule.infra.credentials.sealed import KEY_FILE, key_in
+from ferrule.infra.credentials.oauth_tokens import OAuthUserTokens
+from ferrule.infra.credentials.sealed import KEY_FILE, make_key_loader
 from ferrule.infra.credentials.vault import CachedVault
 from ferrule.infra.network.client import Client
 from ferrule.infra.secrets.builtin import SOURCES
@@ -80,7 +80,7 @@ class Connections(msgspec.Struct, frozen=True):
 
     transport_services: TransportServices
     authorizations: Authorizations
-    user_tokens: UserTokens
+    user_tokens: OAuthUserTokens
     settings: Settings
 
     def missing_secrets(self, tool: Tool, others: Iterable[Executor]) -> Collection[str]:
@@ -103,7 +103,7 @@ def make_connections(
     """Makes what transports are given, with the authorizations of users. Nothing is open yet."""
     around = make_transport_services(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
     authorizations = make_authorizations(settings, around, tick=tick)
-    tokens = UserTokens(authorizations, around.learn_secret)
+    tokens = OAuthUserTokens(authorizations, around.learn_secret)
     around = msgspec.structs.replace(around, users=tokens, bindings=settings.secrets.bindings)
     return Connections(around, authorizations, tokens, settings)
 
@@ -113,7 +113,7 @@ def make_authorizations(settings: Settings, around: TransportServices, *, tick: 
     return Authorizations(
         settings.oauth,
         around.root / FOLDER,
-        key_in(around.root / KEY_FILE),
+        make_key_loader(around.root / KEY_FILE),
         around.client,
         around.vault,
         around.learn_secret,

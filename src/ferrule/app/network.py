@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
-from ferrule.infra.network.proxies import proxies_of
+from ferrule.infra.network.proxies import read_proxies
 from ferrule.infra.network.tls import TlsContexts
 from ferrule.settings import Settings
 
@@ -28,7 +28,7 @@ class Network:
         said = settings.network
         self._allow = said.allow
         self._per_host = settings.rest.max_connections_per_host
-        self._proxies = proxies_of(said.proxy, said.proxy_login_env, said.no_proxy, env, learn)
+        self._proxies = read_proxies(said.proxy, said.proxy_login_env, said.no_proxy, env, learn)
         self._tls = TlsContexts(ca=said.ca, hosts=said.tls, root=root, env=env)
         self._tls.load()
 

@@ -17,7 +17,7 @@ from ferrule.model.tool import Tool
 if TYPE_CHECKING:
     from ferrule.app.connections import Connections
     from ferrule.infra.credentials.oauth import Authorizations
-    from ferrule.infra.credentials.oauth_tokens import UserTokens
+    from ferrule.infra.credentials.oauth_tokens import OAuthUserTokens
     from ferrule.infra.network.client import Client
     from ferrule.runtime.executors.transport_services import TransportServices
 
@@ -49,7 +49,7 @@ class ProcessResources:
         return self._load_connections().authorizations
 
     @property
-    def user_tokens(self) -> UserTokens:
+    def user_tokens(self) -> OAuthUserTokens:
         """Gives tools what users authorized."""
         return self._load_connections().user_tokens
 

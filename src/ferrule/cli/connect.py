@@ -20,7 +20,7 @@ from ferrule.cli.show.output import json_text
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.infra.credentials.oauth_records import Challenge, Connection
+from ferrule.infra.credentials.oauth_records import Challenge, UserConnection
 
 _LOOK_EVERY = 0.1
 
@@ -67,7 +67,7 @@ async def _connect(
     timeout: float,
     named: str | None,
     tenant: str,
-) -> Connection:
+) -> UserConnection:
     async with open_app(path, tends=False) as app:
         principal = user_of(app, named)
         wanted = (*wanted_scopes(app, provider), *scopes)
@@ -78,7 +78,7 @@ async def _connect(
                 await _wait(app, challenge, timeout)
         except ExecutionFailed as failed:
             raise refusal(failed) from None
-        found = app.authorizations.connections(principal, tenant=tenant)
+        found = app.authorizations.list_connections(principal, tenant=tenant)
         return next(one for one in found if one.provider == provider)
 
 

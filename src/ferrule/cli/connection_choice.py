@@ -14,7 +14,7 @@ from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import AccessError, SettingsError, WorkspaceError
-from ferrule.infra.credentials.oauth_records import Connection
+from ferrule.infra.credentials.oauth_records import UserConnection
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
 from ferrule.model.approval import ADMIN
 from ferrule.model.credentials import read_requirements
@@ -49,7 +49,7 @@ def wanted_scopes(app: App, provider: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def line_of(connection: Connection) -> str:
+def line_of(connection: UserConnection) -> str:
     """A connection in one line."""
     scopes = " ".join(connection.scopes) or "no scopes"
     lasts = "renewed by itself" if connection.is_renewable else _until(connection.expires_at)

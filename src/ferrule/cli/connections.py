@@ -12,7 +12,7 @@ from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import json_text
-from ferrule.infra.credentials.oauth_records import Connection
+from ferrule.infra.credentials.oauth_records import UserConnection
 
 
 @click.command()
@@ -31,9 +31,9 @@ def command(path: str, everybody: bool, principal: str | None, tenant: str, as_j
         click.echo(line_of(connection))
 
 
-async def _found(path: str, everybody: bool, named: str | None, tenant: str) -> list[Connection]:
+async def _found(path: str, everybody: bool, named: str | None, tenant: str) -> list[UserConnection]:
     async with open_app(path, tends=False) as app:
         if everybody:
             demand_admin(Access(app.root).local_owner())
-            return app.authorizations.connections(None)
-        return app.authorizations.connections(user_of(app, named), tenant=tenant)
+            return app.authorizations.list_connections(None)
+        return app.authorizations.list_connections(user_of(app, named), tenant=tenant)

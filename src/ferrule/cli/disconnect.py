@@ -10,7 +10,7 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.infra.credentials.oauth import Disconnected
+from ferrule.infra.credentials.oauth import Disconnection
 
 
 @click.command()
@@ -28,7 +28,7 @@ def command(provider: str, path: str, principal: str | None, tenant: str) -> Non
         click.echo(cleaned(f"note: the provider did not end the tokens: {gone.problem}"), err=True)
 
 
-async def _disconnect(path: str, provider: str, named: str | None, tenant: str) -> tuple[str, Disconnected]:
+async def _disconnect(path: str, provider: str, named: str | None, tenant: str) -> tuple[str, Disconnection]:
     async with open_app(path, tends=False) as app:
         principal = user_of(app, named)
         try:

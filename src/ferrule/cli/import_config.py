@@ -17,7 +17,7 @@ from ferrule.cli.loop import run_command
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.infra.atomic_files import write_whole
-from ferrule.infra.lockfile.file import shown, write_lock
+from ferrule.infra.lockfile.file import encode_visible, write_lock
 from ferrule.settings import FILE_NAME, load_settings
 from ferrule.workspace.client_config import Taken, servers_in
 from ferrule.workspace.workspace import Workspace
@@ -65,7 +65,7 @@ def _about(one: ServerReview) -> Iterator[str]:
         return
     yield f"{one.key}: {len(one.offered)} tool{'s' * (len(one.offered) != 1)}"
     for name, why in one.unfit.items():
-        yield f"  ! {shown(name)} cannot become a tool: {why}"
+        yield f"  ! {encode_visible(name)} cannot become a tool: {why}"
 
 
 def _write_settings(root: Path, added: Iterable[Taken]) -> None:

@@ -18,8 +18,8 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.infra.lockfile.compare import Difference
-from ferrule.infra.lockfile.file import LOCK_FILE, Lock, has_unseen, shown, write_lock
+from ferrule.infra.lockfile.compare import ToolDifference
+from ferrule.infra.lockfile.file import LOCK_FILE, Lock, encode_visible, has_unseen, write_lock
 from ferrule.workspace.workspace import Workspace
 
 _SIGNS = {"changed": "~", "renamed": ">", "vanished": "-", "new": "+"}
@@ -88,9 +88,9 @@ def _demand_known(found: LockReview, names: tuple[str, ...]) -> None:
             raise WorkspaceError(f"there is no server, tool or definition {name!r} to lock; 'ferrule lock' lists them")
 
 
-def _left(found: LockReview, written: Lock) -> dict[str, list[Difference]]:
+def _left(found: LockReview, written: Lock) -> dict[str, list[ToolDifference]]:
     """What still differs, by server."""
-    left: dict[str, list[Difference]] = {}
+    left: dict[str, list[ToolDifference]] = {}
     for one in found.servers:
         now = written.servers.get(one.key)
         pinned = {name: tool.definition for name, tool in now.tools.items()} if now is not None else {}
@@ -100,7 +100,7 @@ def _left(found: LockReview, written: Lock) -> dict[str, list[Difference]]:
     return left
 
 
-def _is_settled(difference: Difference, pinned: dict[str, Any], one: ServerReview) -> bool:
+def _is_settled(difference: ToolDifference, pinned: dict[str, Any], one: ServerReview) -> bool:
     if difference.kind in ("vanished", "renamed") and difference.tool in one.served.tools:
         return False  # a definition names what the server does not have: it has to be mended
     if difference.kind == "vanished":
@@ -109,7 +109,7 @@ def _is_settled(difference: Difference, pinned: dict[str, Any], one: ServerRevie
     return pinned.get(name) == one.offered.get(name) and (name == difference.tool or difference.tool not in pinned)
 
 
-def _told(found: LockReview, written: Lock, left: dict[str, list[Difference]], by: str) -> Iterator[str]:
+def _told(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> Iterator[str]:
     if not found.servers:
         yield "there is nothing to lock: no [mcp.servers] or [oxp.servers] in ferrule.toml, no definition with an mcp transport"
     for one in found.servers:
@@ -125,7 +125,7 @@ def _tools(one: ServerReview) -> str:
     return "1 tool" if len(one.offered) == 1 else f"{len(one.offered)} tools"
 
 
-def _about(one: ServerReview, written: Lock, left: list[Difference], by: str) -> Iterator[str]:
+def _about(one: ServerReview, written: Lock, left: list[ToolDifference], by: str) -> Iterator[str]:
     if one.problem:
         yield f"{one.key}: could not be looked at: {one.problem}"
         return
@@ -142,9 +142,9 @@ def _about(one: ServerReview, written: Lock, left: list[Difference], by: str) ->
             yield from _difference(one, difference, difference in left)
     for name, definition in one.offered.items():
         if has_unseen(definition) and (one.is_first or any(name in (each.tool, each.now) for each in one.differences)):
-            yield f"  ! {name}: its texts have characters that cannot be seen; here they are: {_cut(shown(definition))}"
+            yield f"  ! {name}: its texts have characters that cannot be seen; here they are: {_cut(encode_visible(definition))}"
     for name, why in one.unfit.items():
-        yield f"  ! {shown(name)} cannot become a tool: {why}"
+        yield f"  ! {encode_visible(name)} cannot become a tool: {why}"
     for note in one.notes:
         yield f"  note: {_cut(note)}"
 
@@ -157,7 +157,7 @@ def about(one: ServerReview) -> Iterator[str]:
         yield from _difference(one, difference, is_left=True)
 
 
-def _difference(one: ServerReview, difference: Difference, is_left: bool) -> Iterator[str]:
+def _difference(one: ServerReview, difference: ToolDifference, is_left: bool) -> Iterator[str]:
     state = "" if is_left else " (accepted)"
     yield f"  {_SIGNS[difference.kind]} {difference.tool}: {difference.text}{state}"
     for change in difference.changes:
@@ -168,7 +168,7 @@ def _difference(one: ServerReview, difference: Difference, is_left: bool) -> Ite
             yield f"        + {_cut(change.after)}"
     if difference.kind == "new" and difference.tool in one.offered:
         yield from (
-            f"      {name}: {_cut(shown(value))}"
+            f"      {name}: {_cut(encode_visible(value))}"
             for name, value in one.offered[difference.tool].items()
             if name != "name"
         )
@@ -178,7 +178,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
-def _as_dict(found: LockReview, written: Lock, left: dict[str, list[Difference]], by: str) -> dict[str, Any]:
+def _as_dict(found: LockReview, written: Lock, left: dict[str, list[ToolDifference]], by: str) -> dict[str, Any]:
     return {
         "lock": LOCK_FILE,
         "written": written != found.lock,
@@ -203,7 +203,7 @@ def _as_dict(found: LockReview, written: Lock, left: dict[str, list[Difference]]
     }
 
 
-def _status(one: ServerReview, written: Lock, left: dict[str, list[Difference]]) -> str:
+def _status(one: ServerReview, written: Lock, left: dict[str, list[ToolDifference]]) -> str:
     if one.problem:
         return "unreachable"
     if one.key in left:

@@ -131,13 +131,13 @@ def shelf_of(
                 records.append((task.path, report.file))
         entries = _linked(workspace, entries, records)
     if workspace.settings.mcp.servers and not paths:
-        from ferrule.infra.lockfile.tools import imported_tools
+        from ferrule.infra.lockfile.tools import list_imported_tools
 
-        entries += [_imported(tool) for tool in imported_tools(workspace.root, workspace.settings.mcp)]
+        entries += [_imported(tool) for tool in list_imported_tools(workspace.root, workspace.settings.mcp)]
     if workspace.settings.oxp.servers and not paths:
-        from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
+        from ferrule.infra.lockfile.oxp_tools import list_imported_oxp_tools
 
-        entries += [_imported(tool) for tool in imported_oxp_tools(workspace.root, workspace.settings.oxp)]
+        entries += [_imported(tool) for tool in list_imported_oxp_tools(workspace.root, workspace.settings.oxp)]
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
 

@@ -1,4 +1,4 @@
-"""Writes files so that nobody ever finds half of one.
+"""Writes files atomically: a reader, or a power cut, never finds half of one.
 
 The compiler, the workspace, the app and the commands write with it. It does not know what is in a file.
 """
@@ -14,7 +14,7 @@ from ferrule.errors import WorkspaceError
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file all at once: whoever reads it, and whoever pulls the plug, finds the old file or the new one."""
+    """Replaces a file atomically: readers, also after a power cut, find the old file or the new one."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make sure that the names in a folder outlive a power cut, as its files do."""
+    """Flushes a folder, so that the names in it survive a power cut as its files do."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

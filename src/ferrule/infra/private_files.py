@@ -1,4 +1,4 @@
-"""Files that only their owner may read: keys and tokens. Whole or not there, never half."""
+"""Files that only their owner may read: keys and tokens. They are written atomically."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from ferrule.errors import AccessError
+from ferrule.infra.atomic_files import flush_folder
 
 _OWNER_ONLY = 0o600
 _OTHERS = 0o077
 
 
 def read_private(path: Path) -> bytes | None:
-    """What a file holds; None when it is not there. Raises AccessError when others may read it too."""
+    """Returns the contents of a file; None when it does not exist. Raises AccessError when others may read it too."""
     try:
         with path.open("rb") as stream:
             if os.fstat(stream.fileno()).st_mode & _OTHERS:
@@ -27,8 +28,8 @@ def read_private(path: Path) -> bytes | None:
 
 
 def create_private(path: Path, data: bytes) -> bytes:
-    """Write a file that is not there yet; when another process was quicker, gives what that one wrote."""
-    temporary = _written(path, data)
+    """Writes a new file; when another process was quicker, returns the contents of that file."""
+    temporary = _write_temporary(path, data)
     try:
         os.link(temporary, path)  # unlike a rename, this fails when the name is taken
     except FileExistsError:
@@ -37,24 +38,24 @@ def create_private(path: Path, data: bytes) -> bytes:
         raise AccessError(f"cannot write {path}: {error.strerror}") from None
     finally:
         temporary.unlink()
-    _flush_folder(path.parent)
+    flush_folder(path.parent)
     return data
 
 
 def replace_private(path: Path, data: bytes) -> None:
-    """Write a file all at once: whoever reads it finds the old one or the new one."""
-    temporary = _written(path, data)
+    """Replaces a file atomically: readers find the old one or the new one."""
+    temporary = _write_temporary(path, data)
     try:
         os.replace(temporary, path)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
         raise AccessError(f"cannot write {path}: {error.strerror}; what was there before is untouched") from None
-    _flush_folder(path.parent)
+    flush_folder(path.parent)
 
 
-def _written(path: Path, data: bytes) -> Path:
-    """The data in a temporary file beside `path`, on disk."""
+def _write_temporary(path: Path, data: bytes) -> Path:
+    """Writes data to a temporary file beside `path`, and flushes it."""
     temporary = None
     try:
         _make_folder(path.parent)
@@ -77,11 +78,3 @@ def _make_folder(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if folder.name == "keys" and not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

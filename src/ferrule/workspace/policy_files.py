@@ -15,7 +15,9 @@ from ferrule.settings import Settings
 
 # The parts of a check that few workspaces need.
 _function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:read_tool_names")
-_imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
+_imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late(
+    "ferrule.infra.lockfile.tools:list_imported_names"
+)
 
 
 class PolicyFiles:

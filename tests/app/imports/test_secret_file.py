@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.app.imports.secret_file import append_text, keep_secrets, list_variables
 from ferrule.errors import SettingsError
-from ferrule.infra.secrets.env import parse
+from ferrule.infra.secrets.env import parse_env_file
 
 
 @pytest.fixture
@@ -53,4 +53,4 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["plain", 'a "quoted" one', "back\\slash", "two\nlines", "$HOME ${X}", "# none", ""])
 def test_a_value_is_read_back_as_it_was(root: Path, value: str) -> None:
     keep_secrets(root, {"ONE": value})
-    assert parse((root / ".env").read_text())[0] == {"ONE": value}
+    assert parse_env_file((root / ".env").read_text())[0] == {"ONE": value}

@@ -7,7 +7,7 @@ from pathlib import Path
 import ferrule
 from ferrule.app.lock.pinning import review_servers
 from ferrule.infra.lockfile.file import read_lock
-from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
+from ferrule.infra.lockfile.oxp_tools import list_imported_oxp_tools
 from ferrule.model.result import Result
 from ferrule.workspace.workspace import Workspace
 from tests.app.lock.pinned import locked, workspace
@@ -36,7 +36,9 @@ async def test_only_the_tools_that_are_wanted_are_taken(tmp_path: Path) -> None:
     with far(Server(done(), tools=listed)) as remote:
         found = await locked(workspace(tmp_path, remote.url, 'tools = ["Echo.*@1.0.0"]\n'))
     assert list(found.servers[0].offered) == ["Echo.Text@1.0.0"]
-    assert [tool.version for tool in imported_oxp_tools(tmp_path, Workspace.open(tmp_path).settings.oxp)] == ["1.0.0"]
+    assert [tool.version for tool in list_imported_oxp_tools(tmp_path, Workspace.open(tmp_path).settings.oxp)] == [
+        "1.0.0"
+    ]
 
 
 @driven

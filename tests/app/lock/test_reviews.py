@@ -10,7 +10,7 @@ import pytest
 import ferrule
 from ferrule.app.lock.pinning import review_servers
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools, oxp_tool_of, unusable_oxp
+from ferrule.infra.lockfile.oxp_tools import list_imported_oxp_tools, make_oxp_tool, why_unusable_oxp
 from tests.app.lock.pinned import locked, workspace
 from tests.driven import driven
 from tests.infra.clouds.far import Reply, far
@@ -47,7 +47,7 @@ async def test_a_server_of_a_later_draft_is_told_with_what_helps(tmp_path: Path)
     ],
 )
 def test_what_cannot_become_a_tool_is_left_out(change: dict[str, Any], why: str) -> None:
-    found = unusable_oxp({**ECHO, **change}, is_compat=False)
+    found = why_unusable_oxp({**ECHO, **change}, is_compat=False)
     assert found is not None
     assert why in found
 
@@ -55,13 +55,13 @@ def test_what_cannot_become_a_tool_is_left_out(change: dict[str, Any], why: str)
 def test_later_shapes_become_tools_where_that_is_wanted() -> None:
     """OXP-49"""
     later = {name: value for name, value in ECHO.items() if not name.endswith("_schema")}
-    assert "compat = true" in (unusable_oxp(later, is_compat=False) or "")
+    assert "compat = true" in (why_unusable_oxp(later, is_compat=False) or "")
     with_input = {**later, "input_schema": {"parameters": {}}}
-    assert "compat = true" in (unusable_oxp(with_input, is_compat=False) or "")
-    assert unusable_oxp(later, is_compat=True) is None
-    assert bytes(oxp_tool_of("up", later).input_schema) == b"{}"
+    assert "compat = true" in (why_unusable_oxp(with_input, is_compat=False) or "")
+    assert why_unusable_oxp(later, is_compat=True) is None
+    assert bytes(make_oxp_tool("up", later).input_schema) == b"{}"
     bare = {**later, "input_schema": {"type": "object"}}
-    assert bytes(oxp_tool_of("up", bare).input_schema) == b'{"type":"object"}'
+    assert bytes(make_oxp_tool("up", bare).input_schema) == b'{"type":"object"}'
 
 
 def test_names_that_would_be_the_same_are_not(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_names_that_would_be_the_same_are_not(tmp_path: Path) -> None:
         async def story() -> None:
             here = workspace(tmp_path, remote.url)
             await locked(here)
-            names = {tool.name for tool in imported_oxp_tools(tmp_path, here.settings.oxp)}
+            names = {tool.name for tool in list_imported_oxp_tools(tmp_path, here.settings.oxp)}
             assert names == {"A_B.C", "A.B_C"}
             async with ferrule.open(tmp_path) as app:
                 assert len(app.catalog.list_preferred()) == 2
@@ -83,4 +83,4 @@ def test_two_ways_to_come_in_are_one_too_many(tmp_path: Path) -> None:
     secret = '{ source = "env", name = "X" }'
     here = workspace(tmp_path, "http://127.0.0.1:1", f"api_key = {secret}\njwt_secret = {secret}\n")
     with pytest.raises(SettingsError, match="not several"):
-        imported_oxp_tools(tmp_path, here.settings.oxp)
+        list_imported_oxp_tools(tmp_path, here.settings.oxp)

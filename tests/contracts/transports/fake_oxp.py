@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.infra.lockfile.oxp_tools import oxp_tool_of
+from ferrule.infra.lockfile.oxp_tools import make_oxp_tool
 from ferrule.model.credentials import SecretRef
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
@@ -102,7 +102,7 @@ def _definition(name: str) -> dict[str, Any]:
 def _tool(name: Behaviour) -> Tool:
     """An imported tool under the name that the suite calls it by; stated to only read, as the others are."""
     server = SERVERS.get(name, "stand")
-    made = oxp_tool_of(server, _definition("echo" if name in SERVERS else name))
+    made = make_oxp_tool(server, _definition("echo" if name in SERVERS else name))
     return msgspec.structs.replace(
         made, tool_id=name, name=name, facts=SafetyFacts(is_read_only=True), inferred_facts=()
     )

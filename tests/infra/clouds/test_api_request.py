@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import class_of_status, failure_of, json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import classify_status, reach, read_json_object, status_failure, translate_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable
 from tests.infra.clouds.far import Reply, far
@@ -25,14 +25,14 @@ from tests.infra.clouds.fixtures import local_client, played
 def test_each_failure_of_the_network_has_its_class(
     error: Exception, error_class: str, code: str | None, said: str
 ) -> None:
-    found = failure_of("the queue", error)
+    found = translate_failure("the queue", error)
     assert (found.error_class, found.code, found.message) == (error_class, code, said)
 
 
 def test_statuses_that_are_not_known_go_by_their_hundred() -> None:
-    assert class_of_status(599) == ("dependency_unavailable", None)
-    assert class_of_status(418) == ("execution_failed", None)
-    assert class_of_status(429) == ("rate_limited", None)
+    assert classify_status(599) == ("dependency_unavailable", None)
+    assert classify_status(418) == ("execution_failed", None)
+    assert classify_status(429) == ("rate_limited", None)
 
 
 def test_a_failing_answer_says_when_to_come_back_and_what_it_was() -> None:
@@ -56,6 +56,6 @@ async def test_any_status_is_an_answer_and_what_cannot_be_asked_is_a_failure() -
 
 
 def test_only_an_object_is_an_object() -> None:
-    assert json_object(b'{"a": 1}') == {"a": 1}
+    assert read_json_object(b'{"a": 1}') == {"a": 1}
     for body in (b"", b"[1]", b"null", b"\xff", b"{", b"[" * 100_000):
-        assert json_object(body) == {}
+        assert read_json_object(body) == {}

@@ -12,7 +12,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra import drivers
-from ferrule.infra.clouds.aws import Aws, AwsKeys, aws_failure
+from ferrule.infra.clouds.aws import Aws, AwsKeys, make_aws_failure
 from tests.infra.clouds.amazon import KEYS, REGION, Amazon
 from tests.infra.clouds.far import Reply, far
 from tests.infra.clouds.fixtures import Learned, local_client, played
@@ -50,7 +50,7 @@ async def test_the_signature_is_checked_by_the_other_side(aws: Amazon) -> None:
     policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}
     iam.put_user_policy(UserName="tool", PolicyName="p", PolicyDocument=json.dumps(policy))
     here = Aws(local_client(), aws.environment(), Learned())
-    keys = here.keys_of({"access_key_id": made["AccessKeyId"], "secret_access_key": made["SecretAccessKey"]})
+    keys = here.read_keys({"access_key_id": made["AccessKeyId"], "secret_access_key": made["SecretAccessKey"]})
     wrong = AwsKeys(keys.access_key_id, "another" + keys.secret_access_key[7:], None, REGION)
     asked: dict[str, Any] = {
         "headers": [("Content-Type", "application/x-www-form-urlencoded"), ("X-Extra", "a  b")],
@@ -65,7 +65,7 @@ async def test_the_signature_is_checked_by_the_other_side(aws: Amazon) -> None:
     finally:
         aws.tell("reset-auth", b"1000000000")
     assert good.status == 200, good.body
-    refusal, denial = aws_failure("the queue", bad), aws_failure("the users", denied)
+    refusal, denial = make_aws_failure("the queue", bad), make_aws_failure("the users", denied)
     assert (refusal.error_class, refusal.code) == ("credential_missing", "credential_refused")
     assert refusal.native_error_ref == "aws:SignatureDoesNotMatch"
     assert (denial.error_class, denial.code) == ("permission_denied", "upstream_denied")

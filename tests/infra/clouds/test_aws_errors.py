@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.infra.clouds.aws_errors import aws_error, aws_failure
+from ferrule.infra.clouds.aws_errors import make_aws_failure, read_aws_error
 from ferrule.infra.network.client import Fetched
 
 
@@ -27,5 +27,5 @@ def test_what_aws_says_went_wrong(
     status: int, headers: dict[str, str], body: bytes, code: str, error_class: str
 ) -> None:
     fetched = Fetched(status, headers, body)
-    assert aws_error(fetched).code == code
-    assert aws_failure("it", fetched).error_class == error_class
+    assert read_aws_error(fetched).code == code
+    assert make_aws_failure("it", fetched).error_class == error_class

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from tests.infra.clouds.fixtures import played
 
 
@@ -37,7 +37,7 @@ class Question:
 
 @played
 async def test_many_who_want_the_same_ask_once() -> None:
-    kept, question = Kept[str](lambda: 0.0), Question("a")
+    kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
     assert await asyncio.gather(*(kept.get("k", question) for _ in range(50))) == ["a"] * 50
     assert await kept.get("k", question) == "a"
     assert question.asked == 1
@@ -46,7 +46,7 @@ async def test_many_who_want_the_same_ask_once() -> None:
 @played
 async def test_what_has_run_out_is_asked_for_again() -> None:
     clock = [0.0]
-    kept, question = Kept[str](lambda: clock[0]), Question("a", "b")
+    kept, question = ExpiringCache[str](lambda: clock[0]), Question("a", "b")
     assert await kept.get("k", question) == "a"
     clock[0] = 9.99
     assert await kept.get("k", question) == "a"
@@ -56,13 +56,13 @@ async def test_what_has_run_out_is_asked_for_again() -> None:
 
 @played
 async def test_what_may_not_be_kept_is_not() -> None:
-    kept, question = Kept[str](lambda: 0.0), Question("a", "b", seconds=0.0)
+    kept, question = ExpiringCache[str](lambda: 0.0), Question("a", "b", seconds=0.0)
     assert [await kept.get("k", question), await kept.get("k", question)] == ["a", "b"]
 
 
 @played
 async def test_a_failure_goes_to_all_who_wait_and_is_not_kept() -> None:
-    kept, question = Kept[str](lambda: 0.0), Question(ValueError("no"), "b")
+    kept, question = ExpiringCache[str](lambda: 0.0), Question(ValueError("no"), "b")
     found = await asyncio.gather(*(kept.get("k", question) for _ in range(3)), return_exceptions=True)
     assert [type(one) for one in found] == [ValueError] * 3
     assert await kept.get("k", question) == "b"
@@ -70,7 +70,7 @@ async def test_a_failure_goes_to_all_who_wait_and_is_not_kept() -> None:
 
 @played
 async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
-    kept, question = Kept[str](lambda: 0.0), Question("a")
+    kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
     question.may_answer.clear()
     first = asyncio.create_task(kept.get("k", question))
     second = asyncio.create_task(kept.get("k", question))
@@ -87,7 +87,7 @@ async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
 @played
 async def test_when_nobody_waits_any_more_the_question_is_dropped() -> None:
     before = asyncio.all_tasks()
-    kept, question = Kept[str](lambda: 0.0), Question("a")
+    kept, question = ExpiringCache[str](lambda: 0.0), Question("a")
     question.may_answer.clear()
     only = asyncio.create_task(kept.get("k", question))
     while not question.asked:
@@ -105,7 +105,7 @@ async def test_when_nobody_waits_any_more_the_question_is_dropped() -> None:
 
 @played
 async def test_what_was_forgotten_on_its_way_is_not_kept() -> None:
-    kept, question = Kept[str](lambda: 0.0), Question("old", "new")
+    kept, question = ExpiringCache[str](lambda: 0.0), Question("old", "new")
     question.may_answer.clear()
     waiting = asyncio.create_task(kept.get("k", question))
     while not question.asked:
@@ -119,7 +119,7 @@ async def test_what_was_forgotten_on_its_way_is_not_kept() -> None:
 @played
 async def test_only_so_many_are_kept_and_what_has_run_out_goes_first() -> None:
     clock = [0.0]
-    kept = Kept[str](lambda: clock[0], most=3)
+    kept = ExpiringCache[str](lambda: clock[0], most=3)
     for key in range(5):
         await kept.get(key, Question(str(key)))
     again = Question("again")
@@ -131,7 +131,7 @@ async def test_only_so_many_are_kept_and_what_has_run_out_goes_first() -> None:
 
 
 def test_another_event_loop_does_not_wait_for_the_first_ones_question() -> None:
-    kept = Kept[str](lambda: 0.0)
+    kept = ExpiringCache[str](lambda: 0.0)
 
     async def leave_one_open() -> None:
         question = Question("never")
@@ -152,7 +152,7 @@ def test_another_event_loop_does_not_wait_for_the_first_ones_question() -> None:
 
 def test_a_failure_that_nobody_waited_for_is_not_told_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
     async def leave() -> None:
-        kept, question = Kept[str](), Question(ValueError("canary-secret"))
+        kept, question = ExpiringCache[str](), Question(ValueError("canary-secret"))
         waiting = asyncio.create_task(kept.get("k", question))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -166,7 +166,7 @@ def test_a_failure_that_nobody_waited_for_is_not_told_at_the_end(caplog: pytest.
 @played
 async def test_a_finished_question_does_not_print_its_answer() -> None:
     """asyncio prints tasks, and their results, when it is slow or in doubt."""
-    kept, seen = Kept[str](lambda: 0.0), []
+    kept, seen = ExpiringCache[str](lambda: 0.0), []
 
     async def ask() -> Fresh[str]:
         seen.append(asyncio.current_task())

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.functions import AzureFunction, azure_function, google_function_url
+from ferrule.infra.clouds.functions import AzureFunction, find_azure_function, find_google_function
 from tests.infra.clouds.fixtures import Learned, local_client, played
 from tests.infra.clouds.google import Google
 from tests.infra.clouds.microsoft import FUNCTION, Azure
@@ -17,7 +17,7 @@ from tests.infra.clouds.microsoft import FUNCTION, Azure
 async def google_url(gcp: Google, tmp_path: Path, name: str) -> str:
     env = gcp.environment(tmp_path / "key.json")
     clouds = Clouds(local_client(), env, Learned())
-    return await google_function_url(clouds.gcp, clouds.client, env, name)
+    return await find_google_function(clouds.gcp, clouds.client, env, name)
 
 
 @pytest.mark.parametrize("place", ["/locations/europe-west1", ""])
@@ -48,7 +48,7 @@ async def test_a_function_of_google_that_cannot_be_called_is_told(
 async def test_a_function_of_azure_is_found_with_its_key_which_is_not_printed(azure: Azure) -> None:
     env, learned = azure.environment(), Learned()
     clouds = Clouds(local_client(), env, learned)
-    found = await azure_function(clouds.azure, clouds.client, env, FUNCTION, learn=learned)
+    found = await find_azure_function(clouds.azure, clouds.client, env, FUNCTION, learn=learned)
     assert found == AzureFunction(f"{azure.url}/api/broker", "the-function-key")
     assert "the-function-key" not in repr(found) and "the-function-key" in learned
 
@@ -61,5 +61,5 @@ async def test_a_name_that_is_no_function_of_azure_asks_nobody(azure: Azure, res
     env = azure.environment()
     clouds = Clouds(local_client(), env, Learned())
     with pytest.raises(ExecutionFailed, match="no function of Azure") as caught:
-        await azure_function(clouds.azure, clouds.client, env, resource)
+        await find_azure_function(clouds.azure, clouds.client, env, resource)
     assert caught.value.error_class == "setup_required" and not azure.far.asked

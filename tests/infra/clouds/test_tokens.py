@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.expiring_cache import Fresh
-from ferrule.infra.clouds.tokens import TokenCloud, known_by
+from ferrule.infra.clouds.tokens import TokenCloud, identify_account
 from tests.infra.clouds.far import Reply, far
 from tests.infra.clouds.fixtures import Learned, local_client, played
 
@@ -55,10 +55,10 @@ async def test_no_token_is_told_by_whether_it_was_refused_or_the_cloud_is_down(a
 
 def test_accounts_are_told_apart_by_name_and_secret_and_the_secret_is_not_kept() -> None:
     def key(**account: str) -> tuple[str, ...] | None:
-        return known_by(account, ("tenant", "client"), "secret")
+        return identify_account(account, ("tenant", "client"), "secret")
 
     first = key(tenant="t", client="c", secret="canary")
     assert first == key(tenant="t", client="c", secret="canary", region="elsewhere")
     assert len({first, key(tenant="t", client="c", secret="x"), key(tenant="t", client="d", secret="canary")}) == 3
     assert "canary" not in str(first)
-    assert known_by(None, ("tenant",), "secret") is None
+    assert identify_account(None, ("tenant",), "secret") is None

@@ -11,7 +11,7 @@ from ferrule.app.connections import make_authorizations, make_transport_services
 from ferrule.app.network import Network
 from ferrule.infra.credentials.oauth import Authorizations
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.infra.credentials.oauth_tokens import UserTokens
+from ferrule.infra.credentials.oauth_tokens import OAuthUserTokens
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import FakeClock
 from tests.infra.credentials.provider import Browser
@@ -24,7 +24,7 @@ class Bench(NamedTuple):
     """One process's."""
 
     authorizations: Authorizations
-    tokens: UserTokens
+    tokens: OAuthUserTokens
     clock: FakeClock
     learned: list[str]
     """What the redactor was told."""
@@ -55,7 +55,7 @@ async def bench(
         now=time.now,
     )
     authorizations = make_authorizations(settings, around, tick=time.seconds)
-    tokens = UserTokens(authorizations, around.learn_secret)
+    tokens = OAuthUserTokens(authorizations, around.learn_secret)
     try:
         yield Bench(authorizations, tokens, time, learned)
     finally:

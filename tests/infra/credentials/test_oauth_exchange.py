@@ -50,6 +50,6 @@ def test_a_wrong_client_secret_is_told_as_such(tmp_path: Path, provider: Provide
             page = await Browser().visit(challenge.url)
             assert "check client_id and client_secret" in page and "another-secret" not in page
             assert here.authorizations.status(challenge.state) == "failed"
-            assert here.authorizations.connections("alice") == []
+            assert here.authorizations.list_connections("alice") == []
 
     asyncio.run(story())

@@ -58,7 +58,7 @@ def test_whoever_follows_another_users_link_does_not_give_them_an_account(tmp_pa
         async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
             back = await came_back(here, "mallory")
             await refused(here, back["state"], back["code"], back["iss"], "somebody else", principal="alice")
-            assert here.authorizations.connections(None) == []
+            assert here.authorizations.list_connections(None) == []
             await refused(here, back["state"], back["code"], back["iss"], "used already", principal="mallory")
             back = await came_back(here, "mallory")
             await refused(

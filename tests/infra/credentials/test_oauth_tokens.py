@@ -119,7 +119,7 @@ def test_what_the_provider_forgot_is_forgotten_here_and_asked_for_anew(tmp_path:
             with pytest.raises(AuthorizationRequired, match="has ended") as caught:
                 await here.tokens.token("acme", "alice", ["read"])
             assert "refresh-0" not in caught.value.message
-            assert here.authorizations.connections("alice") == []
+            assert here.authorizations.list_connections("alice") == []
 
     asyncio.run(story())
 
@@ -207,9 +207,9 @@ def test_a_token_that_somebody_refused_is_renewed(tmp_path: Path) -> None:
         async with OddProvider() as odd, bench(tmp_path, {"acme": odd.settings}) as here:
             await odd.connect(here)
             token = await here.tokens.token("acme", "alice", ["read"])
-            await here.tokens.refused("acme", "alice", "another token")
+            await here.tokens.drop_refused("acme", "alice", "another token")
             assert await here.tokens.token("acme", "alice", ["read"]) == token
-            await here.tokens.refused("acme", "alice", token)
+            await here.tokens.drop_refused("acme", "alice", token)
             assert await here.tokens.token("acme", "alice", ["read"]) != token
 
     asyncio.run(story())

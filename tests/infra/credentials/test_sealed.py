@@ -11,8 +11,15 @@ import pytest
 from ferrule.errors import AccessError
 from ferrule.infra.credentials.oauth import FOLDER
 from ferrule.infra.credentials.oauth_tokens import AuthorizationRequired
-from ferrule.infra.credentials.sealed import KEY_FILE, Busy, Damaged, SealedFolder, key_in, name_of
-from ferrule.infra.credentials.tokens import Owner
+from ferrule.infra.credentials.sealed import (
+    KEY_FILE,
+    DamagedRecord,
+    RecordBusy,
+    SealedFolder,
+    hash_words,
+    make_key_loader,
+)
+from ferrule.infra.credentials.tokens import TokenOwner
 from tests.infra.credentials.bench import bench, public
 from tests.infra.credentials.came_back import BACK
 from tests.infra.credentials.provider import Provider
@@ -25,16 +32,16 @@ def test_a_swapped_or_changed_file_is_no_token(
         async with bench(tmp_path, {"acme": public(provider.issuer)}) as here:
             await here.connect(principal="alice")
             folder = tmp_path / FOLDER
-            file = folder / Owner("default", "alice", "acme").file_name
+            file = folder / TokenOwner("default", "alice", "acme").file_name
             whole = file.read_bytes()
             token = await here.tokens.token("acme", "alice", ["read"])
             assert token.encode() not in whole and file.stat().st_mode & 0o077 == 0
             assert (tmp_path / KEY_FILE).stat().st_mode & 0o077 == 0
 
-            shutil.copy(file, folder / Owner("default", "bob", "acme").file_name)
+            shutil.copy(file, folder / TokenOwner("default", "bob", "acme").file_name)
             with pytest.raises(AuthorizationRequired, match="cannot be used"):
                 await here.tokens.token("acme", "bob", ["read"])
-            assert [one.principal for one in here.authorizations.connections(None)] == ["alice"]
+            assert [one.principal for one in here.authorizations.list_connections(None)] == ["alice"]
 
             for place in range(0, len(whole), 7):
                 changed = bytearray(whole)
@@ -62,7 +69,7 @@ def test_the_folder_alone_tells_nothing(tmp_path: Path, provider: Provider) -> N
         assert b"alice" not in kept and challenge.state.encode() not in kept
         shutil.copytree(tmp_path / FOLDER, tmp_path / "elsewhere" / FOLDER)
         async with bench(tmp_path / "elsewhere", {"acme": public(provider.issuer)}) as there:
-            assert there.authorizations.connections(None) == []
+            assert there.authorizations.list_connections(None) == []
             with pytest.raises(AuthorizationRequired, match="another key"):
                 await there.tokens.token("acme", "alice", ["read"])
 
@@ -70,8 +77,8 @@ def test_the_folder_alone_tells_nothing(tmp_path: Path, provider: Provider) -> N
 
 
 def test_a_record_opens_under_its_own_name_in_its_own_folder_alone(tmp_path: Path) -> None:
-    key = key_in(tmp_path / "keys" / "x.key")
-    first, second = name_of("a", "b"), name_of("ab")
+    key = make_key_loader(tmp_path / "keys" / "x.key")
+    first, second = hash_words("a", "b"), hash_words("ab")
     folder = SealedFolder(tmp_path / "records", key)
     assert folder.read(first) is None and folder.names() == []
     folder.write(first, b"canary")
@@ -81,47 +88,47 @@ def test_a_record_opens_under_its_own_name_in_its_own_folder_alone(tmp_path: Pat
     (tmp_path / "records" / second).write_bytes(whole)
     (tmp_path / "records" / "note.txt").write_bytes(b"")
     assert folder.names() == sorted([first, second])
-    with pytest.raises(Damaged, match="belongs to something else"):
+    with pytest.raises(DamagedRecord, match="belongs to something else"):
         folder.read(second)
     shutil.copytree(tmp_path / "records", tmp_path / "elsewhere")
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedRecord):
         SealedFolder(tmp_path / "elsewhere", key).read(first)
-    with pytest.raises(Damaged):
-        SealedFolder(tmp_path / "records", key_in(tmp_path / "other.key")).read(first)
+    with pytest.raises(DamagedRecord):
+        SealedFolder(tmp_path / "records", make_key_loader(tmp_path / "other.key")).read(first)
     folder.remove(first)
     assert folder.read(first) is None
 
 
 def test_a_record_that_is_cut_or_is_none_of_ours_is_damaged(tmp_path: Path) -> None:
-    folder, name = SealedFolder(tmp_path, lambda: bytes(32)), name_of("a")
+    folder, name = SealedFolder(tmp_path, lambda: bytes(32)), hash_words("a")
     folder.write(name, b"x")
     whole = (tmp_path / name).read_bytes()
     for data in (b"", b"{}", whole[:-1], whole[:20], whole[:-1] + bytes([whole[-1] ^ 1])):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedRecord):
             folder.read(name)
 
 
 def test_a_file_that_holds_no_key_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "x.key"
-    made = key_in(file)()
-    assert key_in(file)() == made and len(made) == 32
+    made = make_key_loader(file)()
+    assert make_key_loader(file)() == made and len(made) == 32
     file.write_bytes(b"short")
     with pytest.raises(AccessError, match="holds no key"):
-        key_in(file)()
+        make_key_loader(file)()
     assert file.read_bytes() == b"short"
 
 
 def test_only_one_is_alone_with_a_record_at_a_time(tmp_path: Path) -> None:
     async def story() -> None:
-        folder, name = SealedFolder(tmp_path, lambda: bytes(32)), name_of("a")
-        async with folder.locked(name, 1):
-            with pytest.raises(Busy):
-                async with folder.locked(name, 0.001):
+        folder, name = SealedFolder(tmp_path, lambda: bytes(32)), hash_words("a")
+        async with folder.lock(name, 1):
+            with pytest.raises(RecordBusy):
+                async with folder.lock(name, 0.001):
                     pass
-            async with folder.locked(name_of("b"), 0.001):
+            async with folder.lock(hash_words("b"), 0.001):
                 pass
-        async with folder.locked(name, 0.001):
+        async with folder.lock(name, 0.001):
             pass
         assert folder.names() == []
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.infra.credentials.sealed import Damaged, SealedFolder
-from ferrule.infra.credentials.tokens import Grant, Owner, TokenStore
+from ferrule.infra.credentials.sealed import DamagedRecord, SealedFolder
+from ferrule.infra.credentials.tokens import Grant, TokenOwner, TokenStore
 
-ALICE, BOB = Owner("default", "alice", "acme"), Owner("default", "bob", "acme")
+ALICE, BOB = TokenOwner("default", "alice", "acme"), TokenOwner("default", "bob", "acme")
 GRANT = Grant(access_token="canary-a", refresh_token="canary-r", scopes=("read",), connected_at=5.0, client="c")
 KEY = os.urandom(32)
 
@@ -30,8 +30,8 @@ def test_a_grant_is_kept_for_its_owner_until_it_is_forgotten(tmp_path: Path) -> 
 
 
 def test_owners_whose_words_run_together_are_two() -> None:
-    assert Owner("a", "b", "c").file_name != Owner("ab", "", "c").file_name
-    assert Owner("a", "b", "c").file_name != Owner("a", "bc", "").file_name
+    assert TokenOwner("a", "b", "c").file_name != TokenOwner("ab", "", "c").file_name
+    assert TokenOwner("a", "b", "c").file_name != TokenOwner("a", "bc", "").file_name
 
 
 def test_a_file_under_another_owners_name_is_damaged_and_not_listed(
@@ -40,9 +40,9 @@ def test_a_file_under_another_owners_name_is_damaged_and_not_listed(
     store = store_in(tmp_path)
     store.write(ALICE, GRANT)
     (tmp_path / BOB.file_name).write_bytes((tmp_path / ALICE.file_name).read_bytes())
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedRecord):
         store.read(BOB)
-    assert [one.principal for one in store.connections()] == ["alice"]
+    assert [one.principal for one in store.list_connections()] == ["alice"]
     assert BOB.file_name[:12] in caplog.text and "canary" not in caplog.text
 
 
@@ -50,10 +50,10 @@ def test_connections_are_listed_by_person_without_their_tokens(tmp_path: Path) -
     store = store_in(tmp_path)
     for owner in (BOB, ALICE, ALICE._replace(tenant="other")):
         store.write(owner, GRANT)
-    assert [(one.tenant, one.principal) for one in store.connections()] == [
+    assert [(one.tenant, one.principal) for one in store.list_connections()] == [
         ("default", "alice"), ("default", "bob"), ("other", "alice"),
     ]  # fmt: skip
-    (found,) = store.connections("alice")
+    (found,) = store.list_connections("alice")
     assert found.is_renewable and found.scopes == ("read",) and "canary" not in str(found) + repr(GRANT)
 
 

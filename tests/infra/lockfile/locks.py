@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.infra.lockfile.file import Lock, LockedServer, locked_tool
+from ferrule.infra.lockfile.file import Lock, LockedServer, make_locked_tool
 
 NATIVE: dict[str, Any] = {
     "name": "drop/table",
@@ -21,5 +21,5 @@ NATIVE: dict[str, Any] = {
 
 def lock_of(*definitions: dict[str, Any], server: str = "far") -> Lock:
     """A lock with the tools of one server."""
-    tools = {tool["name"]: locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
+    tools = {tool["name"]: make_locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
     return Lock(servers={server: LockedServer(source="x", name="n", version="1", tools=tools)})

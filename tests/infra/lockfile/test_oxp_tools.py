@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.file import Lock, LockedServer, locked_tool, write_lock
+from ferrule.infra.lockfile.file import Lock, LockedServer, make_locked_tool, write_lock
 from ferrule.infra.lockfile.oxp_tools import (
     check_oxp_server,
-    imported_oxp,
-    imported_oxp_tools,
     is_wanted_oxp,
-    lock_key,
-    oxp_tool_of,
-    unusable_oxp,
+    list_imported_oxp_tools,
+    make_lock_key,
+    make_oxp_tool,
+    read_imported_oxp,
+    why_unusable_oxp,
 )
 from ferrule.model.credentials import SecretRef
 from ferrule.model.tool import FACT_NAMES, Tool
@@ -36,10 +36,10 @@ ADD: dict[str, Any] = {
 
 def imported(root: Path, *definitions: dict[str, Any], **server: Any) -> tuple[Tool, ...]:
     """The tools of one server whose definitions were accepted."""
-    tools = {tool["id"]: locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
+    tools = {tool["id"]: make_locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
     pinned = LockedServer(source="x", name="n", version="1", tools=tools)
-    write_lock(root, Lock(servers={lock_key("far"): pinned}))
-    return imported_oxp_tools(root, OxpUpstreams(servers={"far": OxpServer(url=URL, **server)}))
+    write_lock(root, Lock(servers={make_lock_key("far"): pinned}))
+    return list_imported_oxp_tools(root, OxpUpstreams(servers={"far": OxpServer(url=URL, **server)}))
 
 
 def renamed(tool_id: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_a_tool_keeps_its_definition_and_nothing_is_believed_of_its_safety(tmp_p
         "1.2.0",
     )
     assert json.loads(bytes(tool.input_schema)) == ADD["input_schema"]["parameters"]
-    assert imported_oxp(tool).definition == ADD and imported_oxp(tool).server_id == "far"
+    assert read_imported_oxp(tool).definition == ADD and read_imported_oxp(tool).server_id == "far"
     assert set(tool.inferred_facts) == set(FACT_NAMES)
     assert not tool.facts.is_read_only and tool.facts.is_open_world
 
@@ -104,25 +104,25 @@ def test_a_pattern_names_a_tool_with_or_without_its_version(pattern: str, is_wan
     ],
 )
 def test_a_definition_that_cannot_become_a_tool_says_why(change: dict[str, Any], why: str) -> None:
-    assert unusable_oxp(ADD, is_compat=False) is None
-    assert why in (unusable_oxp({**ADD, **change}, is_compat=False) or "")
+    assert why_unusable_oxp(ADD, is_compat=False) is None
+    assert why in (why_unusable_oxp({**ADD, **change}, is_compat=False) or "")
 
 
 def test_later_drafts_are_taken_where_the_settings_say_so() -> None:
     """OXP-49."""
     later = {"id": "A.B@1.0.0", "version": "1.0.0", "input_schema": {"type": "object", "required": ["x"]}}
-    assert unusable_oxp(later, is_compat=False) is not None
-    assert unusable_oxp(later, is_compat=True) is None
-    assert json.loads(bytes(oxp_tool_of("far", later).input_schema)) == later["input_schema"]
+    assert why_unusable_oxp(later, is_compat=False) is not None
+    assert why_unusable_oxp(later, is_compat=True) is None
+    assert json.loads(bytes(make_oxp_tool("far", later).input_schema)) == later["input_schema"]
 
 
 def test_a_server_that_is_not_pinned_gives_nothing_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     imported(tmp_path, ADD)
-    assert imported_oxp_tools(tmp_path, OxpUpstreams(servers={"other": OxpServer(url=URL)})) == ()
+    assert list_imported_oxp_tools(tmp_path, OxpUpstreams(servers={"other": OxpServer(url=URL)})) == ()
     assert "'other'" in caplog.text and "ferrule lock" in caplog.text
-    assert imported_oxp_tools(tmp_path / "nowhere", OxpUpstreams()) == ()
+    assert list_imported_oxp_tools(tmp_path / "nowhere", OxpUpstreams()) == ()
 
 
 def test_a_server_has_a_plain_id_and_one_way_to_come_in() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import write_lock
-from ferrule.infra.lockfile.tools import imported, imported_tools, unusable
+from ferrule.infra.lockfile.tools import list_imported_tools, read_imported, why_unusable
 from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
@@ -22,11 +22,11 @@ SERVER = McpServerSettings(url="https://far.example/mcp")
 def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Path) -> None:
     """AT-27, AT-29, AT-41 to AT-51."""
     write_lock(tmp_path, lock_of(NATIVE))
-    (tool,) = imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER}))
+    (tool,) = list_imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER}))
     assert (tool.tool_id, tool.namespace, tool.name) == ("far.drop/table", "far", "drop/table")
     assert (tool.tool_kind, tool.dialect, tool.lifecycle) == ("mcp_tool", "mcp", "available")
     assert json.loads(bytes(tool.input_schema)) == NATIVE["inputSchema"]
-    assert imported(tool).definition == NATIVE
+    assert read_imported(tool).definition == NATIVE
     assert tool.facts.is_read_only is False
     assert tool.facts.is_concurrency_safe is False
     assert tool.facts.is_destructive is True
@@ -45,21 +45,21 @@ def test_only_wanted_and_usable_tools_are_imported(tmp_path: Path) -> None:
         {"name": "safe_one", "inputSchema": {"type": "object"}},
     ]
     write_lock(tmp_path, lock_of(NATIVE, *others))
-    found = imported_tools(
+    found = list_imported_tools(
         tmp_path, McpUpstreams(servers={"far": McpServerSettings(url=SERVER.url, tools=("safe_*", "*-schema"))})
     )
     assert [tool.name for tool in found] == ["safe_one"]
-    assert all(unusable(other) is not None for other in others[:4])
+    assert all(why_unusable(other) is not None for other in others[:4])
 
 
 def test_a_server_that_is_not_pinned_gives_nothing_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER})) == ()
+    assert list_imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER})) == ()
     assert "ferrule lock" in caplog.text
 
 
 @pytest.mark.parametrize("server", [McpServerSettings(), McpServerSettings(url="https://x.example", command=("x",))])
 def test_a_server_is_a_command_or_an_address(tmp_path: Path, server: McpServerSettings) -> None:
     with pytest.raises(SettingsError, match="either a command or a url"):
-        imported_tools(tmp_path, McpUpstreams(servers={"far": server}))
+        list_imported_tools(tmp_path, McpUpstreams(servers={"far": server}))

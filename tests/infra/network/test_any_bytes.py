@@ -53,7 +53,7 @@ def test_any_bytes_end_as_an_answer_or_a_failure(
                     pass
                 except TimeoutError:
                     assert not hangs_up  # the other side has the time, and the caller sets the limit
-                assert http.in_use(there.target()) == 0
+                assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -77,6 +77,6 @@ def test_any_cut_of_a_good_answer_is_an_answer_or_broken(seed: int) -> None:
                 async with site(answer) as there:
                     with pytest.raises((BrokenAnswer, Unreachable)):
                         await http.fetch("POST", there.url())
-                    assert http.in_use(there.target()) == 0
+                    assert http.count_requests(there.target()) == 0
 
     run(story())

@@ -27,7 +27,7 @@ def test_one_connection_serves_request_after_request() -> None:
             assert there.asked[0].line == "GET /a?b=1 HTTP/1.1"
             assert there.asked[0].header("host") == f"127.0.0.1:{there.port}"
             assert there.asked[0].header("accept-encoding") == "gzip, deflate"
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -47,12 +47,12 @@ def test_requests_at_once_have_their_own_connections_up_to_the_limit() -> None:
             async with asyncio.TaskGroup() as group:
                 for _ in range(10):
                     group.create_task(http.fetch("GET", there.url()))
-                while most < 3 or http.in_use(there.target()) < 3:
+                while most < 3 or http.count_requests(there.target()) < 3:
                     await asyncio.sleep(0)
                 assert len(there.asked) == 3
                 release.set()
             assert there.connections == 3 and len(there.asked) == 10
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -69,7 +69,7 @@ def test_who_waits_is_served_in_order() -> None:
             await asyncio.wait([*tasks, late])
             paths = [asked.path for asked in there.asked]
             assert paths == ["/first", "/0", "/1", "/3", "/4", "/5", "/late"]
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -99,7 +99,7 @@ def test_a_place_comes_back_wherever_a_request_is_cancelled() -> None:
                     assert (
                         isinstance(result, asyncio.CancelledError) or getattr(result, "body", None) == b"hello you"
                     ), result
-                assert http.in_use(there.target()) == 0
+                assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -122,14 +122,14 @@ def test_a_place_comes_back_after_every_failure() -> None:
             for _ in range(20):
                 with pytest.raises((Unreachable, BrokenAnswer, TooLong)):
                     await http.fetch("GET", there.url(), max_bytes=100)
-                assert http.in_use(there.target()) == 0
+                assert http.count_requests(there.target()) == 0
             for headers in ([("Bad Name", "x")], [("Name", "x\r\ny")]):
                 with pytest.raises(BadRequest):
                     await http.fetch("GET", there.url(), headers)
             with pytest.raises(TimeoutError):
                 there.answer = silent
                 await http.fetch("GET", there.url(), timeout_seconds=0.05)
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -147,16 +147,16 @@ def test_an_answer_that_is_closed_early_closes_its_connection() -> None:
 
         async with site(answer) as there, client() as http:
             response = await http.send("GET", there.target())
-            assert http.in_use(there.target()) == 1
+            assert http.count_requests(there.target()) == 1
             response.close()
             response.close()
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
             await there.is_gone.wait()
             async with await http.send("GET", there.target()) as response:
                 async for piece in response.pieces():
                     assert piece == b"begin"
                     break
-            assert http.in_use(there.target()) == 0 and there.connections == 2
+            assert http.count_requests(there.target()) == 0 and there.connections == 2
             with pytest.raises(RuntimeError):
                 await response.read(10)
 
@@ -173,7 +173,7 @@ def test_closing_an_answer_that_was_read_does_not_touch_the_next_one() -> None:
             with pytest.raises(RuntimeError):
                 await first.read(10)
             assert await second.read(10) == b"hello"
-            assert there.connections == 1 and http.in_use(there.target()) == 0
+            assert there.connections == 1 and http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -256,7 +256,7 @@ def test_only_what_does_nothing_is_sent_again(method: str, times: int) -> None:
                     await there_again
                 assert caught.value.is_sent
             assert [asked.path for asked in there.asked].count("/x") == times
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -315,7 +315,7 @@ def test_bytes_behind_an_answer_are_never_the_next_answer(extra: bytes) -> None:
             for _ in range(3):
                 answer = await http.fetch("GET", there.url())
                 assert answer.body == b"hello" and "x" not in answer.headers
-            assert there.connections == 3 and http.in_use(there.target()) == 0
+            assert there.connections == 3 and http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -424,7 +424,7 @@ def test_dialling_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(Unreachable, match="no answer within"):
             await http.fetch("GET", "http://slow.test/", timeout_seconds=None)
         assert dialled == ["93.184.216.34", "93.184.216.35"]
-        assert http.in_use(parse_url("http://slow.test/")) == 0
+        assert http.count_requests(parse_url("http://slow.test/")) == 0
         await http.aclose()
 
     run(story())

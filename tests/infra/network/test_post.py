@@ -14,9 +14,9 @@ from ferrule.infra.network.post import (
     SIGNATURE_HEADER,
     Poster,
     PostFailed,
-    Reply,
+    PostReply,
     is_authentic,
-    signature,
+    sign,
 )
 from tests.infra.network.servers import client, ok, run, site
 
@@ -24,10 +24,10 @@ SECRET = "a secret of some length"
 NOW = 1_767_268_800
 
 
-def posted(answer: bytes, *, limit: int = 100, delivery: str = "") -> tuple[Reply, dict[str, str], bytes]:
+def posted(answer: bytes, *, limit: int = 100, delivery: str = "") -> tuple[PostReply, dict[str, str], bytes]:
     """What came back, and what the other side saw."""
 
-    async def story() -> tuple[Reply, dict[str, str], bytes]:
+    async def story() -> tuple[PostReply, dict[str, str], bytes]:
         async with site(answer) as there, client() as http:
             poster = Poster(http, there.url("/hook"), SECRET, max_reply_bytes=limit, clock=lambda: NOW)
             reply = await poster.post(b'{"a": 1}', delivery)
@@ -40,7 +40,7 @@ def posted(answer: bytes, *, limit: int = 100, delivery: str = "") -> tuple[Repl
 
 def test_a_body_arrives_with_a_signature_that_holds_for_it() -> None:
     reply, headers, body = posted(ok(b"thanks"), delivery="d-1\r\nX: y")
-    assert reply == Reply(200, b"thanks")
+    assert reply == PostReply(200, b"thanks")
     header = headers[SIGNATURE_HEADER.lower()]
     assert is_authentic(SECRET.encode(), header, body, now=NOW)
     assert not is_authentic(SECRET.encode(), header, body + b" ", now=NOW)
@@ -50,14 +50,14 @@ def test_a_body_arrives_with_a_signature_that_holds_for_it() -> None:
 @pytest.mark.parametrize(
     ("answer", "reply"),
     [
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Reply(204, b"")),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Reply(200, b"ok")),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n1\r\nd\r\n0\r\n\r\n", Reply(200, b"abcd")),
-        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", Reply(302, b"")),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", PostReply(204, b"")),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", PostReply(200, b"ok")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n1\r\nd\r\n0\r\n\r\n", PostReply(200, b"abcd")),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", PostReply(302, b"")),
     ],
     ids=["no body", "interim answers", "chunks", "a redirect is not followed"],
 )  # fmt: skip
-def test_answers_of_every_shape_are_read(answer: bytes, reply: Reply) -> None:
+def test_answers_of_every_shape_are_read(answer: bytes, reply: PostReply) -> None:
     assert posted(answer)[0] == reply
 
 
@@ -105,19 +105,19 @@ def test_connections_are_kept_between_posts_and_a_lost_one_is_replaced() -> None
             assert there.connections == 1
             there.peers[0].abort()
             await asyncio.sleep(0.01)
-            assert await poster.post(b"{}") == Reply(200, b"thanks")
+            assert await poster.post(b"{}") == PostReply(200, b"thanks")
             assert there.connections == 2 and len(there.asked) == 4
 
     run(story())
 
 
 def test_a_body_that_nobody_wants_is_not_read() -> None:
-    assert posted(ok(b"x" * 5000), limit=0)[0] == Reply(200, b"")
+    assert posted(ok(b"x" * 5000), limit=0)[0] == PostReply(200, b"")
 
 
 def test_a_signature_ends_with_its_window_and_several_may_be_given() -> None:
     secret, body = SECRET.encode(), b"{}"
-    header = signature(secret, NOW, body)
+    header = sign(secret, NOW, body)
     assert is_authentic(secret, f"v1=00,{header}", body, now=NOW + 300)
     assert not is_authentic(secret, header, body, now=NOW + 301)
     assert not is_authentic(secret, header, body, now=NOW - 301)

@@ -14,7 +14,7 @@ import uvloop
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.proxies import Proxies, Proxy
-from ferrule.infra.network.redirects import Step, follow
+from ferrule.infra.network.redirects import RedirectStep, follow
 from ferrule.infra.network.request import BadRequest, ProxyRefused, Unreachable, Untrusted
 from ferrule.infra.network.tls import TlsContexts
 from ferrule.infra.network.urls import parse_url
@@ -112,7 +112,7 @@ def test_the_far_side_has_to_prove_itself_whoever_is_on_the_way(authority: Autho
         ):  # fmt: skip
             with pytest.raises(Untrusted, match=r"far\.test"):
                 await http.fetch("POST", f"https://far.test:{there.port}/", body=b"s3cret")
-            assert not there.asked and http.in_use(parse_url(f"https://far.test:{there.port}/")) == 0
+            assert not there.asked and http.count_requests(parse_url(f"https://far.test:{there.port}/")) == 0
 
     run(story())
 
@@ -236,7 +236,7 @@ def test_a_redirect_is_judged_again_before_it_goes_to_the_proxy() -> None:
 
         async with relaying() as relay, site(answer) as there, over(relay) as http:
             with pytest.raises(Forbidden):
-                await follow(http, Step("GET", parse_url(f"http://far.test:{there.port}/")))
+                await follow(http, RedirectStep("GET", parse_url(f"http://far.test:{there.port}/")))
             assert len(relay.asked) == 1
 
     run(story())
@@ -264,7 +264,7 @@ def test_a_login_goes_to_the_proxy_and_no_further(authority: Authority) -> None:
                         with pytest.raises(ProxyRefused, match=words) as refused:
                             await http.fetch("POST", url, body=b"x")
                         assert not refused.value.is_sent and "wr0ng" not in str(refused.value)
-                        assert http.in_use(parse_url(url)) == 0
+                        assert http.count_requests(parse_url(url)) == 0
                     assert len(relay.asked) == before + 2, "a login that is wrong is shown once"
             assert len(there.asked) == len(plain.asked) == 1
 
@@ -294,7 +294,7 @@ def test_a_proxy_that_opens_no_tunnel_is_told_and_nothing_was_sent(
         async with relaying(says=says) as relay, over(relay, tls=TlsContexts(authority.tls())) as http:
             with pytest.raises(Unreachable, match=words) as refused:
                 await http.fetch("POST", "https://far.test/", body=b"s3cret")
-            assert not refused.value.is_sent and http.in_use(parse_url("https://far.test/")) == 0
+            assert not refused.value.is_sent and http.count_requests(parse_url("https://far.test/")) == 0
             assert len(relay.asked) == 1
 
     run(story())
@@ -335,6 +335,6 @@ def test_a_proxy_that_is_not_there_or_never_answers_is_told(authority: Authority
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
-                assert http.in_use(parse_url("https://far.test/")) == 0
+                assert http.count_requests(parse_url("https://far.test/")) == 0
 
     run(story())

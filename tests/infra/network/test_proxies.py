@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.infra.network.proxies import Proxies, check_proxy, is_inside, proxies_of
+from ferrule.infra.network.proxies import Proxies, check_proxy, is_inside, read_proxies
 from ferrule.infra.network.urls import parse_url
 
 ONE = "http://proxy.corp:3128"
@@ -17,18 +17,18 @@ def found(proxies: Proxies, url: str) -> str | None:
 
 
 def test_the_environment_names_one_for_each_scheme_and_small_letters_win() -> None:
-    proxies = proxies_of("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "HTTP_PROXY": "b.corp:2"})
+    proxies = read_proxies("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "HTTP_PROXY": "b.corp:2"})
     assert (found(proxies, "https://x.com/"), found(proxies, "http://x.com/")) == ("a.corp:1", "b.corp:2")
-    proxies = proxies_of("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "https_proxy": "https://c.corp"})
+    proxies = read_proxies("", "", (), {"HTTPS_PROXY": "http://a.corp:1", "https_proxy": "https://c.corp"})
     assert (found(proxies, "https://x.com/"), found(proxies, "http://x.com/")) == ("c.corp:443", None)
-    assert proxies_of("", "", (), {"HTTPS_PROXY": " ", "NO_PROXY": "<odd>"}) == Proxies()
+    assert read_proxies("", "", (), {"HTTPS_PROXY": " ", "NO_PROXY": "<odd>"}) == Proxies()
 
 
 def test_settings_win_and_may_say_none() -> None:
     env = {"HTTPS_PROXY": "http://a.corp:1", "LOGIN": "me:pass word"}
-    proxies = proxies_of(ONE, "LOGIN", (), env)
+    proxies = read_proxies(ONE, "LOGIN", (), env)
     assert found(proxies, "https://x.com/") == found(proxies, "http://x.com/") == "proxy.corp:3128"
-    assert proxies_of("none", "", (), env) == Proxies()
+    assert read_proxies("none", "", (), env) == Proxies()
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_settings_win_and_may_say_none() -> None:
      ("*", "https://anything.org/", True), ("a.org, example.com", "https://example.com/", True)],
 )  # fmt: skip
 def test_hosts_that_need_none(direct: str, url: str, is_direct: bool) -> None:
-    by_environment = proxies_of(ONE, "", (), {"NO_PROXY": direct})
-    by_settings = proxies_of(ONE, "", [entry.strip() for entry in direct.split(",")], {})
+    by_environment = read_proxies(ONE, "", (), {"NO_PROXY": direct})
+    by_settings = read_proxies(ONE, "", [entry.strip() for entry in direct.split(",")], {})
     assert (by_environment.find(parse_url(url)) is None) is (by_settings.find(parse_url(url)) is None) is is_direct
 
 
@@ -60,21 +60,21 @@ def test_what_cannot_be_meant_is_said_without_its_secrets(
     written: str, direct: tuple[str, ...], env: dict[str, str], says: str
 ) -> None:
     with pytest.raises(SettingsError, match=says) as refused:
-        proxies_of(written, "", direct, env)
+        read_proxies(written, "", direct, env)
     assert "canary" not in str(refused.value)
 
 
 def test_a_login_has_to_be_there_and_belongs_to_a_proxy_of_the_settings() -> None:
     with pytest.raises(SettingsError, match=r"set the login .* in the environment variable LOGIN"):
-        proxies_of(ONE, "LOGIN", (), {})
+        read_proxies(ONE, "LOGIN", (), {})
     with pytest.raises(SettingsError, match="say that too"):
-        proxies_of("", "LOGIN", (), {"LOGIN": "a:b"})
+        read_proxies("", "LOGIN", (), {"LOGIN": "a:b"})
 
 
 def test_logins_are_learned_by_the_redactor_and_shown_nowhere() -> None:
     learned: list[str] = []
     env = {"HTTPS_PROXY": "http://me:p%40ss%3Aword@proxy.corp:3128"}
-    proxies = proxies_of("", "", (), env, lambda name, value: learned.append(value))
+    proxies = read_proxies("", "", (), env, lambda name, value: learned.append(value))
     assert proxies.https is not None and proxies.https.authorization == "Basic bWU6cEBzczp3b3Jk"
     assert {"me:p@ss:word", "p@ss:word", "bWU6cEBzczp3b3Jk"} == set(learned)
     assert "bWU6" not in repr(proxies) and "p@ss" not in repr(proxies)

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard
-from ferrule.infra.network.redirects import Followed, Step, follow, next_step
+from ferrule.infra.network.redirects import Followed, RedirectStep, follow, next_step
 from ferrule.infra.network.request import BadRequest, BrokenAnswer
 from ferrule.infra.network.urls import parse_url
 
@@ -46,7 +46,7 @@ def test_methods_change_as_the_standard_says(status: int, method: str, then: str
     async def story() -> None:
         async with site(redirecting({"/a": (status, "/b")})) as there, client() as http:  # type: ignore[arg-type]
             body = b"" if method in ("GET", "HEAD") else b"body"
-            got = await follow(http, Step(method, there.target("/a"), (*SECRETS, *PLAIN), body))
+            got = await follow(http, RedirectStep(method, there.target("/a"), (*SECRETS, *PLAIN), body))
             assert got.response.status == 200 and got.redirects == 1
             await got.response.read(100)
             _, last = there.asked
@@ -54,7 +54,7 @@ def test_methods_change_as_the_standard_says(status: int, method: str, then: str
             assert last.body == (body if keeps_body else b"")
             assert last.header("authorization") == "Bearer s"  # the same host: it had them anyway
             assert (last.header("content-type") is not None) == keeps_body
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -62,9 +62,9 @@ def test_methods_change_as_the_standard_says(status: int, method: str, then: str
 @pytest.mark.parametrize("status", [200, 201, 300, 304, 305, 306, 400, 404])
 def test_nothing_else_is_followed(status: int) -> None:
     guard = Guard(["127.0.0.1"])
-    assert next_step(guard, Step("GET", parse_url("http://127.0.0.1/")), status, "/b") is None
-    assert next_step(guard, Step("GET", parse_url("http://127.0.0.1/")), 302, None) is None
-    assert next_step(guard, Step("GET", parse_url("http://127.0.0.1/")), 302, "") is None
+    assert next_step(guard, RedirectStep("GET", parse_url("http://127.0.0.1/")), status, "/b") is None
+    assert next_step(guard, RedirectStep("GET", parse_url("http://127.0.0.1/")), 302, None) is None
+    assert next_step(guard, RedirectStep("GET", parse_url("http://127.0.0.1/")), 302, "") is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_nothing_else_is_followed(status: int) -> None:
      ("//b.test/", "http://b.test/"), ("#only", "http://a.test:8080/p/q?old=1")],
 )  # fmt: skip
 def test_locations_are_read_in_one_way(location: str, url: str) -> None:
-    step = next_step(Guard(["b.test"]), Step("GET", parse_url("http://a.test:8080/p/q?old=1")), 302, location)
+    step = next_step(Guard(["b.test"]), RedirectStep("GET", parse_url("http://a.test:8080/p/q?old=1")), 302, location)
     assert step is not None and step.target.url == url
 
 
@@ -89,7 +89,7 @@ def test_locations_are_read_in_one_way(location: str, url: str) -> None:
 )  # fmt: skip
 def test_locations_that_could_be_read_in_two_ways_are_refused(location: str) -> None:
     with pytest.raises((BrokenAnswer, Forbidden)):
-        next_step(Guard(["b.test"]), Step("GET", parse_url("http://a.test/")), 302, location)
+        next_step(Guard(["b.test"]), RedirectStep("GET", parse_url("http://a.test/")), 302, location)
 
 
 def test_what_the_first_host_was_given_stays_with_it() -> None:
@@ -98,7 +98,7 @@ def test_what_the_first_host_was_given_stays_with_it() -> None:
             places = {"/a": (307, f"http://other.test:{other.port}/b")}
             async with site(redirecting(places)) as there:  # type: ignore[arg-type]
                 http = Client(Guard(["127.0.0.1", "other.test"], lambda host, port: ["127.0.0.1"]))
-                got = await follow(http, Step("POST", there.target("/a"), (*SECRETS, *PLAIN), b"body"))
+                got = await follow(http, RedirectStep("POST", there.target("/a"), (*SECRETS, *PLAIN), b"body"))
                 assert await got.response.read(10) == b"end" and got.step.target.host == "other.test"
                 names = {name for name, _ in other.asked[0].headers}
                 assert names == {"host", "accept", "accept-encoding", "user-agent", "content-type", "content-length"}
@@ -106,7 +106,7 @@ def test_what_the_first_host_was_given_stays_with_it() -> None:
                 # another port is another origin too
                 there.answer = redirecting({"/a": (302, other.url("/c"))})  # type: ignore[assignment]
                 await http.aclose()
-                got = await follow(http, Step("GET", there.target("/a"), SECRETS))
+                got = await follow(http, RedirectStep("GET", there.target("/a"), SECRETS))
                 await got.response.read(10)
                 assert other.asked[1].header("authorization") is None and other.asked[1].header("x-api-key") is None
                 await http.aclose()
@@ -116,14 +116,14 @@ def test_what_the_first_host_was_given_stays_with_it() -> None:
 
 def test_other_hosts_must_be_listed_and_https_does_not_become_http() -> None:
     guard = Guard(["listed.test", "port.test:8080"], lambda host, port: ["93.184.216.34"])
-    step = Step("GET", parse_url("https://a.test/"))
+    step = RedirectStep("GET", parse_url("https://a.test/"))
     for url in ("https://b.test/", "https://b.a.test/", "https://test/", "https://port.test/", "https://listed.test.evil.test/",
                 "http://a.test/", "http://b.test/", "https://169.254.169.254/"):  # fmt: skip
         with pytest.raises(Forbidden, match=r"\[network\] allow"):
             next_step(guard, step, 302, url)
     for url in ("https://listed.test/", "http://listed.test/", "http://port.test:8080/", "https://a.test:8443/"):
         assert next_step(guard, step, 302, url) is not None
-    assert next_step(guard, Step("GET", parse_url("http://a.test/")), 302, "https://a.test/") is not None
+    assert next_step(guard, RedirectStep("GET", parse_url("http://a.test/")), 302, "https://a.test/") is not None
 
 
 def test_the_same_host_is_judged_again() -> None:
@@ -134,7 +134,7 @@ def test_the_same_host_is_judged_again() -> None:
         guard = Guard(resolver=lambda host, port: next(addresses))
         http = Client(guard)
         guard.addresses(parse_url("http://a.test/"))
-        step = next_step(guard, Step("GET", parse_url("http://a.test/")), 302, "http://a.test:81/")
+        step = next_step(guard, RedirectStep("GET", parse_url("http://a.test/")), 302, "http://a.test:81/")
         assert step is not None
         with pytest.raises(Forbidden):
             await http.send("GET", step.target)
@@ -146,7 +146,7 @@ def test_the_same_host_is_judged_again() -> None:
 def test_a_confined_caller_stays_confined() -> None:
     async def story() -> None:
         async with site(redirecting({"/a": (302, "/b")})) as there, client() as http:  # type: ignore[arg-type]
-            got = await follow(http, Step("GET", there.target("/a")), listed_only=True)
+            got = await follow(http, RedirectStep("GET", there.target("/a")), listed_only=True)
             assert await got.response.read(10) == b"end"
 
     run(story())
@@ -156,12 +156,12 @@ def test_rounds_end() -> None:
     async def story() -> Followed | None:
         steps = {f"/{n}": (302, f"/{n + 1}") for n in range(5)}
         async with site(redirecting(steps)) as there, client() as http:  # type: ignore[arg-type]
-            got = await follow(http, Step("GET", there.target("/0")))
+            got = await follow(http, RedirectStep("GET", there.target("/0")))
             assert got.redirects == 5 and await got.response.read(10) == b"end"
         async with site(redirecting({"/a": (302, "/a")})) as there, client() as http:  # type: ignore[arg-type]
             with pytest.raises(BrokenAnswer, match="more than 5 times"):
-                await follow(http, Step("GET", there.target("/a")))
-            assert len(there.asked) == 6 and http.in_use(there.target()) == 0
+                await follow(http, RedirectStep("GET", there.target("/a")))
+            assert len(there.asked) == 6 and http.count_requests(there.target()) == 0
         return None
 
     run(story())
@@ -174,10 +174,10 @@ def test_a_body_in_pieces_cannot_be_sent_on() -> None:
     async def story() -> None:
         async with site(redirecting({"/a": (307, "/b"), "/c": (303, "/d")})) as there, client() as http:  # type: ignore[arg-type]
             with pytest.raises(BadRequest, match="only once"):
-                await follow(http, Step("POST", there.target("/a"), body=body()))
-            got = await follow(http, Step("POST", there.target("/c"), body=body(), length=4))
+                await follow(http, RedirectStep("POST", there.target("/a"), body=body()))
+            got = await follow(http, RedirectStep("POST", there.target("/c"), body=body(), length=4))
             assert await got.response.read(10) == b"end"
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -187,8 +187,8 @@ def test_every_failure_gives_its_place_back(authority: Authority) -> None:
         async with site(moved(302, "http://other.test/")) as there, client() as http:
             for _ in range(3):
                 with pytest.raises(Forbidden):
-                    await follow(http, Step("GET", there.target()))
-            assert http.in_use(there.target()) == 0
+                    await follow(http, RedirectStep("GET", there.target()))
+            assert http.count_requests(there.target()) == 0
             await asyncio.sleep(0)
 
     run(story())

@@ -22,7 +22,7 @@ def test_what_could_be_read_in_two_ways_is_not_sent(method: str, headers: list[t
         async with site(ok()) as there, client() as http:
             with pytest.raises(BadRequest):
                 await http.send(method, there.target()._replace(path=path), headers, b"body")
-            assert there.connections == 0 and http.in_use(there.target()) == 0
+            assert there.connections == 0 and http.count_requests(there.target()) == 0
 
     run(story())
 

@@ -17,7 +17,7 @@ import pytest
 
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard
-from ferrule.infra.network.redirects import Step, follow
+from ferrule.infra.network.redirects import RedirectStep, follow
 from ferrule.infra.network.request import BrokenAnswer, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
 
@@ -252,7 +252,7 @@ def test_no_redirect_reaches_anything(dialled: list[str]) -> None:
                 http = Client(
                     Guard([f"start.test:{there.port}"], lambda host, port: resolver.get(host) or look_up(host, port))
                 )
-                start = Step("GET", parse_url(f"http://start.test:{there.port}/"))
+                start = RedirectStep("GET", parse_url(f"http://start.test:{there.port}/"))
                 for host in HOSTS:
                     for location in (f"http://{host}:{port}/", f"//{host}:{port}/"):
                         if "\n" in location or "\r" in location or "\0" in location:
@@ -260,7 +260,7 @@ def test_no_redirect_reaches_anything(dialled: list[str]) -> None:
                         with pytest.raises((Forbidden, BrokenAnswer)):
                             await follow(http, start)
                         assert not came, f"{location!r} reached {came}"
-                assert http.in_use(start.target) == 0
+                assert http.count_requests(start.target) == 0
                 assert set(dialled) == {"127.0.0.1"}  # the start itself
                 await http.aclose()
 
@@ -274,7 +274,7 @@ def test_a_redirect_within_the_host_is_judged_by_its_port(dialled: list[str]) ->
             async with site(moved) as there:
                 http = Client(Guard([f"start.test:{there.port}"], lambda host, port: ["127.0.0.1"]))
                 with pytest.raises(Forbidden):
-                    await follow(http, Step("GET", parse_url(f"http://start.test:{there.port}/")))
+                    await follow(http, RedirectStep("GET", parse_url(f"http://start.test:{there.port}/")))
                 assert not came
                 await http.aclose()
 

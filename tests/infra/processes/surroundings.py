@@ -14,9 +14,9 @@ import pytest
 
 from ferrule.contracts.executor import Context
 from ferrule.contracts.payloads import PayloadOwner, StoredPayload
-from ferrule.infra.processes.command_line import argv_of
-from ferrule.infra.processes.confined import Confinement, Finished, run_confined
-from ferrule.infra.processes.programs import Limits
+from ferrule.infra.processes.command_line import split_command
+from ferrule.infra.processes.confined import Confinement, FinishedProgram, run_confined
+from ferrule.infra.processes.programs import ProgramLimits
 from ferrule.infra.processes.sandbox import find_bubblewrap
 
 MUST_RUN = os.environ.get("FERRULE_REQUIRE_SERVICES") == "1"
@@ -93,13 +93,13 @@ def context(wire: Heard | None = None) -> Context:
 
 def place(root: Path, **said: Any) -> Confinement:
     """A workspace's confinement with short limits; `said` is put into it, or into its limits."""
-    limits = {name: said.pop(name) for name in Limits.__struct_fields__ if name in said}
-    return Confinement(root=root, limits=Limits(**({"seconds": 10.0, "grace_seconds": 0.2} | limits)), **said)
+    limits = {name: said.pop(name) for name in ProgramLimits.__struct_fields__ if name in said}
+    return Confinement(root=root, limits=ProgramLimits(**({"seconds": 10.0, "grace_seconds": 0.2} | limits)), **said)
 
 
-async def ran(line: str | list[str], confinement: Confinement, told: Context | None = None) -> Finished:
+async def ran(line: str | list[str], confinement: Confinement, told: Context | None = None) -> FinishedProgram:
     """A command, run to its end."""
-    argv = argv_of(line) if isinstance(line, str) else line
+    argv = split_command(line) if isinstance(line, str) else line
     return await run_confined(argv, confinement, told or context())
 
 

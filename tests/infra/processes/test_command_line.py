@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
+from ferrule.infra.processes.command_line import CommandRefused, Whitelist, split_command
 from ferrule.infra.processes.shell_text import LONGEST, parse
 
 
@@ -29,7 +29,7 @@ from ferrule.infra.processes.shell_text import LONGEST, parse
     ],
 )  # fmt: skip
 def test_a_plain_command_is_cut_into_words(line: str, words: tuple[str, ...]) -> None:
-    assert argv_of(line) == words
+    assert split_command(line) == words
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_plain_command_is_cut_into_words(line: str, words: tuple[str, ...]) ->
 )
 def test_what_only_a_shell_can_do_is_refused_by_name_and_place(line: str, at: int, named: str) -> None:
     with pytest.raises(CommandRefused) as refused:
-        argv_of(line)
+        split_command(line)
     assert refused.value.at == at
     assert named in str(refused.value)
     assert f"character {at + 1}" in str(refused.value)
@@ -97,21 +97,21 @@ def test_what_only_a_shell_can_do_is_refused_by_name_and_place(line: str, at: in
 @pytest.mark.parametrize("line", ["", " ", "\n\t", "''", "'' x", "x" * (LONGEST + 1)])
 def test_no_command_is_refused(line: str) -> None:
     with pytest.raises(CommandRefused):
-        argv_of(line)
+        split_command(line)
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=("Cc", "Cs", "Cf", "Zl", "Zp")), max_size=12), min_size=1))
 def test_any_quoted_words_come_back(words: list[str]) -> None:
     if not words[0]:
         words[0] = "x"
-    assert argv_of(shlex.join(words)) == tuple(words)
+    assert split_command(shlex.join(words)) == tuple(words)
 
 
 @given(st.text(st.sampled_from("ls ;&|$`'\"\\<>(){}*?~#=!\n\tX1-"), max_size=24))
 def test_what_is_run_is_what_rules_judge(line: str) -> None:
     """A line is refused, or its words are exactly those the rules see, with nothing for a shell to fill in."""
     try:
-        words = argv_of(line)
+        words = split_command(line)
     except CommandRefused:
         return
     parsed = parse(line.strip())
@@ -123,7 +123,7 @@ def test_what_is_run_is_what_rules_judge(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["ls", "ls -l", "git status", "git status -s", "/opt/x run"])
 def test_a_whitelist_covers_what_begins_as_an_entry(line: str) -> None:
-    assert Whitelist(["ls", " git status ", "/opt/x"]).allows(argv_of(line))
+    assert Whitelist(["ls", " git status ", "/opt/x"]).allows(split_command(line))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_whitelist_covers_what_begins_as_an_entry(line: str) -> None:
     ],
 )
 def test_a_whitelist_covers_nothing_else(line: str) -> None:
-    assert not Whitelist(["ls", "git status", "/opt/x"]).allows(argv_of(line))
+    assert not Whitelist(["ls", "git status", "/opt/x"]).allows(split_command(line))
 
 
 def test_an_empty_whitelist_covers_everything() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import programs
-from ferrule.infra.processes.programs import Limits, NoSuchProgram, find_program, limiting
+from ferrule.infra.processes.programs import NoSuchProgram, ProgramLimits, find_program, limit_command
 from tests.infra.processes.secret_workspace import guarded
 from tests.infra.processes.surroundings import ran
 from tests.spec.scene import played
@@ -54,12 +54,14 @@ def test_limits_are_no_higher_than_our_own_and_processes_are_counted_in_a_namesp
     monkeypatch.setattr(programs, "find_program", lambda name: f"/bin/{name}")
     monkeypatch.setattr(programs, "_kernel", lambda: (6, 1))
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (100, 100 if kind == resource.RLIMIT_NOFILE else -1))
-    words = limiting(Limits(seconds=1.5, open_files=500, processes=9, memory_bytes=7), in_own_namespace=True)
+    words = limit_command(
+        ProgramLimits(seconds=1.5, open_files=500, processes=9, memory_bytes=7), in_own_namespace=True
+    )
     assert words[0] == "/bin/prlimit" and words[-1] == "--"
     assert {"--cpu=3", "--data=7", "--nofile=100", "--core=0", "--nproc=9"} <= set(words)
-    assert "--nproc=9" not in limiting(Limits(processes=9), in_own_namespace=False)
+    assert "--nproc=9" not in limit_command(ProgramLimits(processes=9), in_own_namespace=False)
     monkeypatch.setattr(programs, "_kernel", lambda: (5, 13))
-    assert "--nproc=9" not in limiting(Limits(processes=9), in_own_namespace=True)
+    assert "--nproc=9" not in limit_command(ProgramLimits(processes=9), in_own_namespace=True)
 
 
 def test_where_nothing_can_set_limits_none_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,4 +69,4 @@ def test_where_nothing_can_set_limits_none_are_set(monkeypatch: pytest.MonkeyPat
         raise NoSuchProgram(name)
 
     monkeypatch.setattr(programs, "find_program", missing)
-    assert limiting(Limits(), in_own_namespace=True) == ()
+    assert limit_command(ProgramLimits(), in_own_namespace=True) == ()

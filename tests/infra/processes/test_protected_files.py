@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.processes.protected_files import FolderRefused, covers_of, open_folder
+from ferrule.infra.processes.protected_files import FolderRefused, open_covers, open_folder
 from tests.infra.processes.secret_workspace import guarded
 from tests.infra.processes.surroundings import place, ran, sandboxed
 from tests.spec.scene import played
@@ -100,10 +100,10 @@ def test_covers_reach_only_what_is_inside(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     with open_folder(tmp_path, "sub") as folder:
         outside = (tmp_path / ".ferrule", Path("/etc/policy.toml"), tmp_path / "sub/../x.toml")
-        with covers_of(folder, tmp_path, outside) as covers:
+        with open_covers(folder, tmp_path, outside) as covers:
             assert covers.options == ()
         inner = (tmp_path / "sub/keys", tmp_path / "sub/keys/deep/x.key")
-        with covers_of(folder, tmp_path, inner) as covers:
+        with open_covers(folder, tmp_path, inner) as covers:
             assert covers.options == ("--tmpfs", f"{tmp_path}/sub/keys", "--remount-ro", f"{tmp_path}/sub/keys")
 
 

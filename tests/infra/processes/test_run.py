@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.processes.confined import failure_of
+from ferrule.infra.processes.confined import describe_failure
 from tests import ROOT
 from tests.infra.processes.surroundings import Heard, alive, context, open_descriptors, place, ran, sandboxed, until
 from tests.spec.scene import played
@@ -127,7 +127,7 @@ async def test_output_beyond_the_limit_ends_the_program(tmp_path: Path, mode: st
     assert finished.ended.reason == "too_much_output"
     assert finished.ended.stdout_bytes == 100_000
     assert heard.outputs[0].size == 100_000
-    failure = failure_of(finished, context(), given.limits)
+    failure = describe_failure(finished, context(), given.limits)
     assert failure is not None
     assert failure[0] == "result_too_large"
     assert not alive(sign)
@@ -143,7 +143,7 @@ async def test_a_program_that_takes_too_long_is_ended(tmp_path: Path, mode: str,
     assert finished.ended.reason == "timeout"
     assert finished.ended.output == "begun\n"
     assert finished.ended.is_gone
-    failure = failure_of(finished, context(), given.limits)
+    failure = describe_failure(finished, context(), given.limits)
     assert failure is not None
     assert failure[0] == "timeout"
     assert not alive(sign)
@@ -177,7 +177,7 @@ async def test_a_call_that_is_told_to_stop_leaves_nothing(tmp_path: Path, mode: 
     if way == "abort":
         finished = await task
         assert (finished.ended.reason, finished.ended.is_gone) == ("aborted", True)
-        failure = failure_of(finished, told, place(tmp_path).limits)
+        failure = describe_failure(finished, told, place(tmp_path).limits)
         assert failure is not None
         assert failure[0] == "canceled"
     else:

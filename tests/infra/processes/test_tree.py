@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from ferrule.infra.processes.tree import Tree
+from ferrule.infra.processes.tree import ProcessTree
 from ferrule.infra.tasks import Patience
 from tests.driven import driven
 
@@ -56,11 +56,11 @@ def started() -> Iterator[list[Started]]:
 async def test_children_and_their_children_are_ended_with_it(started: list[Started]) -> None:
     one = Started("sleep 60 & a=$!; sh -c 'sleep 60 & echo '$a' $! $$; wait'")
     started.append(one)
-    tree = Tree(one.child.pid, mark=None)
+    tree = ProcessTree(one.child.pid, mark=None)
     assert tree.look() == 4
-    assert {process.pid for process in tree.living(is_reaped=False)} == {one.child.pid, *one.others}
+    assert {process.pid for process in tree.list_living(is_reaped=False)} == {one.child.pid, *one.others}
     assert await tree.end(await one.exited(), Patience())
-    assert tree.living(is_reaped=True) == []
+    assert tree.list_living(is_reaped=True) == []
     assert one.child.returncode == -9
 
 
@@ -70,25 +70,25 @@ async def test_one_that_left_its_parent_is_found_by_its_mark(started: list[Start
     started.append(one)
     one.child.kill()
     one.child.wait()
-    unmarked, marked = Tree(one.child.pid, mark=None), Tree(one.child.pid, mark=one.mark)
-    assert unmarked.living(is_reaped=True) == []
-    assert {process.pid for process in marked.living(is_reaped=True)} == set(one.others)
+    unmarked, marked = ProcessTree(one.child.pid, mark=None), ProcessTree(one.child.pid, mark=one.mark)
+    assert unmarked.list_living(is_reaped=True) == []
+    assert {process.pid for process in marked.list_living(is_reaped=True)} == set(one.others)
     assert await marked.end(await one.exited(), Patience())
-    assert marked.living(is_reaped=True) == []
+    assert marked.list_living(is_reaped=True) == []
 
 
 @driven
 async def test_those_who_are_asked_may_end_in_their_own_way(started: list[Started]) -> None:
     one = Started("trap 'kill $!; exit 7' TERM; sleep 60 & echo $!; wait")
     started.append(one)
-    Tree(one.child.pid, mark=None).ask_to_end()
+    ProcessTree(one.child.pid, mark=None).ask_to_end()
     assert await (await one.exited()) == 7
 
 
 def test_a_process_that_was_told_of_counts_only_under_its_name(started: list[Started]) -> None:
     one = Started("echo; exec sleep 60")
     started.append(one)
-    tree = Tree(os.getpid(), mark=None)
+    tree = ProcessTree(os.getpid(), mark=None)
     tree.add(one.child.pid, "another name")
     tree.add(2**30, "sleep")
-    assert tree.living(is_reaped=True) == []
+    assert tree.list_living(is_reaped=True) == []

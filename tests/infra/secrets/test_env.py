@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.contracts.secrets import SecretUnavailable
-from ferrule.infra.secrets.env import EnvFile, EnvironmentSource, parse
+from ferrule.infra.secrets.env import EnvFile, EnvironmentSource, parse_env_file
 from ferrule.model.credentials import SecretRef
 from tests.infra.clouds.fixtures import played
 from tests.infra.secrets.sources import clouds
@@ -38,7 +38,7 @@ JSON={"a": "b", "c": [1]}
 
 
 def test_every_way_to_write_a_value() -> None:
-    values, strange = parse(FILE)
+    values, strange = parse_env_file(FILE)
     assert strange == []
     assert values == {
         "PLAIN": "value",
@@ -57,23 +57,23 @@ def test_every_way_to_write_a_value() -> None:
 
 
 def test_windows_files_and_marks_at_the_start_are_read() -> None:
-    assert parse("\ufeffA=1\r\nB='2'\r\n") == ({"A": "1", "B": "2"}, [])
+    assert parse_env_file("\ufeffA=1\r\nB='2'\r\n") == ({"A": "1", "B": "2"}, [])
 
 
 def test_lines_that_are_no_variables_are_told_by_number_and_the_rest_counts() -> None:
-    values, strange = parse("A=1\nno variable here\nB='open\nC=3\n1D=4\n")
+    values, strange = parse_env_file("A=1\nno variable here\nB='open\nC=3\n1D=4\n")
     assert values == {"A": "1", "C": "3"} and strange == [2, 3, 5]
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    values, strange = parse(text)
+    values, strange = parse_env_file(text)
     assert all(name.isascii() for name in values) and all(line >= 1 for line in strange)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="'\r\0"), max_size=100))
 def test_whatever_stands_in_single_quotes_is_the_value(value: str) -> None:
-    assert parse(f"A='{value}'\n") == ({"A": value}, [])
+    assert parse_env_file(f"A='{value}'\n") == ({"A": value}, [])
 
 
 def test_the_environment_wins_even_with_an_empty_value(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, Guard, is_public, parse_target
-from ferrule.infra.network.post import is_authentic, signature
+from ferrule.infra.network.post import is_authentic, sign
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.notifiers.webhook import WebhookNotifier
 from tests.runtime.notifiers.receiver import receiving
@@ -157,7 +157,7 @@ def test_a_short_secret_is_refused_and_not_shown() -> None:
 
 @given(st.binary(min_size=1), st.binary(), st.integers(0, 2**33), st.integers(-400, 400))
 def test_a_signature_holds_for_its_body_and_five_minutes(secret: bytes, body: bytes, at: int, later: int) -> None:
-    header = signature(secret, at, body)
+    header = sign(secret, at, body)
     assert is_authentic(secret, header, body, now=at + later) == (abs(later) <= 300)
     assert not is_authentic(secret, header, body + b"x", now=at)
     assert not is_authentic(secret, header.replace(f"t={at}", f"t={at + 1}"), body, now=at)

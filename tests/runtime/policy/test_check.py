@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.cli.init import write_workspace
-from ferrule.infra.lockfile.file import Lock, LockedServer, locked_tool, write_lock
+from ferrule.infra.lockfile.file import Lock, LockedServer, make_locked_tool, write_lock
 from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace
 from tests.runtime.policy.samples import write
@@ -164,6 +164,8 @@ def test_tools_of_mcp_servers_are_known_once_they_are_pinned(root: Path) -> None
     )
     write(root, "policy.toml", rules)
     assert found(root) == [], "nobody can tell yet which tools there will be"
-    pinned = {"close": locked_tool({"name": "close", "inputSchema": {"type": "object"}}, "ada", "2026-01-31T12:00:00Z")}
+    pinned = {
+        "close": make_locked_tool({"name": "close", "inputSchema": {"type": "object"}}, "ada", "2026-01-31T12:00:00Z")
+    }
     write_lock(root, Lock(servers={"tickets": LockedServer(source="tickets", tools=pinned)}))
     assert found(root) == [("policy.toml", "FER-11", 12, "warning")]

@@ -25,7 +25,7 @@ from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
 from ferrule.infra.credentials.oauth import FOLDER as TOKENS_FOLDER
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
-from ferrule.infra.lockfile.oxp_tools import lock_key
+from ferrule.infra.lockfile.oxp_tools import make_lock_key
 from ferrule.infra.processes.sandbox import find_bubblewrap
 from ferrule.model.hints import nearest
 from ferrule.model.serving import GrantSettings
@@ -263,7 +263,7 @@ def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Exami
     servers = workspace.settings.oxp.servers
     locked = read_lock(workspace.root).servers if servers else {}
     for name in servers:
-        if lock_key(name) not in locked:
+        if make_lock_key(name) not in locked:
             told = f"its tools are not there: nothing of it is in {LOCK_FILE}; run 'ferrule lock'"
             yield report_broken(f"oxp.servers.{name}", told, "not_locked")
 

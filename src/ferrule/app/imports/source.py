@@ -19,7 +19,7 @@ from ferrule.app.imports.store import ImportRecord, StoredImport, demand_name, l
 from ferrule.app.network import Network
 from ferrule.errors import WorkspaceError
 from ferrule.infra.network.guard import Forbidden
-from ferrule.infra.network.redirects import Step, follow
+from ferrule.infra.network.redirects import RedirectStep, follow
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.workspace.workspace import Workspace
@@ -86,7 +86,7 @@ async def _fetch(workspace: Workspace, source: str) -> bytes:
     client = Network(workspace.settings, os.environ, workspace.root).make_client()
     try:
         async with asyncio.timeout(_SECONDS):
-            followed = await follow(client, Step("GET", parse_url(source), _ACCEPT))
+            followed = await follow(client, RedirectStep("GET", parse_url(source), _ACCEPT))
             body = await followed.response.read(MOST_BYTES)
     except TimeoutError:
         raise WorkspaceError(

@@ -26,9 +26,9 @@ from ferrule.app.network import Network
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.redactor import Redactor
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.compare import Difference, differences
-from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, Native, locked_tool, read_lock
-from ferrule.infra.lockfile.tools import check_server, is_wanted, unusable
+from ferrule.infra.lockfile.compare import ToolDifference, compare_tools
+from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, Native, make_locked_tool, read_lock
+from ferrule.infra.lockfile.tools import check_server, is_wanted, why_unusable
 from ferrule.infra.tasks import Patience
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.runtime.executors.mcp.executor import McpExecutor, ServerDescription, inspect_server
@@ -147,7 +147,7 @@ async def _review_server(
         for tool in seen.tools
         if (is_wanted(settings, tool["name"]) if settings is not None else tool["name"] in server.tools)
     ]
-    unfit = {tool["name"]: why for tool in wanted if (why := unusable(tool)) is not None and server.is_imported}
+    unfit = {tool["name"]: why for tool in wanted if (why := why_unusable(tool)) is not None and server.is_imported}
     unfit |= {tool["name"]: HOLDS_SECRET for tool in wanted if tool["name"] in telling}
     fit = [tool for tool in wanted if tool["name"] not in unfit]
     return ServerReview(
@@ -163,17 +163,19 @@ async def _review_server(
 
 def _find_differences(
     server: ReviewedServer, pinned: LockedServer | None, seen: ServerDescription, fit: list[Native]
-) -> tuple[Difference, ...]:
+) -> tuple[ToolDifference, ...]:
     accepted = {name: tool.definition for name, tool in pinned.tools.items()} if pinned is not None else {}
     if server.is_imported:
-        found = differences(accepted, fit)
+        found = compare_tools(accepted, fit)
     else:
         # Among all it has, so that one that was renamed is found; what no definition names is nobody's business.
         accepted = {name: definition for name, definition in accepted.items() if name in server.tools}
-        found = tuple(one for one in differences(accepted, seen.tools) if one.kind != "new" or one.tool in server.tools)
+        found = tuple(
+            one for one in compare_tools(accepted, seen.tools) if one.kind != "new" or one.tool in server.tools
+        )
     offered = {tool["name"] for tool in seen.tools}
     return found + tuple(
-        Difference(kind="vanished", tool=name)
+        ToolDifference(kind="vanished", tool=name)
         for name in sorted(server.tools)
         if name not in offered and name not in accepted
     )
@@ -211,7 +213,7 @@ def _update_locked_server(one: ServerReview, accepted: set[str], by: str, at: st
     for name in accepted:
         definition = one.offered.get(name)
         if definition is not None:
-            tools[name] = locked_tool(definition, by, at)
+            tools[name] = make_locked_tool(definition, by, at)
         else:
             tools.pop(name, None)
     if not one.served.is_imported:

@@ -12,9 +12,9 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.redactor import Redactor
-from ferrule.infra.lockfile.compare import Difference, differences
+from ferrule.infra.lockfile.compare import ToolDifference, compare_tools
 from ferrule.infra.lockfile.file import Lock, LockedServer, Native
-from ferrule.infra.lockfile.oxp_tools import check_oxp_server, is_wanted_oxp, lock_key, unusable_oxp
+from ferrule.infra.lockfile.oxp_tools import check_oxp_server, is_wanted_oxp, make_lock_key, why_unusable_oxp
 from ferrule.model.upstreams import OxpServer
 from ferrule.runtime.executors.mcp.executor import ServerDescription
 from ferrule.runtime.executors.mcp.upstream import McpUpstream
@@ -46,7 +46,7 @@ class ServerReview(msgspec.Struct, frozen=True, kw_only=True):
     """What it offers of what is wanted and can be used."""
     unfit: dict[str, str] = {}
     """What it offers that cannot become a tool, and why."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ToolDifference, ...] = ()
     notes: tuple[str, ...] = ()
     """What else is not as it was; nothing is refused because of it."""
 
@@ -101,7 +101,7 @@ async def review_oxp_servers(
     async def one(server_id: str, server: OxpServer) -> ServerReview:
         async with door:
             return await _review_oxp_server(
-                listings, server_id, server, lock.servers.get(lock_key(server_id)), redactor
+                listings, server_id, server, lock.servers.get(make_lock_key(server_id)), redactor
             )
 
     servers = workspace.settings.oxp.servers
@@ -113,11 +113,12 @@ async def review_oxp_servers(
 async def _review_oxp_server(
     listings: ToolLists, server_id: str, server: OxpServer, pinned: LockedServer | None, redactor: Redactor
 ) -> ServerReview:
-    served = ReviewedServer(upstream=McpUpstream(key=lock_key(server_id), label=server_id), is_imported=True)
+    served = ReviewedServer(upstream=McpUpstream(key=make_lock_key(server_id), label=server_id), is_imported=True)
     try:
         upstream = upstream_of(server_id, server)
         served = ReviewedServer(
-            upstream=McpUpstream(key=lock_key(server_id), label=server_id, target=upstream.target), is_imported=True
+            upstream=McpUpstream(key=make_lock_key(server_id), label=server_id, target=upstream.target),
+            is_imported=True,
         )
         listed = await listings.tools(upstream, Context("lock", "", None, ""))
     except ExecutionFailed as failed:
@@ -125,7 +126,9 @@ async def _review_oxp_server(
     found = ServerDescription(name=server_id, version="", protocol_version="OXP 1.0", instructions="", tools=listed)
     seen, telling = redact_description(found, redactor, "id")
     wanted = {str(tool.get("id")): tool for tool in seen.tools if is_wanted_oxp(server, str(tool.get("id")))}
-    unfit = {tool_id: why for tool_id, tool in wanted.items() if (why := unusable_oxp(tool, is_compat=server.compat))}
+    unfit = {
+        tool_id: why for tool_id, tool in wanted.items() if (why := why_unusable_oxp(tool, is_compat=server.compat))
+    }
     unfit |= {tool_id: HOLDS_SECRET for tool_id in wanted if tool_id in telling}
     fit = {tool_id: tool for tool_id, tool in wanted.items() if tool_id not in unfit}
     accepted = {tool_id: tool.definition for tool_id, tool in pinned.tools.items()} if pinned is not None else {}
@@ -135,5 +138,5 @@ async def _review_oxp_server(
         seen=seen,
         offered=fit,
         unfit=unfit,
-        differences=differences(accepted, fit.values(), "id"),
+        differences=compare_tools(accepted, fit.values(), "id"),
     )

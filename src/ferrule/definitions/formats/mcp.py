@@ -19,7 +19,7 @@ from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.mcp_words import build_annotations, build_input_schema, list_icons
 from ferrule.definitions.formats.offer import assign_names
 from ferrule.definitions.formats.origins import OriginalTool, find_doubtful_claims, find_original, list_own_keys
-from ferrule.infra.lockfile.tools import DIALECT, tool_of, unusable
+from ferrule.infra.lockfile.tools import DIALECT, make_imported_tool, why_unusable
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import META_EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
@@ -113,7 +113,7 @@ def _read_entry(entry: DocumentEntry, namespace: str, names: Mapping[str, str]) 
     definition = entry.value
     if not isinstance(definition, dict):
         raise UnreadableTool("a tool must be an object", hint="write it with a `name` and an `inputSchema`")
-    why = unusable(definition)
+    why = why_unusable(definition)
     if why is not None:
         raise UnreadableTool(f"the tool {_format_name(definition.get('name'))} cannot be used: {why}")
     return _read_definition(definition, namespace, names)
@@ -129,7 +129,7 @@ def _read_definition(definition: dict[str, Any], namespace: str, names: Mapping[
 
 
 def _read_served(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
-    tool = tool_of(namespace, _SERVER, definition)
+    tool = make_imported_tool(namespace, _SERVER, definition)
     name = names.get(tool.name, tool.name)
     if name == tool.name and namespace:
         return tool
@@ -138,7 +138,7 @@ def _read_served(definition: dict[str, Any], namespace: str, names: Mapping[str,
 
 def _is_unchanged(had: OriginalTool, name: str) -> bool:
     """Returns True when an imported definition still states all of the tool, under this name."""
-    if unusable(had.definition) is not None or had.definition.get("name") != name:
+    if why_unusable(had.definition) is not None or had.definition.get("name") != name:
         return False
     back = _read_definition(had.definition, "", {name: had.tool.name})
     return _WORDS.isdisjoint(place.partition("/")[0] for place in find_differences(had.tool, back))

@@ -1,4 +1,4 @@
-"""Sends one request to a cloud's HTTP interface, and says what a failure or a failing status means for the call.
+"""Sends one request to a cloud's HTTP interface, and translates failures and failing statuses for the call.
 
 Identities of the clouds, secret stores and executors stand above; `infra/network/client.py` below.
 """
@@ -53,7 +53,8 @@ async def reach(
     listed_only: bool = False,
     max_bytes: int = DEFAULT_BYTES,
 ) -> Fetched:
-    """The whole answer, whatever its status. `what` opens the messages. Raises ExecutionFailed when there is none."""
+    """Returns the whole answer, whatever its status. `what` opens the messages. Raises ExecutionFailed when there is
+    none."""
     try:
         return await client.fetch(
             method,
@@ -65,11 +66,11 @@ async def reach(
             listed_only=listed_only,
         )
     except (Forbidden, BadUrl, BadRequest, Unreachable, BrokenAnswer, TooLong, TimeoutError) as error:
-        raise failure_of(what, error) from None
+        raise translate_failure(what, error) from None
 
 
-def failure_of(what: str, error: Exception) -> ExecutionFailed:
-    """What a failure of the network means, by its type."""
+def translate_failure(what: str, error: Exception) -> ExecutionFailed:
+    """Translates a network failure, by its type."""
     for kind, (error_class, code, said) in _BY_KIND:
         if isinstance(error, kind):
             detail = said if isinstance(error, TimeoutError) else f"{said}{error}"
@@ -77,8 +78,8 @@ def failure_of(what: str, error: Exception) -> ExecutionFailed:
     return ExecutionFailed("dependency_unavailable", f"{what}: {type(error).__name__}")
 
 
-def class_of_status(status: int) -> Meaning:
-    """What a failing status means when nothing finer is known."""
+def classify_status(status: int) -> Meaning:
+    """Returns the error class of a failing status when nothing more precise is known."""
     if status >= 500:
         return "dependency_unavailable", None
     return _BY_STATUS.get(status, ("execution_failed", None))
@@ -87,8 +88,9 @@ def class_of_status(status: int) -> Meaning:
 def status_failure(
     message: str, fetched: Fetched, *, meaning: Meaning | None = None, reference: str = "", output: Output | None = None
 ) -> ExecutionFailed:
-    """A failing answer as a failure of the call. `meaning`: where more is known than the status; `reference`: likewise."""
-    error_class, code = meaning or class_of_status(fetched.status)
+    """Makes the failure of a call from a failing answer. `meaning` and `reference`: where more is known than the
+    status."""
+    error_class, code = meaning or classify_status(fetched.status)
     return ExecutionFailed(
         error_class,
         message,
@@ -99,13 +101,13 @@ def status_failure(
     )
 
 
-def bearer(token: str) -> list[tuple[str, str]]:
-    """The headers of a question to an interface that wants a token and answers with JSON."""
+def bearer_headers(token: str) -> list[tuple[str, str]]:
+    """Returns the headers of a request with a token that expects JSON."""
     return [("Authorization", f"Bearer {token}"), ("Accept", "application/json")]
 
 
-def json_object(body: bytes) -> dict[str, Any]:
-    """The object an answer holds; empty when it holds none."""
+def read_json_object(body: bytes) -> dict[str, Any]:
+    """Returns the JSON object of an answer; empty when it holds none."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -18,8 +18,8 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.api_request import reach
-from ferrule.infra.clouds.aws_errors import AwsError, aws_error, aws_failure
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
+from ferrule.infra.clouds.aws_errors import AwsError, make_aws_failure, read_aws_error
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.client import DEFAULT_BYTES, Client, Fetched, Headers
 from ferrule.infra.network.guard import Guard
@@ -31,8 +31,8 @@ _WEB_IDENTITY = {
 }
 
 
-def session_of(env: Mapping[str, str]) -> Any:
-    """A session of the library that knows the variables given, where they differ from those of the process."""
+def make_session(env: Mapping[str, str]) -> Any:
+    """Returns a session of the library, with the given variables where they differ from the process's own."""
     session = load_driver("botocore.session").Session()
     variables: Mapping[str, tuple[Any, Any, Any, Any]] = session.session_var_map
     for name, (_, names, _, _) in dict(variables).items():
@@ -43,8 +43,8 @@ def session_of(env: Mapping[str, str]) -> Any:
     return session
 
 
-def credentials_of(session: Any, env: Mapping[str, str]) -> Any | None:
-    """The credentials that the library's chain finds first; None when it finds none. Blocks."""
+def find_credentials(session: Any, env: Mapping[str, str]) -> Any | None:
+    """Returns the first credentials of the library's chain; None when it finds none. Blocks."""
     known = load_driver("botocore.credentials")
     found = known.EnvProvider(environ=env).load()
     if found is not None:
@@ -67,13 +67,13 @@ def credentials_of(session: Any, env: Mapping[str, str]) -> Any | None:
     return chain.load_credentials()
 
 
-def region_of(session: Any, env: Mapping[str, str]) -> str | None:
-    """The region this process works in, as variables or the profile say it."""
+def find_region(session: Any, env: Mapping[str, str]) -> str | None:
+    """Returns the region this process works in, from variables or the profile."""
     return env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or session.get_config_variable("region") or None
 
 
 _KEEP_SECONDS = 60.0
-"""Then the library is asked again: it knows which keys expire and renews them early, and finds a file that has changed."""
+"""After this the library is asked again: it knows which keys expire and renews them early, and finds changed files."""
 _ID = "AWS access key id"
 _SECRET = "AWS secret access key"
 _TOKEN = "AWS session token"
@@ -81,7 +81,7 @@ _REGION = re.compile(r"[a-z0-9-]{1,64}")
 
 
 class AwsKeys(msgspec.Struct, frozen=True):
-    """What requests are signed with."""
+    """The keys that sign requests."""
 
     access_key_id: str
     secret_access_key: str
@@ -96,41 +96,41 @@ class Aws:
     """AWS, as this process sees it."""
 
     def __init__(self, client: Client, env: Mapping[str, str], learn: Callable[[str, str], None]) -> None:
-        """`learn` tells the redactor a secret, by the name it is told under."""
+        """`learn` teaches the redactor a secret, under a name."""
         self._client = client
         self._env = env
         self._learn = learn
-        self._kept: Kept[AwsKeys] = Kept()
+        self._kept: ExpiringCache[AwsKeys] = ExpiringCache()
         self._session: Any = None
         self._found: Any = None
 
     @property
     def guard(self) -> Guard:
-        """Whom requests may go to."""
+        """The guard of the network."""
         return self._client.guard
 
     async def keys(self) -> AwsKeys:
-        """The keys of this process's own identity. Raises ExecutionFailed when it has none."""
+        """Returns the keys of this process's own identity. Raises ExecutionFailed when it has none."""
         own = self._env.get("AWS_ACCESS_KEY_ID", ""), self._env.get("AWS_SECRET_ACCESS_KEY", "")
-        return await self._kept.get((own, self._env.get("AWS_PROFILE", "")), self._chain)
+        return await self._kept.get((own, self._env.get("AWS_PROFILE", "")), self._find_keys)
 
-    def keys_of(self, members: Mapping[str, Any]) -> AwsKeys:
-        """The keys in a `service-account` secret (AML-68)."""
+    def read_keys(self, members: Mapping[str, Any]) -> AwsKeys:
+        """Returns the keys in a `service-account` secret (AML-68)."""
         keys = AwsKeys(
             str(members["access_key_id"]),
             str(members["secret_access_key"]),
             str(members["session_token"]) if members.get("session_token") else None,
             str(members["region"]) if members.get("region") else self.region(),
         )
-        self._tell(keys)
+        self._learn_keys(keys)
         return keys
 
     def region(self) -> str | None:
-        """The region that the environment says."""
+        """Returns the region of the environment."""
         return self._env.get("AWS_REGION") or self._env.get("AWS_DEFAULT_REGION") or None
 
     def forget(self) -> None:
-        """AWS did not accept our own keys: look for them again."""
+        """Drops our own keys, which AWS refused, so that the next request looks for them again."""
         self._found = self._session = None
         self._kept.forget(lambda key: True)
 
@@ -150,9 +150,10 @@ class Aws:
         listed_only: bool = False,
         max_bytes: int = DEFAULT_BYTES,
     ) -> Fetched:
-        """The answer to one signed request, whatever its status. `path` is percent-encoded already, `query` is not.
+        """Returns the answer to one signed request, whatever its status. `path` is percent-encoded already, `query` is
+        not.
 
-        Without `keys` it is this process's own identity that asks. Raises ExecutionFailed when there is no answer.
+        Without `keys` it uses this process's own identity. Raises ExecutionFailed when there is no answer.
         """
         used = keys or await self.keys()
         where = region or used.region
@@ -161,7 +162,7 @@ class Aws:
                 "setup_required", "no AWS region is said; set AWS_REGION, or name it where it is used"
             )
         url = (endpoint or self.endpoint(service, where)).rstrip("/") + path + _query(query)
-        signed = _signed(used, service, where, method, url, headers, body)
+        signed = _sign(used, service, where, method, url, headers, body)
         return await reach(
             self._client,
             f"AWS {service} in {where}",
@@ -175,7 +176,8 @@ class Aws:
         )
 
     def endpoint(self, service: str, region: str) -> str:
-        """Where a service is, from `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL`, or the region's own domain."""
+        """Returns the address of a service, from `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL`, or the region's own
+        domain."""
         if self._env.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() != "true":
             name = _VARIABLES.get(service) or service.upper().replace("-", "_")
             said = self._env.get(f"AWS_ENDPOINT_URL_{name}") or self._env.get("AWS_ENDPOINT_URL")
@@ -185,7 +187,7 @@ class Aws:
         return f"https://{service}{fips}.{region}.{_domain(region)}"
 
     def rds_auth_token(self, keys: AwsKeys, host: str, port: int, user: str, region: str) -> str:
-        """A password for fifteen minutes, for a database user that logs in by role."""
+        """Returns a password, valid for fifteen minutes, for a database user that logs in by role."""
         request = load_driver("botocore.awsrequest").AWSRequest(
             method="GET", url=f"https://{host}:{port}/", params={"Action": "connect", "DBUser": user}
         )
@@ -195,9 +197,9 @@ class Aws:
         self._learn("RDS login token", token)
         return token
 
-    async def _chain(self) -> Fresh[AwsKeys]:
+    async def _find_keys(self) -> Fresh[AwsKeys]:
         try:
-            keys = await asyncio.to_thread(self._look)
+            keys = await asyncio.to_thread(self._ask_library)
         except ExecutionFailed:
             raise
         except Exception as error:  # the library's chain has dozens of kinds, and some carry what was answered
@@ -214,21 +216,23 @@ class Aws:
                 " give its machine a role",
                 code="identity_missing",
             )
-        self._tell(keys)
+        self._learn_keys(keys)
         return Fresh(keys, 0.0 if _expires(self._found) and self._found.refresh_needed() else _KEEP_SECONDS)
 
-    def _look(self) -> AwsKeys | None:
-        """In a thread. What expires is kept by the library, which renews it before it does."""
+    def _ask_library(self) -> AwsKeys | None:
+        """Asks the library, in a thread. It renews expiring keys before they expire."""
         found = self._found
         if found is None or not _expires(found):
-            self._session = session_of(self._env)
-            found = self._found = credentials_of(self._session, self._env)
+            self._session = make_session(self._env)
+            found = self._found = find_credentials(self._session, self._env)
         if found is None:
             return None
         frozen = found.get_frozen_credentials()
-        return AwsKeys(frozen.access_key, frozen.secret_key, frozen.token or None, region_of(self._session, self._env))
+        return AwsKeys(
+            frozen.access_key, frozen.secret_key, frozen.token or None, find_region(self._session, self._env)
+        )
 
-    def _tell(self, keys: AwsKeys) -> None:
+    def _learn_keys(self, keys: AwsKeys) -> None:
         self._learn(_ID, keys.access_key_id)
         self._learn(_SECRET, keys.secret_access_key)
         if keys.session_token:
@@ -247,7 +251,7 @@ def _credentials(keys: AwsKeys) -> Any:
     return known.Credentials(keys.access_key_id, keys.secret_access_key, keys.session_token)
 
 
-def _signed(
+def _sign(
     keys: AwsKeys, service: str, region: str, method: str, url: str, headers: Headers, body: bytes
 ) -> list[tuple[str, str]]:
     request = load_driver("botocore.awsrequest").AWSRequest(method=method, url=url, data=body, headers=dict(headers))
@@ -269,4 +273,4 @@ def _domain(region: str) -> str:
     return "amazonaws.com"
 
 
-__all__ = ["Aws", "AwsError", "AwsKeys", "aws_error", "aws_failure"]
+__all__ = ["Aws", "AwsError", "AwsKeys", "make_aws_failure", "read_aws_error"]

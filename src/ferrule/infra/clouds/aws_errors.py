@@ -1,4 +1,4 @@
-"""What AWS says went wrong, and what that means: one table of its codes."""
+"""Errors of AWS and their meaning for a call: one table of its codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import REFUSED, Meaning, class_of_status, json_object, status_failure
+from ferrule.infra.clouds.api_request import REFUSED, Meaning, classify_status, read_json_object, status_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.model.failure import ErrorClass, excerpt
 
@@ -46,25 +46,25 @@ CLASSES: dict[str, Meaning] = {
     **dict.fromkeys(_SLOW.split(), ("timeout", None)),
     **dict.fromkeys(_BAD_INPUT.split(), ("invalid_arguments", None)),
 }
-"""By AWS's own code: the error class, and our code where it has one. Whatever is not here goes by its status."""
+"""The error class by AWS's own code, and our code where it has one. Codes that are not here go by the status."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _LONGEST = 500
 
 
 class AwsError(NamedTuple):
-    """What AWS said."""
+    """An error as AWS reported it."""
 
     code: str
-    """Its own, such as `ThrottlingException`; `http:500` when it gave none."""
+    """AWS's own code, such as `ThrottlingException`; `http:500` when it gave none."""
     message: str
-    """Its own words, cut: they may name accounts and roles, so they are for an error's output and not for its message."""
+    """AWS's own text, cut: it may name accounts and roles, so it belongs in an error's output, not in its message."""
     request_id: str
 
 
-def aws_error(fetched: Fetched) -> AwsError:
-    """What a failing answer says, from its headers, its JSON or its XML."""
-    said = json_object(fetched.body)
+def read_aws_error(fetched: Fetched) -> AwsError:
+    """Returns the error of a failing answer, from its headers, its JSON or its XML."""
+    said = read_json_object(fetched.body)
     text = "" if said else fetched.body[:65_536].decode("utf-8", "replace")
     error = said.get("Error") if isinstance(said.get("Error"), dict) else said
     code = fetched.headers.get("x-amzn-errortype") or _text(error, "__type", "code", "Code") or _element(text, "Code")
@@ -83,11 +83,11 @@ def aws_error(fetched: Fetched) -> AwsError:
     )
 
 
-def aws_failure(what: str, fetched: Fetched) -> ExecutionFailed:
-    """A failing answer as a failure of the call. `what` opens the message: "the function 'refund'"."""
-    said = aws_error(fetched)
+def make_aws_failure(what: str, fetched: Fetched) -> ExecutionFailed:
+    """Makes the failure of a call from a failing answer. `what` opens the message: "the function 'refund'"."""
+    said = read_aws_error(fetched)
     short = said.code.rpartition(".")[2]
-    meaning = CLASSES.get(said.code) or CLASSES.get(short) or class_of_status(fetched.status)
+    meaning = CLASSES.get(said.code) or CLASSES.get(short) or classify_status(fetched.status)
     request = f" (request {said.request_id})" if said.request_id else ""
     return status_failure(
         f"{what}: AWS answered {said.code}{request}{_advice(meaning[0])}",

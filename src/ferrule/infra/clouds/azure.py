@@ -1,5 +1,6 @@
-"""Who we are at Azure: tokens for one scope. A client's secret is exchanged through our guarded client; without one the
-library's own chain finds the identity of this process (workload identity, managed identity, a developer's login)."""
+"""The identity of this process at Azure: tokens for one scope. A client's secret is exchanged through our guarded
+client; without one the library's own chain finds the identity (workload identity, managed identity, a developer's
+login)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.expiring_cache import Fresh
-from ferrule.infra.clouds.tokens import Account, TokenCloud, known_by
+from ferrule.infra.clouds.tokens import Account, TokenCloud, identify_account
 from ferrule.infra.drivers import load_driver
 
 AUTHORITY = "https://login.microsoftonline.com"
@@ -29,11 +30,12 @@ class Azure(TokenCloud):
     _chain: Any = None
 
     async def token(self, service_account: Account | None, scope: str) -> str:
-        """A token for one scope (`https://vault.azure.net/.default`); of this process's own identity without an account."""
+        """Returns a token for one scope (`https://vault.azure.net/.default`); of this process's own identity without an
+        account."""
         account = service_account or self._own_account()
-        key = (scope, self._authority(), known_by(account, ("tenant_id", "client_id"), "client_secret"))
+        key = (scope, self._authority(), identify_account(account, ("tenant_id", "client_id"), "client_secret"))
         if account is not None:
-            return await self._kept.get(key, lambda: self._exchanged(account, scope))
+            return await self._kept.get(key, lambda: self._exchange_secret(account, scope))
         return await self._kept.get(key, lambda: self._own(scope))
 
     def _authority(self) -> str:
@@ -41,11 +43,11 @@ class Azure(TokenCloud):
         return (said if "://" in said else f"https://{said}").rstrip("/")
 
     def _own_account(self) -> Account | None:
-        """What the library looks at first, too: a client and its secret in the environment."""
+        """Returns the client and its secret in the environment, which the library checks first, too."""
         found = {name: self._env.get(variable, "") for name, variable in _VARIABLES.items()}
         return found if all(found.values()) else None
 
-    async def _exchanged(self, account: Account, scope: str) -> Fresh[str]:
+    async def _exchange_secret(self, account: Account, scope: str) -> Fresh[str]:
         tenant, client_id = str(account["tenant_id"]), str(account["client_id"])
         if not _TENANT.fullmatch(tenant):
             raise ExecutionFailed("credential_missing", "the tenant_id is no id and no domain", code="credential_shape")
@@ -61,10 +63,10 @@ class Azure(TokenCloud):
         return await self._exchange(url, form, "access_token", f"the secret of the client {client_id!r}")
 
     async def _own(self, scope: str) -> Fresh[str]:
-        return await self._find(_ADVICE, self._asked, load_driver("azure.identity"), scope)
+        return await self._find(_ADVICE, self._ask_library, load_driver("azure.identity"), scope)
 
-    def _asked(self, identity: Any, scope: str) -> tuple[str, float]:
-        """In a thread: the token, and when it ends."""
+    def _ask_library(self, identity: Any, scope: str) -> tuple[str, float]:
+        """Returns the token and its expiry. Runs in a thread."""
         if self._chain is None:
             options = {"authority": self._authority()}
             if self._env.get("AZURE_CLIENT_ID"):

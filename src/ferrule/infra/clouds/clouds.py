@@ -1,4 +1,4 @@
-"""The three clouds as one process sees them, each made when it is first needed. Tokens and keys are shared by all who ask."""
+"""The three clouds as one process sees them, each made on first use. All callers share their tokens and keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ferrule.infra.network.client import Client
 
 
 class Clouds:
-    """Nothing is asked before somebody asks."""
+    """The clouds of one process. Making it connects to nothing."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class Clouds:
         learn: Callable[[str, str], None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`learn` tells the redactor a secret, by the name it is told under; `now` gives seconds since 1970."""
+        """`learn` teaches the redactor a secret, under a name; `now` gives seconds since 1970."""
         self.client = client
         self.env = env
         self._learn = learn
@@ -44,7 +44,7 @@ class Clouds:
         return Azure(self.client, self.env, self._learn, self._now)
 
     def forget(self) -> None:
-        """Somebody did not accept who we are: find it out again."""
+        """Drops all tokens and keys after one was refused; the next request gets new ones."""
         for name in ("aws", "gcp", "azure"):
             if name in self.__dict__:
                 self.__dict__[name].forget()

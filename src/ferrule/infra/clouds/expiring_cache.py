@@ -1,7 +1,7 @@
-"""Keeps values that cost a question until they expire. Several callers that want one at the same moment share one question.
+"""A cache of values that are fetched and expire. Callers that want one at the same moment share one fetch.
 
-A caller that stops waiting does not take the answer away from the others; when nobody waits any more, the question is
-dropped. A failure is never kept. One event loop does not wait for another's question.
+A caller that stops waiting does not cancel the fetch for the others; when nobody waits any more, it is cancelled. A
+failure is never cached. One event loop does not wait for another's fetch.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Flight(Generic[T]):
         self.waiters = 0
 
 
-class Kept(Generic[T]):
-    """Values by key, at most `most` of them; the one kept longest makes way."""
+class ExpiringCache(Generic[T]):
+    """Values by key, at most `most` of them; the oldest one goes first."""
 
     def __init__(self, tick: Callable[[], float] | None = None, *, most: int = _MOST) -> None:
         """`tick` gives seconds and never goes back; the event loop's clock when not given."""
@@ -45,18 +45,18 @@ class Kept(Generic[T]):
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[Fresh[T]]]) -> T:
-        """The value kept under a key, or what `ask` gives. Raises what `ask` raises."""
+        """Returns the cached value of a key, or fetches it with `ask`. Raises what `ask` raises."""
         found = self._values.get(key)
         if found is not None and self._tick() < found[1]:
             return found[0]
         flight = self._flights.get(key)
         if flight is None or not _can_be_joined(flight.task):
-            flight = self._flights[key] = _Flight(asyncio.ensure_future(_asked(ask)))
-            flight.task.add_done_callback(lambda task: self._landed(key, task))
+            flight = self._flights[key] = _Flight(asyncio.ensure_future(_run(ask)))
+            flight.task.add_done_callback(lambda task: self._store_result(key, task))
         return (await self._wait(key, flight)).value
 
     def forget(self, is_meant: Callable[[Hashable], bool]) -> None:
-        """Drop what is kept under such keys. An answer that is still on its way goes to those who wait, and is not kept."""
+        """Drops the values of matching keys. A fetch under way still serves its callers, and is not cached."""
         for shelf in (self._values, self._flights):
             for key in [key for key in shelf if is_meant(key)]:
                 del shelf[key]
@@ -72,7 +72,7 @@ class Kept(Generic[T]):
                     del self._flights[key]
                 flight.task.cancel()
 
-    def _landed(self, key: Hashable, task: asyncio.Task[Fresh[T]]) -> None:
+    def _store_result(self, key: Hashable, task: asyncio.Task[Fresh[T]]) -> None:
         flight = self._flights.get(key)
         failed = task.cancelled() or task.exception() is not None
         if flight is None or flight.task is not task:
@@ -87,7 +87,7 @@ class Kept(Generic[T]):
             self._trim()
 
     def _trim(self) -> None:
-        """Let go of what has run out, as far as it stands first, and of what is too much."""
+        """Drops expired values, as far as they stand first, and those beyond the limit."""
         now = self._tick()
         while self._values:
             first = next(iter(self._values))
@@ -96,7 +96,7 @@ class Kept(Generic[T]):
             del self._values[first]
 
 
-async def _asked(ask: Callable[[], Awaitable[Fresh[T]]]) -> Fresh[T]:
+async def _run(ask: Callable[[], Awaitable[Fresh[T]]]) -> Fresh[T]:
     return await ask()
 
 

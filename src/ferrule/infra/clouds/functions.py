@@ -1,4 +1,4 @@
-"""Where a cloud's functions are: their addresses, from the names that definitions use."""
+"""The addresses of cloud functions, from the names that definitions use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import bearer, json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import bearer_headers, reach, read_json_object, status_failure
 from ferrule.infra.clouds.azure import Azure
 from ferrule.infra.clouds.gcp import Gcp
 from ferrule.infra.network.client import Client, Fetched
@@ -22,21 +22,21 @@ _AZURE_NAME = re.compile(r"/subscriptions/[A-Za-z0-9._()/-]+/sites/[A-Za-z0-9_-]
 
 
 class AzureFunction(NamedTuple):
-    """How a function of an Azure function app is called."""
+    """The address and the key of a function of an Azure function app."""
 
     url: str
     key: str
-    """Goes into `x-functions-key`; secret."""
+    """For the header `x-functions-key`; secret."""
 
     def __repr__(self) -> str:
         return f"AzureFunction({self.url!r})"
 
 
-async def google_function_url(
+async def find_google_function(
     gcp: Gcp, client: Client, env: Mapping[str, str], name: str, account: Mapping[str, Any] | None = None
 ) -> str:
-    """The address of `projects/P/locations/L/functions/F`: also what its identity tokens are for. Without `locations/L`, all
-    of them are looked through."""
+    """Returns the address of `projects/P/locations/L/functions/F`, which is also the audience of its identity tokens.
+    Without `locations/L` it searches all locations."""
     named = _GOOGLE_NAME.fullmatch(name)
     if named is None:
         raise ExecutionFailed(
@@ -46,9 +46,11 @@ async def google_function_url(
     token = await gcp.access_token(account)
     url = f"{(env.get(_GOOGLE_VARIABLE) or _GOOGLE).rstrip('/')}/v2/{place}"
     what = f"the function {name!r}"
-    said = _answered(what, await reach(client, what, "GET", f"{url}/{named[3]}" if named[2] else url, bearer(token)))
+    said = _read_answer(
+        what, await reach(client, what, "GET", f"{url}/{named[3]}" if named[2] else url, bearer_headers(token))
+    )
     if not named[2]:
-        said = _only(what, said.get("functions"), named[3])
+        said = _pick_function(what, said.get("functions"), named[3])
     service = said.get("serviceConfig")
     found = (service.get("uri") if isinstance(service, dict) else None) or said.get("url")
     if not isinstance(found, str):
@@ -58,7 +60,7 @@ async def google_function_url(
     return found
 
 
-def _only(what: str, listed: Any, name: str) -> dict[str, Any]:
+def _pick_function(what: str, listed: Any, name: str) -> dict[str, Any]:
     functions = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     found = [one for one in functions if str(one.get("name")).rpartition("/")[2] == name]
     if len(found) != 1:
@@ -67,7 +69,7 @@ def _only(what: str, listed: Any, name: str) -> dict[str, Any]:
     return found[0]
 
 
-async def azure_function(
+async def find_azure_function(
     azure: Azure,
     client: Client,
     env: Mapping[str, str],
@@ -76,7 +78,8 @@ async def azure_function(
     *,
     learn: Any = None,
 ) -> AzureFunction:
-    """The address and the key of `/subscriptions/…/sites/APP/functions/F`. `learn` is told the key."""
+    """Returns the address and the key of `/subscriptions/…/sites/APP/functions/F`. `learn` teaches the redactor the
+    key."""
     if not _AZURE_NAME.fullmatch(resource) or ".." in resource:
         raise ExecutionFailed(
             "setup_required", f"{resource!r} is no function of Azure: write /subscriptions/…/sites/APP/functions/F"
@@ -84,14 +87,16 @@ async def azure_function(
     manager = (env.get(_AZURE_VARIABLE) or _AZURE).rstrip("/")
     token = await azure.token(account, f"{manager}/.default")
     what, query = f"the function {resource.rpartition('/')[2]!r}", f"?api-version={_AZURE_API}"
-    said = _answered(what, await reach(client, what, "GET", f"{manager}{resource}{query}", bearer(token)))
+    said = _read_answer(what, await reach(client, what, "GET", f"{manager}{resource}{query}", bearer_headers(token)))
     properties = said.get("properties")
     url = properties.get("invoke_url_template") if isinstance(properties, dict) else None
     if not isinstance(url, str):
         raise ExecutionFailed(
             "setup_required", f"{what} has no address: only functions with an HTTP trigger can be called"
         )
-    keys = _answered(what, await reach(client, what, "POST", f"{manager}{resource}/listKeys{query}", bearer(token)))
+    keys = _read_answer(
+        what, await reach(client, what, "POST", f"{manager}{resource}/listKeys{query}", bearer_headers(token))
+    )
     key = keys.get("default")
     key = key if isinstance(key, str) else ""
     if key and learn is not None:
@@ -99,7 +104,7 @@ async def azure_function(
     return AzureFunction(url, key)
 
 
-def _answered(what: str, fetched: Fetched) -> dict[str, Any]:
+def _read_answer(what: str, fetched: Fetched) -> dict[str, Any]:
     if fetched.status == 200:
-        return json_object(fetched.body)
+        return read_json_object(fetched.body)
     raise status_failure(f"{what} cannot be found out about: the cloud answered {fetched.status}", fetched)

@@ -1,7 +1,7 @@
-"""Who we are at Google Cloud: access tokens for its interfaces, identity tokens for functions.
+"""The identity of this process at Google Cloud: access tokens for its interfaces, identity tokens for functions.
 
-A service account's key signs a statement, which its token address gives a token for: that goes through our guarded client.
-Without such a key the library's own chain finds the identity of this process (files, workload identity, metadata).
+A service account's key signs an assertion, which its token address exchanges for a token: that goes through our guarded
+client. Without such a key the library's own chain finds the identity (files, workload identity, metadata).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.expiring_cache import Fresh
-from ferrule.infra.clouds.tokens import HOUR, Account, TokenCloud, known_by
+from ferrule.infra.clouds.tokens import HOUR, Account, TokenCloud, identify_account
 from ferrule.infra.drivers import load_driver
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
@@ -33,30 +33,30 @@ class Gcp(TokenCloud):
     async def access_token(
         self, service_account: Account | None = None, scopes: Iterable[str] = (CLOUD_PLATFORM,)
     ) -> str:
-        """A token for Google's interfaces; of this process's own identity without a service account."""
+        """Returns a token for Google's interfaces; of this process's own identity without a service account."""
         wanted = tuple(scopes)
         account = service_account or self._own_account()
-        key = ("access", known_by(account, _NAMES, "private_key"), self._env.get(_FILE), wanted)
+        key = ("access", identify_account(account, _NAMES, "private_key"), self._env.get(_FILE), wanted)
         if account is not None:
             claims = {"scope": " ".join(wanted)}
-            return await self._kept.get(key, lambda: self._exchanged(account, claims, "access_token"))
+            return await self._kept.get(key, lambda: self._exchange_key(account, claims, "access_token"))
         return await self._kept.get(key, lambda: self._own(_own_access_token, wanted))
 
     async def identity_token(self, service_account: Account | None, audience: str) -> str:
-        """A token that says who we are to one audience, such as the address of a function."""
+        """Returns a token that proves our identity to one audience, such as the address of a function."""
         account = service_account or self._own_account()
-        key = ("identity", known_by(account, _NAMES, "private_key"), self._env.get(_FILE), audience)
+        key = ("identity", identify_account(account, _NAMES, "private_key"), self._env.get(_FILE), audience)
         if account is not None:
             claims = {"target_audience": audience}
-            return await self._kept.get(key, lambda: self._exchanged(account, claims, "id_token"))
+            return await self._kept.get(key, lambda: self._exchange_key(account, claims, "id_token"))
         return await self._kept.get(key, lambda: self._own(_own_identity_token, audience))
 
-    async def _exchanged(self, account: Account, claims: Mapping[str, str], member: str) -> Fresh[str]:
+    async def _exchange_key(self, account: Account, claims: Mapping[str, str], member: str) -> Fresh[str]:
         where = str(account.get("token_uri") or _TOKEN_URI)
-        form = {"grant_type": _GRANT, "assertion": self._signed(account, where, claims)}
+        form = {"grant_type": _GRANT, "assertion": self._sign_statement(account, where, claims)}
         return await self._exchange(where, form, member, f"the key of {_whose(account)}")
 
-    def _signed(self, account: Account, where: str, claims: Mapping[str, str]) -> str:
+    def _sign_statement(self, account: Account, where: str, claims: Mapping[str, str]) -> str:
         crypt, jwt = load_driver("google.auth.crypt"), load_driver("google.auth.jwt")
         self._learn("Google Cloud private key", str(account.get("private_key", "")))
         try:
@@ -74,7 +74,8 @@ class Gcp(TokenCloud):
         return statement
 
     def _own_account(self) -> Account | None:
-        """The service account in the file that the environment names. Other kinds of files are the library's to read."""
+        """Returns the service account in the file that the environment names. Other kinds of files are left to the
+        library."""
         path = self._env.get(_FILE)
         if not path:
             return None
@@ -98,16 +99,16 @@ def _whose(account: Account) -> str:
 
 def _own_access_token(scopes: tuple[str, ...]) -> tuple[str, float | None]:
     credentials, _ = load_driver("google.auth").default(scopes=scopes)
-    return _refreshed(credentials)
+    return _refresh(credentials)
 
 
 def _own_identity_token(audience: str) -> tuple[str, float | None]:
     request = load_driver("google.auth.transport.requests").Request()
     known = load_driver("google.oauth2.id_token")
-    return _refreshed(known.fetch_id_token_credentials(audience, request=request))
+    return _refresh(known.fetch_id_token_credentials(audience, request=request))
 
 
-def _refreshed(credentials: Any) -> tuple[str, float | None]:
+def _refresh(credentials: Any) -> tuple[str, float | None]:
     credentials.refresh(load_driver("google.auth.transport.requests").Request())
     # The library tells the time without a zone, and means UTC.
     expiry = credentials.expiry

@@ -1,7 +1,8 @@
-"""What Azure and Google Cloud have in common: whoever proves who they are gets a token, which is kept until it nearly ends.
+"""The common part of Azure and Google Cloud: exchanges a proof of identity for a token, and caches it until it nearly
+expires.
 
-An account in a secret is exchanged through our guarded client; the identity of this process is found by the cloud's own library.
-How each proves it is in its own file.
+An account in a secret is exchanged through our guarded client; the identity of this process is found by the cloud's own
+library. How each proves it is in its own file.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import REFUSED, json_object, reach, status_failure
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
+from ferrule.infra.clouds.api_request import REFUSED, reach, read_json_object, status_failure
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from ferrule.infra.network.client import Client
 
 HOUR = 3600
 _MARGIN_SECONDS = 120.0
 _HEADERS = (("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json"))
 _REFUSING = frozenset({200, 400, 401, 403})
-"""400 is how OAuth says that a client, a key or a secret is not known; 200 is an answer without a token."""
+"""400 is OAuth's status for an unknown client, key or secret; 200 is an answer without a token."""
 Account = Mapping[str, Any]
 
 
@@ -38,22 +39,22 @@ class TokenCloud:
         learn: Callable[[str, str], None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`learn` tells the redactor a secret, by the name it is told under; `now` gives seconds since 1970."""
+        """`learn` teaches the redactor a secret, under a name; `now` gives seconds since 1970."""
         self._client = client
         self._env = env
         self._learn = learn
         self._now = now
-        self._kept: Kept[str] = Kept()
+        self._kept: ExpiringCache[str] = ExpiringCache()
 
     def forget(self) -> None:
-        """The cloud did not accept a token: ask for new ones."""
+        """Drops all tokens after the cloud refused one."""
         self._kept.forget(lambda key: True)
 
     async def _exchange(self, url: str, form: Mapping[str, str], member: str, whose: str) -> Fresh[str]:
-        """The token for what a form proves, by the member of the answer that holds it. Raises ExecutionFailed."""
+        """Exchanges a form for the token in one member of the answer. Raises ExecutionFailed."""
         what = f"a token of {self.name}"
         fetched = await reach(self._client, what, "POST", url, _HEADERS, urlencode(form).encode())
-        said = json_object(fetched.body)
+        said = read_json_object(fetched.body)
         token = said.get(member)
         if fetched.status != 200 or not isinstance(token, str) or not token:
             raise status_failure(
@@ -66,7 +67,8 @@ class TokenCloud:
         return self._fresh(token, seconds if isinstance(seconds, int | float) else HOUR)
 
     async def _find(self, advice: str, ask: Callable[..., tuple[str, float | None]], *given: Any) -> Fresh[str]:
-        """A token of this process's own identity. `ask` gives it in a thread, with the time when it ends, if it knows."""
+        """Returns a token of this process's own identity. `ask` runs in a thread, and returns it with its expiry, if
+        known."""
         try:
             token, ends_at = await asyncio.to_thread(ask, *given)
         except ExecutionFailed:
@@ -84,12 +86,12 @@ class TokenCloud:
         return Fresh(token, seconds - _MARGIN_SECONDS)
 
     def _reference(self, said: Mapping[str, Any]) -> str:
-        """The cloud's own number for a refusal; empty when it has none."""
+        """Returns the cloud's own number for a refusal; empty when it has none."""
         return ""
 
 
-def known_by(account: Account | None, names: tuple[str, ...], secret: str) -> tuple[str, ...] | None:
-    """What tells accounts apart in memory, without their secrets."""
+def identify_account(account: Account | None, names: tuple[str, ...], secret: str) -> tuple[str, ...] | None:
+    """Returns a key that tells accounts apart in memory, without their secrets."""
     if account is None:
         return None
     digest = hashlib.sha256(str(account.get(secret, "")).encode("utf-8", "replace")).hexdigest()

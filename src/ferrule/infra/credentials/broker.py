@@ -1,8 +1,8 @@
-"""Access tokens for `oauth2` credentials (AML-60, AML-61): a function of ours, the token broker, is called with the identity
-of this process and says the token and how long it lasts. It is kept for that long, less a margin.
+"""Access tokens for `oauth2` credentials (AML-60, AML-61): calls the token broker, a cloud function, with the identity
+of this process, and caches its token for its lifetime, less a margin.
 
-Our own extension asks the token address itself, with a client's secret: `x-token-url`, `x-client-id`, a `source` for the
-secret, `x-audience`.
+Our own extension asks the token address itself, with a client's secret: `x-token-url`, `x-client-id`, a `source` for
+the secret, `x-audience`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.clouds.api_request import REFUSED, json_object, reach, status_failure
-from ferrule.infra.clouds.aws import aws_failure
+from ferrule.infra.clouds.api_request import REFUSED, reach, read_json_object, status_failure
+from ferrule.infra.clouds.aws import make_aws_failure
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
-from ferrule.infra.clouds.functions import azure_function, google_function_url
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
+from ferrule.infra.clouds.functions import find_azure_function, find_google_function
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.credentials import TOKEN_URL, Credentials, SecretRef
@@ -34,31 +34,31 @@ Secret = Callable[[SecretRef, Context], Awaitable[str]]
 
 
 class TokenBroker:
-    """Tokens by what they are asked for with; calls that want the same one at once ask once."""
+    """Tokens by the credentials that they are fetched with; concurrent calls share one fetch."""
 
     def __init__(
         self, clouds: Clouds, learn: Callable[[str, str], None], tick: Callable[[], float] | None = None
     ) -> None:
         self._clouds = clouds
         self._learn = learn
-        self._kept: Kept[str] = Kept(tick)
+        self._kept: ExpiringCache[str] = ExpiringCache(tick)
 
     async def token(self, credentials: Credentials, secret: Secret, context: Context) -> str:
-        """The access token. `secret` reads the client's secret. Raises ExecutionFailed."""
+        """Returns the access token. `secret` reads the client's secret. Raises ExecutionFailed."""
         key = (_identity(credentials), context.is_confined)
-        return await self._kept.get(key, lambda: self._asked(credentials, secret, context))
+        return await self._kept.get(key, lambda: self._fetch_token(credentials, secret, context))
 
     def forget(self, credentials: Credentials) -> None:
-        """The other side did not accept the token."""
+        """Drops a token that was refused."""
         refused = _identity(credentials)
         self._kept.forget(lambda key: isinstance(key, tuple) and key[0] == refused)
 
-    async def _asked(self, credentials: Credentials, secret: Secret, context: Context) -> Fresh[str]:
+    async def _fetch_token(self, credentials: Credentials, secret: Secret, context: Context) -> Fresh[str]:
         if credentials.written.get(TOKEN_URL):
-            fetched = await self._exchanged(credentials, secret, context)
+            fetched = await self._exchange_secret(credentials, secret, context)
         else:
-            fetched = await self._invoked(credentials, context.is_confined)
-        said = json_object(fetched.body)
+            fetched = await self._invoke_function(credentials, context.is_confined)
+        said = read_json_object(fetched.body)
         token = said.get("access_token")
         if not isinstance(token, str) or not token or any(not 32 < ord(letter) < 127 for letter in token):
             raise ExecutionFailed(
@@ -68,21 +68,21 @@ class TokenBroker:
                 code="broker_answer",
             )
         self._learn(credentials.label, token)
-        return Fresh(token, _seconds(said.get("expires_in")))
+        return Fresh(token, _cache_seconds(said.get("expires_in")))
 
-    async def _invoked(self, credentials: Credentials, is_confined: bool) -> Fetched:
+    async def _invoke_function(self, credentials: Credentials, is_confined: bool) -> Fetched:
         body = msgspec.json.encode({"scopes": credentials.scopes})
         match credentials.provider:
             case "aws":
-                return await self._lambda(credentials.function_id, body, is_confined)
+                return await self._invoke_lambda(credentials.function_id, body, is_confined)
             case "gcp":
-                return await self._google(credentials.function_id, body, is_confined)
+                return await self._invoke_google(credentials.function_id, body, is_confined)
             case "azure":
-                return await self._azure(credentials, body, is_confined)
+                return await self._invoke_azure(credentials, body, is_confined)
             case _:
                 raise ExecutionFailed("setup_required", "oauth2 credentials need a provider: aws, gcp or azure")
 
-    async def _lambda(self, arn: str, body: bytes, is_confined: bool) -> Fetched:
+    async def _invoke_lambda(self, arn: str, body: bytes, is_confined: bool) -> Fetched:
         parts = arn.split(":")
         fetched = await self._clouds.aws.request(
             "lambda",
@@ -95,7 +95,7 @@ class TokenBroker:
         )
         what = f"the token broker {arn!r}"
         if fetched.status != 200:
-            failure = aws_failure(what, fetched)
+            failure = make_aws_failure(what, fetched)
             if failure.code == "credential_refused":
                 self._clouds.aws.forget()
             raise failure
@@ -108,26 +108,26 @@ class TokenBroker:
             )
         return fetched
 
-    async def _google(self, name: str, body: bytes, is_confined: bool) -> Fetched:
+    async def _invoke_google(self, name: str, body: bytes, is_confined: bool) -> Fetched:
         clouds = self._clouds
-        url = await google_function_url(clouds.gcp, clouds.client, clouds.env, name)
+        url = await find_google_function(clouds.gcp, clouds.client, clouds.env, name)
         token = await clouds.gcp.identity_token(None, url)
-        return await self._posted(name, url, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
+        return await self._post(name, url, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
 
-    async def _azure(self, credentials: Credentials, body: bytes, is_confined: bool) -> Fetched:
+    async def _invoke_azure(self, credentials: Credentials, body: bytes, is_confined: bool) -> Fetched:
         clouds, name = self._clouds, credentials.function_id
         if name.startswith("/"):
-            found = await azure_function(clouds.azure, clouds.client, clouds.env, name, learn=self._learn)
+            found = await find_azure_function(clouds.azure, clouds.client, clouds.env, name, learn=self._learn)
             headers = [_JSON, *([("x-functions-key", found.key)] if found.key else [])]
-            return await self._posted(name, found.url, headers, body, is_confined)
-        audience = self._audience(name, credentials.written.get("x-audience"))
+            return await self._post(name, found.url, headers, body, is_confined)
+        audience = self._choose_audience(name, credentials.written.get("x-audience"))
         token = await clouds.azure.token(None, f"{audience.rstrip('/')}/.default")
-        return await self._posted(name, name, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
+        return await self._post(name, name, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
 
-    def _audience(self, url: str, stated: Any) -> str:
-        """What a token that is shown to an address of a definition is for: that very address. A token for anybody else could be
-        used there in our name by whoever gets it, so the operator has to have named the host."""
-        target = self._secure(url)
+    def _choose_audience(self, url: str, stated: Any) -> str:
+        """Returns the audience of a token that is sent to an address of a definition: that very address. Whoever runs
+        that address could use a token for another audience in our name, so the operator has to name the host."""
+        target = self._check_address(url)
         own = f"https://{target.authority}"
         if not stated or str(stated).rstrip("/") == own:
             return own
@@ -139,12 +139,12 @@ class TokenBroker:
             " shown a token for somebody else",
         )
 
-    async def _exchanged(self, credentials: Credentials, secret: Secret, context: Context) -> Fetched:
+    async def _exchange_secret(self, credentials: Credentials, secret: Secret, context: Context) -> Fetched:
         written = credentials.written
         url, client_id = str(written[TOKEN_URL]), written.get("x-client-id")
         if credentials.ref is None or not isinstance(client_id, str) or not client_id:
             raise ExecutionFailed("setup_required", "'x-token-url' needs 'x-client-id' and a 'source' for its secret")
-        self._secure(url)
+        self._check_address(url)
         value = (await secret(credentials.ref, context)).strip()
         pair = f"{quote(client_id, safe='')}:{quote(value, safe='')}"
         basic = base64.b64encode(pair.encode()).decode()
@@ -155,12 +155,12 @@ class TokenBroker:
         if written.get("x-audience"):
             form["audience"] = str(written["x-audience"])
         headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Authorization", f"Basic {basic}")]
-        return await self._posted(url, url, headers, urlencode(form).encode(), context.is_confined)
+        return await self._post(url, url, headers, urlencode(form).encode(), context.is_confined)
 
-    async def _posted(
+    async def _post(
         self, name: str, url: str, headers: list[tuple[str, str]], body: bytes, is_confined: bool
     ) -> Fetched:
-        self._secure(url)
+        self._check_address(url)
         what = f"the token broker {name!r}"
         fetched = await reach(
             self._clouds.client,
@@ -181,8 +181,8 @@ class TokenBroker:
             f"{what} gave no token: it answered {fetched.status}", fetched, meaning=REFUSED if is_refused else None
         )
 
-    def _secure(self, url: str) -> Target:
-        """An address that may be shown who we are. Raises ExecutionFailed."""
+    def _check_address(self, url: str) -> Target:
+        """Returns the target of an address that may receive our identity. Raises ExecutionFailed for any other."""
         try:
             target = parse_url(url)
         except BadUrl as error:
@@ -203,8 +203,8 @@ def _identity(credentials: Credentials) -> Hashable:
     return (credentials.provider, credentials.function_id, credentials.scopes, credentials.ref, extras)
 
 
-def _seconds(stated: Any) -> float:
-    """For how long a token is kept; not at all when nobody said how long it lasts."""
+def _cache_seconds(stated: Any) -> float:
+    """Returns how long to cache a token; 0 when its lifetime is unknown."""
     if isinstance(stated, str) and stated.isascii() and stated.isdecimal() and len(stated) < 12:
         stated = int(stated)
     if isinstance(stated, bool) or not isinstance(stated, int | float) or not stated > 0:

@@ -1,7 +1,7 @@
-"""Authorization in a user's name: begun here, finished wherever the browser comes back, kept until it is taken back.
+"""Authorizations of users: begins them, completes them when the browser comes back, lists and ends them.
 
-Every flow is the authorization code flow of OAuth 2.1 with PKCE. Tokens are given to nobody from here: `oauth_tokens.py` hands
-them to the tools that name the provider, for the principal who gave them.
+Every flow is the authorization code flow of OAuth 2.1 with PKCE. This module gives tokens to nobody: `oauth_tokens.py`
+hands them to the tools that name the provider, for the principal who authorized it.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import AccessError
 from ferrule.infra.credentials.oauth_exchange import InvalidGrant, TokenEndpoint
 from ferrule.infra.credentials.oauth_loopback import Loopback, local_target
-from ferrule.infra.credentials.oauth_metadata import Discovery, Endpoints, client_of, secure_target
-from ferrule.infra.credentials.oauth_pending import Pending, PendingStates, UnknownState
-from ferrule.infra.credentials.oauth_records import AuthorizationStatus, Challenge, Connection, OAuthProvider
-from ferrule.infra.credentials.sealed import Busy, Damaged, SealedFolder
-from ferrule.infra.credentials.tokens import Owner, TokenStore
+from ferrule.infra.credentials.oauth_metadata import Discovery, Endpoints, identify_client, secure_target
+from ferrule.infra.credentials.oauth_pending import PendingAuthorization, PendingStates, UnknownState
+from ferrule.infra.credentials.oauth_records import AuthorizationStatus, Challenge, OAuthProvider, UserConnection
+from ferrule.infra.credentials.sealed import DamagedRecord, RecordBusy, SealedFolder
+from ferrule.infra.credentials.tokens import TokenOwner, TokenStore
 from ferrule.infra.network.client import Client
 from ferrule.model.hints import nearest
 from ferrule.model.surface import DEFAULT_TENANT
 
 FOLDER = ".ferrule/tokens"
 _REUSED_SECONDS = 120.0
-"""A challenge with less time left is not given out again."""
+"""A challenge with less time left is not reused."""
 _log = logging.getLogger("ferrule.oauth")
 
 
-class Disconnected(msgspec.Struct, frozen=True):
-    """What came of taking an authorization back. Nothing of it is kept here in any case."""
+class Disconnection(msgspec.Struct, frozen=True):
+    """The outcome of ending an authorization. The tokens are deleted here in any case."""
 
     was_connected: bool
     is_revoked: bool
     """True when the provider ended the tokens, too."""
     problem: str = ""
-    """Why it did not."""
+    """Why the provider did not."""
 
 
 class Authorizations:
@@ -61,7 +61,7 @@ class Authorizations:
         tick: Callable[[], float],
         now: Callable[[], float],
     ) -> None:
-        """`learn` tells the redactor a secret; `tick` gives seconds and never goes back, `now` seconds since 1970."""
+        """`learn` teaches the redactor a secret; `tick` gives seconds and never goes back, `now` seconds since 1970."""
         self.providers = providers
         self.store = TokenStore(SealedFolder(folder, key))
         self.now = now
@@ -69,7 +69,7 @@ class Authorizations:
         self._states = PendingStates(SealedFolder(folder / "pending", key), now)
         self._discovery = Discovery(client, tick)
         self.endpoint = TokenEndpoint(client, vault, learn, now)
-        self._given: dict[tuple[Owner, frozenset[str], str], Challenge] = {}
+        self._given: dict[tuple[TokenOwner, frozenset[str], str], Challenge] = {}
         self._ports: dict[str, Loopback] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -82,24 +82,25 @@ class Authorizations:
         tenant: str = DEFAULT_TENANT,
         redirect_uri: str | None = None,
     ) -> Challenge:
-        """Send a user away: gives the address to visit. Without a word on where the browser comes back to, it is what the
-        settings say, or a port of this machine that listens until the time is over. Raises ExecutionFailed."""
+        """Begins an authorization; returns the challenge with the address to visit. Without `redirect_uri` the browser
+        comes back to the one in the settings, or to a port of this machine that listens until the challenge expires.
+        Raises ExecutionFailed."""
         found = self.provider(provider)
         owner = _owner(tenant, principal, provider)
         endpoints = await self.endpoints(provider)
         if redirect_uri and found.redirect_uri and redirect_uri != found.redirect_uri:
             raise ExecutionFailed("setup_required", f"[oauth.{provider}] names another redirect_uri than is asked for")
-        back = redirect_uri or await self._back(provider, found)
+        back = redirect_uri or await self._choose_redirect_uri(provider, found)
         wanted = tuple(dict.fromkeys((*scopes, *found.scopes)))
         key = (owner, frozenset(wanted), back)
         given = self._given.get(key)
         if given is not None and self._is_usable(given):
             return given
         try:
-            state, pending = self._states.begin(owner, back, wanted, client_of(found))
+            state, pending = self._states.begin(owner, back, wanted, identify_client(found))
         except AccessError as error:
             raise ExecutionFailed("setup_required", f"no authorization can be begun: {error}") from None
-        url = _address(found, endpoints, pending, state)
+        url = _make_address(found, endpoints, pending, state)
         self._given = {old: one for old, one in self._given.items() if one.expires_at > self.now()}
         challenge = Challenge(id=provider, url=url, state=state, expires_at=pending.expires_at)
         self._given[key] = challenge
@@ -115,78 +116,81 @@ class Authorizations:
         principal: str | None = None,
         tenant: str = DEFAULT_TENANT,
         redirect_uri: str | None = None,
-    ) -> Connection:
-        """Finish what was begun, with what the browser brought. Whatever comes of it, the state is used up.
+    ) -> UserConnection:
+        """Completes an authorization with the parameters of the redirect. The state is used up in any case.
 
-        `principal` and `tenant`: who came with the browser, where that is known; anybody but whoever began it is refused, so
-        that nobody can give their account to somebody else by following a link. `redirect_uri`: where the browser came to.
+        `principal` and `tenant`: the user of the browser, where known; it must be the one who began, so that nobody can
+        connect their account to another user by sending them a link. `redirect_uri`: the address the browser came to.
         Raises ExecutionFailed.
         """
         try:
             pending = await self._states.take(state)
         except AccessError as closed:
             raise ExecutionFailed("setup_required", f"no authorization can be finished: {closed}") from None
-        except (UnknownState, Busy):
-            raise _failed("this authorization is not known, was used already, or took too long; begin again") from None
+        except (UnknownState, RecordBusy):
+            raise _authorization_failure(
+                "this authorization is not known, was used already, or took too long; begin again"
+            ) from None
         try:
             if principal is not None and (principal, tenant) != (pending.owner.principal, pending.owner.tenant):
-                raise _failed("this authorization was begun by somebody else; begin your own")
+                raise _authorization_failure("this authorization was begun by somebody else; begin your own")
             if redirect_uri is not None and redirect_uri != pending.redirect_uri:
-                raise _failed("the browser came back to another address than was asked for; begin again")
+                raise _authorization_failure("the browser came back to another address than was asked for; begin again")
             await self._finish(pending, code, iss, error)
         except BaseException as error:
             told = error.message if isinstance(error, ExecutionFailed) else "it was not finished"
             self._states.close(state, pending, "failed", told)
             raise
         self._states.close(state, pending, "completed")
-        return next(one for one in self.connections(None) if one.provider == pending.owner.provider
+        return next(one for one in self.list_connections(None) if one.provider == pending.owner.provider
                     and (one.tenant, one.principal) == pending.owner[:2])  # fmt: skip
 
     def status(self, state: str) -> AuthorizationStatus:
-        """How an authorization stands (OXP-41)."""
+        """Returns the status of an authorization (OXP-41)."""
         return self._states.status(state)
 
     def problem(self, state: str) -> str:
-        """Why an authorization failed, in words for its user; empty while it did not."""
+        """Returns why an authorization failed, for its user; empty while it did not."""
         return self._states.problem(state)
 
-    def connections(self, principal: str | None, *, tenant: str = DEFAULT_TENANT) -> list[Connection]:
-        """What a principal has authorized and not taken back, without tokens; None for everybody's."""
-        return self.store.connections(principal, tenant)
+    def list_connections(self, principal: str | None, *, tenant: str = DEFAULT_TENANT) -> list[UserConnection]:
+        """Lists the standing authorizations of a principal, without tokens; None: of everybody."""
+        return self.store.list_connections(principal, tenant)
 
-    async def disconnect(self, provider: str, principal: str, *, tenant: str = DEFAULT_TENANT) -> Disconnected:
-        """Take an authorization back: forgotten here, and ended at the provider where it can be. Raises ExecutionFailed."""
+    async def disconnect(self, provider: str, principal: str, *, tenant: str = DEFAULT_TENANT) -> Disconnection:
+        """Ends an authorization: deletes the tokens here, and revokes them at the provider where it can. Raises
+        ExecutionFailed."""
         owner = _owner(tenant, principal, provider)
         try:
-            async with self.store.locked(owner):
+            async with self.store.lock(owner):
                 try:
                     grant = self.store.read(owner)
-                except Damaged as damaged:
+                except DamagedRecord as damaged:
                     self.store.forget(owner)
-                    return Disconnected(True, False, f"what was kept could not be read: {damaged}")
+                    return Disconnection(True, False, f"what was kept could not be read: {damaged}")
                 self.store.forget(owner)
-        except Busy as busy:
+        except RecordBusy as busy:
             raise ExecutionFailed(
                 "dependency_unavailable", f"{provider!r} cannot be disconnected now: {busy}"
             ) from None
         if grant is None:
-            return Disconnected(False, False)
+            return Disconnection(False, False)
         try:
             found = self.provider(provider)
-            if client_of(found) != grant.client:
-                return Disconnected(True, False, "the settings name another client than the tokens were given to")
+            if identify_client(found) != grant.client:
+                return Disconnection(True, False, "the settings name another client than the tokens were given to")
             endpoints = await self.endpoints(provider)
             if endpoints.revocation is None:
-                return Disconnected(True, False, "the provider offers no way to end tokens; they end by themselves")
+                return Disconnection(True, False, "the provider offers no way to end tokens; they end by themselves")
             await self.endpoint.revoke(owner, found, endpoints, grant)
         except InvalidGrant:
-            return Disconnected(True, True)
+            return Disconnection(True, True)
         except ExecutionFailed as failed:
-            return Disconnected(True, False, failed.message)
-        return Disconnected(True, True)
+            return Disconnection(True, False, failed.message)
+        return Disconnection(True, True)
 
     def provider(self, name: str) -> OAuthProvider:
-        """What the settings say of a provider. Raises ExecutionFailed (`setup_required`)."""
+        """Returns the settings of a provider. Raises ExecutionFailed (`setup_required`)."""
         found = self.providers.get(name)
         if found is None:
             hint = nearest(name, self.providers)
@@ -198,11 +202,11 @@ class Authorizations:
         return found
 
     async def endpoints(self, name: str) -> Endpoints:
-        """Where a provider is asked. Raises ExecutionFailed."""
+        """Returns the endpoints of a provider. Raises ExecutionFailed."""
         return await self._discovery.endpoints(name, self.provider(name))
 
     async def aclose(self) -> None:
-        """Stop listening and asking."""
+        """Stops listening and fetching."""
         for task in self._closing:
             task.cancel()
         await asyncio.gather(*self._closing, return_exceptions=True)
@@ -210,40 +214,44 @@ class Authorizations:
             await port.aclose()
         await self._discovery.aclose()
 
-    async def _finish(self, pending: Pending, code: str, iss: str | None, error: str) -> None:
+    async def _finish(self, pending: PendingAuthorization, code: str, iss: str | None, error: str) -> None:
         name = pending.owner.provider
         found = self.provider(name)
-        if client_of(found) != pending.client:
-            raise _failed(f"[oauth.{name}] was changed meanwhile; begin again")
+        if identify_client(found) != pending.client:
+            raise _authorization_failure(f"[oauth.{name}] was changed meanwhile; begin again")
         endpoints = await self.endpoints(name)
         if iss is None and endpoints.says_issuer:
-            raise _failed(f"the answer does not say that it comes from {name!r}, which always says so; begin again")
+            raise _authorization_failure(
+                f"the answer does not say that it comes from {name!r}, which always says so; begin again"
+            )
         if iss is not None and endpoints.issuer and iss != endpoints.issuer:
-            raise _failed(f"the answer comes from somebody else than {name!r}; begin again")
+            raise _authorization_failure(f"the answer comes from somebody else than {name!r}; begin again")
         if error:
             shown = error if error.isascii() and error.isprintable() and len(error) <= 64 else "an error"
-            raise _failed(f"{name!r} did not authorize it: {shown}")
+            raise _authorization_failure(f"{name!r} did not authorize it: {shown}")
         if not code:
-            raise _failed("the browser brought no code; begin again")
+            raise _authorization_failure("the browser brought no code; begin again")
         try:
-            grant = await self.endpoint.for_code(found, endpoints, pending, code)
+            grant = await self.endpoint.exchange_code(found, endpoints, pending, code)
         except InvalidGrant:
-            raise _failed(f"{name!r} does not accept the code that the browser brought; begin again") from None
+            raise _authorization_failure(
+                f"{name!r} does not accept the code that the browser brought; begin again"
+            ) from None
         try:
-            async with self.store.locked(pending.owner):
+            async with self.store.lock(pending.owner):
                 self.store.write(pending.owner, grant)
-        except (Busy, AccessError) as problem:
+        except (RecordBusy, AccessError) as problem:
             raise ExecutionFailed("dependency_unavailable", f"the tokens cannot be kept: {problem}") from None
 
-    async def _back(self, name: str, provider: OAuthProvider) -> str:
-        """Where the browser comes back to; on this machine, somebody listens there."""
+    async def _choose_redirect_uri(self, name: str, provider: OAuthProvider) -> str:
+        """Returns the address the browser comes back to; listens there when it is on this machine."""
         said = provider.redirect_uri
         if said and local_target(said) is None:
             secure_target(name, "redirect_uri", said, self._client.guard)
             return said
         port = self._ports.get(said)
         if port is None or not port.is_open:
-            port = self._ports[said] = Loopback(said, self.came_back)
+            port = self._ports[said] = Loopback(said, self.handle_redirect)
             try:
                 await port.open()
             except OSError:
@@ -253,8 +261,8 @@ class Authorizations:
         self._close_later(said, port)
         return port.redirect_uri
 
-    async def came_back(self, redirect_uri: str, brought: dict[str, str]) -> str:
-        """What a browser brought to a port of this machine; gives a sentence for the user."""
+    async def handle_redirect(self, redirect_uri: str, brought: dict[str, str]) -> str:
+        """Handles a browser that comes back to a port of this machine; returns a sentence for the user."""
         try:
             connection = await self.complete(
                 brought.get("state", ""), brought.get("code", ""), brought.get("iss"),
@@ -265,7 +273,7 @@ class Authorizations:
         return f"{connection.principal} is connected to {connection.provider}. You can close this page."
 
     def _close_later(self, said: str, port: Loopback) -> None:
-        """Let a port listen for as long as the latest challenge stands."""
+        """Closes a port when the last challenge has expired."""
 
         async def close() -> None:
             while any(
@@ -285,13 +293,13 @@ class Authorizations:
         return has_time and self.status(challenge.state) == "pending" and not self._states.is_taken(challenge.state)
 
 
-def _owner(tenant: str, principal: str, provider: str) -> Owner:
+def _owner(tenant: str, principal: str, provider: str) -> TokenOwner:
     if not principal:
         raise ExecutionFailed("credential_missing", "nobody is named on whose behalf a token could be had")
-    return Owner(tenant, principal, provider)
+    return TokenOwner(tenant, principal, provider)
 
 
-def _address(provider: OAuthProvider, endpoints: Endpoints, pending: Pending, state: str) -> str:
+def _make_address(provider: OAuthProvider, endpoints: Endpoints, pending: PendingAuthorization, state: str) -> str:
     digest = hashlib.sha256(pending.verifier.encode()).digest()
     said = {
         **provider.parameters,
@@ -312,5 +320,5 @@ def _address(provider: OAuthProvider, endpoints: Endpoints, pending: Pending, st
     return f"{url}{'&' if '?' in url else '?'}{urlencode(said)}"
 
 
-def _failed(message: str) -> ExecutionFailed:
+def _authorization_failure(message: str) -> ExecutionFailed:
     return ExecutionFailed("credential_missing", message, code="authorization_failed")

@@ -1,7 +1,7 @@
-"""What is asked of a token endpoint: tokens for a code, new ones for old ones, and that tokens end (RFC 6749, 7009, 8707).
+"""Requests to a token endpoint: exchanges a code, renews tokens, revokes them (RFC 6749, 7009, 8707).
 
-The client shows who it is in the one way that the settings or the provider name. Answers are taken only in the form the
-standard gives them; a failing one is told by its error code and nothing else.
+The client authenticates in the one way that the settings or the provider name. Only answers in the form of the standard
+are accepted; of a failing one, only the error code is reported.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import msgspec
 
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.credentials.oauth_metadata import Endpoints, asked
-from ferrule.infra.credentials.oauth_pending import Pending
+from ferrule.infra.credentials.oauth_metadata import Endpoints, ask_provider
+from ferrule.infra.credentials.oauth_pending import PendingAuthorization
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.infra.credentials.tokens import Grant, Owner
+from ferrule.infra.credentials.tokens import Grant, TokenOwner
 from ferrule.infra.network.client import Client, Fetched
 from ferrule.infra.network.urls import Target
 from ferrule.model.failure import ErrorClass
@@ -47,14 +47,14 @@ _MEANINGS: dict[str, tuple[ErrorClass, str, str]] = {
 
 _MEANINGS["incorrect_client_credentials"] = _MEANINGS["invalid_client"]
 _SPENT = frozenset({"invalid_grant", "bad_verification_code", "bad_refresh_token"})
-"""The standard's word for a code or token that does not count (any more), and GitHub's."""
+"""The standard's code for a used or expired code or token, and GitHub's."""
 
 
 class InvalidGrant(Exception):
     """The provider does not accept the code or the refresh token (any more)."""
 
 
-class _Answer(msgspec.Struct):
+class _TokenResponse(msgspec.Struct):
     access_token: str
     token_type: str
     expires_in: float | str | None = None
@@ -67,7 +67,7 @@ class _Refusal(msgspec.Struct):
 
 
 class TokenEndpoint:
-    """Asks for tokens."""
+    """The token endpoint of a provider."""
 
     def __init__(
         self, client: Client, vault: Vault, learn: Callable[[str, str], None], now: Callable[[], float]
@@ -77,8 +77,10 @@ class TokenEndpoint:
         self._learn = learn
         self._now = now
 
-    async def for_code(self, provider: OAuthProvider, at: Endpoints, pending: Pending, code: str) -> Grant:
-        """The grant for the code a browser brought. Raises InvalidGrant, ExecutionFailed."""
+    async def exchange_code(
+        self, provider: OAuthProvider, at: Endpoints, pending: PendingAuthorization, code: str
+    ) -> Grant:
+        """Returns the grant for the code a browser brought. Raises InvalidGrant, ExecutionFailed."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -86,20 +88,21 @@ class TokenEndpoint:
             "code_verifier": pending.verifier,
         }
         self._learn(f"oauth {pending.owner.provider}", code)
-        answer = await self._tokens(pending.owner, provider, at, form)
-        return self._grant(answer, pending.client, pending.scopes)
+        answer = await self._request_tokens(pending.owner, provider, at, form)
+        return self._make_grant(answer, pending.client, pending.scopes)
 
-    async def renewed(self, owner: Owner, provider: OAuthProvider, at: Endpoints, grant: Grant) -> Grant:
-        """The grant with new tokens; with the refresh token it had where no new one came. Raises as `for_code`."""
+    async def renew(self, owner: TokenOwner, provider: OAuthProvider, at: Endpoints, grant: Grant) -> Grant:
+        """Returns the grant with new tokens; keeps the refresh token where the provider sends none. Raises as
+        `exchange_code`."""
         form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
-        answer = await self._tokens(owner, provider, at, form)
-        fresh = self._grant(answer, grant.client, grant.asked, grant.scopes)
+        answer = await self._request_tokens(owner, provider, at, form)
+        fresh = self._make_grant(answer, grant.client, grant.asked, grant.scopes)
         return msgspec.structs.replace(
             fresh, refresh_token=fresh.refresh_token or grant.refresh_token, connected_at=grant.connected_at
         )
 
-    async def revoke(self, owner: Owner, provider: OAuthProvider, at: Endpoints, grant: Grant) -> None:
-        """End the tokens at the provider (RFC 7009). Raises ExecutionFailed."""
+    async def revoke(self, owner: TokenOwner, provider: OAuthProvider, at: Endpoints, grant: Grant) -> None:
+        """Revokes the tokens at the provider (RFC 7009). Raises ExecutionFailed."""
         if at.revocation is None:
             return
         named = [("refresh_token", grant.refresh_token), ("access_token", grant.access_token)]
@@ -108,32 +111,34 @@ class TokenEndpoint:
                 form = {"token": token, "token_type_hint": hint}
                 fetched = await self._post(owner, provider, at, at.revocation, form)
                 if fetched.status != 200:
-                    raise _refused(owner.provider, fetched)
+                    raise _translate_refusal(owner.provider, fetched)
 
-    async def _tokens(self, owner: Owner, provider: OAuthProvider, at: Endpoints, form: dict[str, str]) -> _Answer:
+    async def _request_tokens(
+        self, owner: TokenOwner, provider: OAuthProvider, at: Endpoints, form: dict[str, str]
+    ) -> _TokenResponse:
         if provider.resource:
             form["resource"] = provider.resource
         fetched = await self._post(owner, provider, at, at.token, form)
         if fetched.status != 200:
-            raise _refused(owner.provider, fetched)
+            raise _translate_refusal(owner.provider, fetched)
         try:
-            answer = msgspec.json.decode(fetched.body, type=_Answer)
+            answer = msgspec.json.decode(fetched.body, type=_TokenResponse)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            if _code_of(fetched.body):  # some tell of failures with a status that means success
-                raise _refused(owner.provider, fetched) from None
-            raise _odd(owner.provider, "is no token response") from None
+            if _read_error_code(fetched.body):  # some tell of failures with a status that means success
+                raise _translate_refusal(owner.provider, fetched) from None
+            raise _invalid_response(owner.provider, "is no token response") from None
         if answer.token_type.lower() != "bearer":
-            raise _odd(owner.provider, "holds a kind of token other than Bearer")
+            raise _invalid_response(owner.provider, "holds a kind of token other than Bearer")
         for token in filter(None, (answer.access_token, answer.refresh_token)):
             if not _TOKEN.fullmatch(token):
-                raise _odd(owner.provider, "holds a token with letters that no token has")
+                raise _invalid_response(owner.provider, "holds a token with letters that no token has")
             self._learn(f"oauth {owner.provider}", token)
         if not answer.access_token:
-            raise _odd(owner.provider, "holds no token")
+            raise _invalid_response(owner.provider, "holds no token")
         return answer
 
     async def _post(
-        self, owner: Owner, provider: OAuthProvider, at: Endpoints, target: Target, form: dict[str, str]
+        self, owner: TokenOwner, provider: OAuthProvider, at: Endpoints, target: Target, form: dict[str, str]
     ) -> Fetched:
         headers = [_FORM]
         method = _client_auth(provider, at)
@@ -150,12 +155,14 @@ class TokenEndpoint:
                 self._learn(f"oauth {owner.provider}", basic)
                 headers.append(("Authorization", f"Basic {basic}"))
         body = urlencode(form).encode()
-        return await asked(self._client, owner.provider, "POST", target, headers, body, _MOST_BYTES)
+        return await ask_provider(self._client, owner.provider, "POST", target, headers, body, _MOST_BYTES)
 
-    def _grant(self, answer: _Answer, client: str, wanted: tuple[str, ...], had: tuple[str, ...] = ()) -> Grant:
-        lasts = _seconds(answer.expires_in)
+    def _make_grant(
+        self, answer: _TokenResponse, client: str, wanted: tuple[str, ...], had: tuple[str, ...] = ()
+    ) -> Grant:
+        lasts = _read_seconds(answer.expires_in)
         now = self._now()
-        scopes = _granted(answer.scope, wanted) if answer.scope else had or wanted
+        scopes = _read_scopes(answer.scope, wanted) if answer.scope else had or wanted
         return Grant(
             access_token=answer.access_token,
             refresh_token=answer.refresh_token or "",
@@ -177,16 +184,16 @@ def _client_auth(provider: OAuthProvider, at: Endpoints) -> str:
     return next((method for method in known if method in at.client_auth), "client_secret_basic")
 
 
-def _granted(said: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The scopes of a token response; some providers put commas between them."""
+def _read_scopes(said: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the scopes of a token response; some providers separate them by commas."""
     found = said.split()
     if "," in said and not set(found) & set(wanted):
         found = said.replace(",", " ").split()
     return tuple(dict.fromkeys(found))
 
 
-def _seconds(said: float | str | None) -> float | None:
-    """How long a token lasts; some providers write the number as text."""
+def _read_seconds(said: float | str | None) -> float | None:
+    """Returns how long a token lasts; some providers write the number as text."""
     try:
         lasts = float(said) if said is not None else None
     except ValueError:
@@ -194,9 +201,9 @@ def _seconds(said: float | str | None) -> float | None:
     return lasts if lasts is not None and 0 <= lasts < 1e10 else None
 
 
-def _refused(name: str, fetched: Fetched) -> Exception:
-    """What a failing answer means, by its error code and status."""
-    code = _code_of(fetched.body)
+def _translate_refusal(name: str, fetched: Fetched) -> Exception:
+    """Translates a failing answer, by its error code and status."""
+    code = _read_error_code(fetched.body)
     if code in _SPENT:
         return InvalidGrant()
     ref = f"oauth:{code}" if code else f"http:{fetched.status}"
@@ -216,7 +223,7 @@ def _refused(name: str, fetched: Fetched) -> Exception:
             f"the provider {name!r} answered {fetched.status}; try again later",
             code="provider_unavailable",
             native_error_ref=ref,
-            retry_after=_seconds(fetched.headers.get("retry-after")),
+            retry_after=_read_seconds(fetched.headers.get("retry-after")),
         )
     shown = repr(code) if code else str(fetched.status)
     return ExecutionFailed(
@@ -227,8 +234,8 @@ def _refused(name: str, fetched: Fetched) -> Exception:
     )
 
 
-def _code_of(body: bytes) -> str:
-    """The error code of an answer, if it looks like one; never its description, which may repeat what was sent."""
+def _read_error_code(body: bytes) -> str:
+    """Returns the error code of an answer, if it looks like one; never its description, which may repeat secrets."""
     try:
         said: Any = msgspec.json.decode(body, type=_Refusal).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -236,7 +243,7 @@ def _code_of(body: bytes) -> str:
     return said if _CODE.fullmatch(said) else ""
 
 
-def _odd(name: str, what: str) -> ExecutionFailed:
+def _invalid_response(name: str, what: str) -> ExecutionFailed:
     return ExecutionFailed(
         "dependency_unavailable", f"what the provider {name!r} answered {what}", code="provider_unavailable"
     )

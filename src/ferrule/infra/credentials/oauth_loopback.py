@@ -1,6 +1,6 @@
-"""Where a browser comes back to on this machine (RFC 8252): one path of one port of 127.0.0.1, one kind of request.
+"""The redirect address on this machine (RFC 8252): one path of one port of 127.0.0.1, one kind of request.
 
-It knows nothing of tokens: what the browser brings is handed on, and the browser gets a page with one sentence.
+It knows nothing of tokens: it passes on the parameters of the redirect, and the browser gets a page with one sentence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _LONGEST_HEAD = 32 * 1024
 _HEAD_SECONDS = 10.0
 _LOCAL = ("127.0.0.1", "localhost")
 
-Answered = Callable[[str, dict[str, str]], Awaitable[str]]
-"""Gets the redirect address and what the browser brought; gives a sentence for the user."""
+RedirectHandler = Callable[[str, dict[str, str]], Awaitable[str]]
+"""Takes the redirect address and its parameters; returns a sentence for the user."""
 
 
 def local_target(redirect_uri: str) -> Target | None:
-    """The port of this machine a redirect address means; None when it means another machine, or nothing."""
+    """Returns the port of this machine that a redirect address names; None for another machine, or an invalid address."""
     try:
         target = parse_url(redirect_uri)
     except BadUrl:
@@ -33,7 +33,7 @@ def local_target(redirect_uri: str) -> Target | None:
 class Loopback:
     """One listening port."""
 
-    def __init__(self, redirect_uri: str, answered: Answered) -> None:
+    def __init__(self, redirect_uri: str, answered: RedirectHandler) -> None:
         """`redirect_uri`: an address on this machine; empty for a free port."""
         self.redirect_uri = redirect_uri
         self._answered = answered
@@ -45,7 +45,7 @@ class Loopback:
         return self._server is not None
 
     async def open(self) -> None:
-        """Begin to listen. Raises OSError when the port is taken."""
+        """Starts to listen. Raises OSError when the port is taken."""
         target = local_target(self.redirect_uri)
         port = target.port if target is not None else 0
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=_LONGEST_HEAD)
@@ -54,7 +54,7 @@ class Loopback:
             self.redirect_uri = f"http://127.0.0.1:{taken}{CALLBACK_PATH}"
 
     async def aclose(self) -> None:
-        """Stop listening."""
+        """Stops listening."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -64,7 +64,7 @@ class Loopback:
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            status, sentence = await self._said(head)
+            status, sentence = await self._answer(head)
             writer.write(_page(status, sentence))
             async with asyncio.timeout(_HEAD_SECONDS):
                 await writer.drain()
@@ -73,7 +73,7 @@ class Loopback:
         finally:
             writer.close()
 
-    async def _said(self, head: str) -> tuple[str, str]:
+    async def _answer(self, head: str) -> tuple[str, str]:
         lines = head.split("\r\n")
         words = lines[0].split(" ")
         if len(words) != 3 or words[0] != "GET" or not words[1].startswith("/"):

@@ -1,8 +1,8 @@
-"""Finds a provider's endpoints: as the settings say, or as the provider says about itself (RFC 8414, OpenID Connect).
+"""The endpoints of a provider: from the settings, or from its own metadata (RFC 8414, OpenID Connect).
 
-A provider's own word counts only when it calls itself exactly as the settings call it, and only `https` addresses are
-taken, or `http` ones of hosts in `[network] allow`. Every request to a provider goes through here; messages never hold
-anything of an answer's body, since it may hold tokens.
+A provider's metadata counts only when its issuer is exactly the one in the settings, and only `https` addresses are
+accepted, or `http` ones of hosts in `[network] allow`. Every request to a provider goes through here; messages never
+hold anything of an answer's body, since it may hold tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.infra.credentials.sealed import name_of
+from ferrule.infra.credentials.sealed import hash_words
 from ferrule.infra.network.client import Client, Fetched, Headers
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
@@ -23,24 +23,24 @@ from ferrule.infra.network.urls import BadUrl, Target, parse_url
 _SECONDS = 15.0
 
 
-async def asked(
+async def ask_provider(
     client: Client, name: str, method: str, target: Target, headers: Headers, body: bytes, max_bytes: int
 ) -> Fetched:
-    """A provider's answer, whatever its status. Raises ExecutionFailed."""
+    """Returns a provider's answer, whatever its status. Raises ExecutionFailed."""
     accepted = (*headers, ("Accept", "application/json"))
     try:
         return await client.fetch(method, target, accepted, body, max_bytes=max_bytes, timeout_seconds=_SECONDS)
     except Forbidden as error:
         raise ExecutionFailed("policy_blocked", f"[oauth.{name}]: {error}", code="address_forbidden") from None
     except Unreachable as error:
-        raise _down(name, f"{error}") from None
+        raise _unavailable(name, f"{error}") from None
     except TimeoutError:
-        raise _down(name, f"{target.host} did not answer within {_SECONDS:g} seconds") from None
+        raise _unavailable(name, f"{target.host} did not answer within {_SECONDS:g} seconds") from None
     except (BrokenAnswer, TooLong, BadRequest) as error:
-        raise _down(name, f"{target.host} gave no answer that can be used: {error}") from None
+        raise _unavailable(name, f"{target.host} gave no answer that can be used: {error}") from None
 
 
-def _down(name: str, why: str) -> ExecutionFailed:
+def _unavailable(name: str, why: str) -> ExecutionFailed:
     return ExecutionFailed(
         "dependency_unavailable", f"the provider {name!r} cannot be asked: {why}", code="provider_unavailable"
     )
@@ -52,16 +52,16 @@ _S256 = "S256"
 
 
 class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to be known about a provider."""
+    """The endpoints and features of a provider."""
 
     issuer: str = ""
     authorization: Target
     token: Target
     revocation: Target | None = None
     client_auth: tuple[str, ...] = ("client_secret_basic",)
-    """The ways the token endpoint takes a client's word."""
+    """The ways a client may authenticate at the token endpoint."""
     says_issuer: bool = False
-    """True when it names itself in what the browser brings back (RFC 9207)."""
+    """True when it names itself in the redirect (RFC 9207)."""
 
 
 class _Metadata(msgspec.Struct):
@@ -75,7 +75,7 @@ class _Metadata(msgspec.Struct):
 
 
 class Discovery:
-    """The endpoints of providers, found out once an hour."""
+    """The endpoints of providers, fetched once an hour."""
 
     def __init__(self, client: Client, tick: Callable[[], float]) -> None:
         """`tick` gives seconds and never goes back."""
@@ -84,24 +84,24 @@ class Discovery:
         self._known: dict[tuple[str, str], tuple[float, asyncio.Task[Endpoints]]] = {}
 
     async def endpoints(self, name: str, provider: OAuthProvider) -> Endpoints:
-        """A provider's endpoints. Raises ExecutionFailed."""
-        key = (name, client_of(provider))
+        """Returns a provider's endpoints. Raises ExecutionFailed."""
+        key = (name, identify_client(provider))
         until, task = self._known.get(key, (0.0, None))
         if task is None or until <= self._tick() or (task.done() and (task.cancelled() or task.exception())):
-            task = asyncio.create_task(self._found(name, provider))
+            task = asyncio.create_task(self._find_endpoints(name, provider))
             self._known[key] = (self._tick() + _KEPT_SECONDS, task)
         return await asyncio.shield(task)
 
     async def aclose(self) -> None:
-        """Stop asking."""
+        """Cancels fetches under way."""
         tasks = [task for _, task in self._known.values()]
         self._known.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _found(self, name: str, provider: OAuthProvider) -> Endpoints:
-        said = await self._asked(name, provider.issuer) if provider.issuer else _Metadata(issuer="")
+    async def _find_endpoints(self, name: str, provider: OAuthProvider) -> Endpoints:
+        said = await self._fetch_metadata(name, provider.issuer) if provider.issuer else _Metadata(issuer="")
         methods = said.code_challenge_methods_supported
         if methods is not None and _S256 not in methods:
             raise _unusable(name, "the provider does not know PKCE with S256, and without it nothing is asked for")
@@ -117,13 +117,13 @@ class Discovery:
             says_issuer=said.authorization_response_iss_parameter_supported,
         )
 
-    async def _asked(self, name: str, issuer: str) -> _Metadata:
+    async def _fetch_metadata(self, name: str, issuer: str) -> _Metadata:
         place = self._target(name, "issuer", issuer)
         if "?" in place.path or "#" in issuer:
             raise _unusable(name, "its issuer has a query or a fragment, and no issuer has")
-        for path in _well_known(place.path):
-            fetched = await asked(self._client, name, "GET", place._replace(path=path), (), b"", _MOST_BYTES)
-            if fetched.status == 200 and (said := _read(name, issuer, fetched)) is not None:
+        for path in _list_metadata_paths(place.path):
+            fetched = await ask_provider(self._client, name, "GET", place._replace(path=path), (), b"", _MOST_BYTES)
+            if fetched.status == 200 and (said := _read_metadata(name, issuer, fetched)) is not None:
                 return said
             if fetched.status >= 500:
                 break
@@ -139,14 +139,14 @@ class Discovery:
         return secure_target(name, key, next(filter(None, given), ""), self._client.guard)
 
 
-def client_of(provider: OAuthProvider) -> str:
-    """Which client of which provider the settings mean; another one gets neither the tokens nor the codes of this one."""
+def identify_client(provider: OAuthProvider) -> str:
+    """Returns the client and provider that the settings name; another one never gets the tokens or codes of this one."""
     places = (provider.issuer, provider.authorization_url, provider.token_url, provider.revocation_url)
-    return name_of(provider.client_id, *places)
+    return hash_words(provider.client_id, *places)
 
 
 def secure_target(name: str, key: str, url: str, guard: Guard) -> Target:
-    """An address tokens may travel to. Raises ExecutionFailed."""
+    """Returns an address tokens may travel to. Raises ExecutionFailed for any other."""
     if not url:
         raise _unusable(name, f"neither its settings nor its issuer say {key}")
     try:
@@ -158,8 +158,9 @@ def secure_target(name: str, key: str, url: str, guard: Guard) -> Target:
     return target
 
 
-def _well_known(path: str) -> Collection[str]:
-    """Where a provider tells about itself: RFC 8414, then OpenID Connect as it is written, then as RFC 8414 would have it."""
+def _list_metadata_paths(path: str) -> Collection[str]:
+    """Lists the paths of a provider's metadata: of RFC 8414, of OpenID Connect, and of OpenID Connect as RFC 8414 has
+    it."""
     bare = path.rstrip("/")
     found = (
         f"/.well-known/oauth-authorization-server{bare}",
@@ -169,8 +170,8 @@ def _well_known(path: str) -> Collection[str]:
     return dict.fromkeys(found)
 
 
-def _read(name: str, issuer: str, fetched: Fetched) -> _Metadata | None:
-    """What the provider says; None for a page that says something else, as some give for every address."""
+def _read_metadata(name: str, issuer: str, fetched: Fetched) -> _Metadata | None:
+    """Returns a provider's metadata; None for any other page, as some servers return for every address."""
     try:
         said = msgspec.json.decode(fetched.body, type=_Metadata)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

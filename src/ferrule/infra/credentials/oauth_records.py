@@ -1,4 +1,4 @@
-"""Authorization in a user's name (OAuth 2.1): who gives tokens, the challenge a user is sent away with, what came of it."""
+"""Records of users' authorizations (OAuth 2.1): the provider, the challenge for a user, and the connection it becomes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ AuthorizationStatus = Literal["pending", "completed", "failed"]
 
 
 class OAuthProvider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Somebody who gives tokens in a user's name: `[oauth.ID]`, where ID stands in `requirements.authorization` of OXP tools."""
+    """A provider of tokens for users: `[oauth.ID]`, where ID stands in `requirements.authorization` of OXP tools."""
 
     client_id: str
     client_secret: SecretRef | None = None
     """None for a public client."""
     issuer: str = ""
-    """Where the addresses are found out (RFC 8414, OpenID Connect discovery); or say them."""
+    """Where to find the addresses (RFC 8414, OpenID Connect discovery), unless they are given."""
     authorization_url: str = ""
     token_url: str = ""
     revocation_url: str = ""
-    """Where tokens are given back when a user disconnects; nothing is given back without one."""
+    """Where tokens are revoked when a user disconnects; without one they are only deleted here."""
     token_auth: ClientAuth = "auto"
-    """How the client shows who it is when it asks for tokens; `auto`: as the provider says it wants it."""
+    """How the client authenticates when it asks for tokens; `auto`: as the provider's metadata says."""
     redirect_uri: str = ""
-    """Where the user's browser is sent back to. Not said: a free port of this machine, for as long as the user may take."""
+    """Where the user's browser is sent back to. Without it: a free port of this machine, until the challenge expires."""
     scopes: tuple[str, ...] = ()
-    """Asked for besides those that tools name."""
+    """Requested besides those that tools name."""
     resource: str = ""
     """The audience the token is for (RFC 8707)."""
     parameters: dict[str, str] = {}
-    """What else the provider wants in the address users visit, for example `access_type = "offline"`."""
+    """Further parameters of the address users visit, for example `access_type = "offline"`."""
 
 
 class Challenge(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user has to do before a tool can act in their name: visit an address."""
+    """The address a user has to visit before a tool can act in their name."""
 
     id: str
     """The provider."""
@@ -49,11 +49,11 @@ class Challenge(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since 1970."""
 
     def to_record(self) -> dict[str, Any]:
-        """What the caller is told, as OXP has it (OXP-41)."""
+        """Returns the challenge for the caller, as OXP has it (OXP-41)."""
         return {"id": self.id, "url": self.url}
 
 
-class Connection(msgspec.Struct, frozen=True, kw_only=True):
+class UserConnection(msgspec.Struct, frozen=True, kw_only=True):
     """A user's standing authorization, without its tokens."""
 
     provider: str
@@ -66,4 +66,4 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     is_renewable: bool = False
     """True when it is renewed without the user."""
     problem: str = ""
-    """What is wrong with it; then it does not work."""
+    """Why it does not work; empty while it does."""

@@ -1,7 +1,7 @@
-"""Hands a user's token to the tool that names the provider, renewed when its time is nearly over; else a challenge.
+"""Hands a user's token to the tool that names the provider, renewed shortly before it expires; else a challenge.
 
-However many calls want one token at once, in however many processes, the provider is asked once: refresh tokens often work
-only once. A refresh goes on when the call that began it is canceled, for the new token would be lost with it.
+Concurrent calls, in all processes, share one renewal: refresh tokens often work only once. A renewal goes on when the
+call that began it is cancelled, for the new token would be lost with it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.errors import AccessError
 from ferrule.infra.credentials.oauth import Authorizations
 from ferrule.infra.credentials.oauth_exchange import InvalidGrant
-from ferrule.infra.credentials.oauth_metadata import client_of
+from ferrule.infra.credentials.oauth_metadata import identify_client
 from ferrule.infra.credentials.oauth_records import Challenge
-from ferrule.infra.credentials.sealed import Busy, Damaged
-from ferrule.infra.credentials.tokens import Grant, Owner
+from ferrule.infra.credentials.sealed import DamagedRecord, RecordBusy
+from ferrule.infra.credentials.tokens import Grant, TokenOwner
 from ferrule.infra.tasks import hear_failure
 from ferrule.model.surface import DEFAULT_TENANT
 
@@ -42,32 +42,32 @@ class AuthorizationRequired(ExecutionFailed):
         self.challenges = challenges
 
 
-class UserTokens:
+class OAuthUserTokens:
     """The tokens of users, for tools."""
 
     def __init__(self, authorizations: Authorizations, learn: Callable[[str, str], None]) -> None:
         self._authorizations = authorizations
         self._store = authorizations.store
         self._learn = learn
-        self._renewing: dict[Owner, asyncio.Task[Grant | None]] = {}
+        self._renewing: dict[TokenOwner, asyncio.Task[Grant | None]] = {}
 
     async def token(
         self, provider_id: str, principal: str, scopes: Collection[str] = (), *, tenant: str = DEFAULT_TENANT
     ) -> str:
-        """The principal's access token for a provider. Raises ExecutionFailed: with code `authorization_required` and the
-        address to visit when the user has to authorize first."""
-        owner = Owner(tenant, principal, provider_id)
-        grant, why = await self._usable(owner, scopes)
+        """Returns the principal's access token for a provider. Raises ExecutionFailed: with code
+        `authorization_required` and the address to visit when the user has to authorize first."""
+        owner = TokenOwner(tenant, principal, provider_id)
+        grant, why = await self._find_usable_grant(owner, scopes)
         if grant is None:
-            had = self._had(owner)
+            had = self._list_granted_scopes(owner)
             challenge = await self._authorizations.begin(provider_id, principal, (*had, *scopes), tenant=tenant)
-            raise AuthorizationRequired(_told(provider_id, principal, why, challenge.url), (challenge,))
+            raise AuthorizationRequired(_describe_challenge(provider_id, principal, why, challenge.url), (challenge,))
         return grant.access_token
 
     async def tokens(
         self, wanted: Mapping[str, Collection[str]], principal: str, *, tenant: str = DEFAULT_TENANT
     ) -> dict[str, str]:
-        """A token for each provider, by its id. What is missing is told all at once."""
+        """Returns a token for each provider, by its id. Reports everything that is missing at once."""
         found: dict[str, str] = {}
         missing: list[AuthorizationRequired] = []
         for provider_id, scopes in wanted.items():
@@ -85,82 +85,83 @@ class UserTokens:
     def problem(
         self, provider_id: str, principal: str, scopes: Collection[str] = (), *, tenant: str = DEFAULT_TENANT
     ) -> str:
-        """Why a tool would get a challenge; empty when it would get a token, perhaps after a refresh. Nobody is asked."""
-        grant, why = self._kept(Owner(tenant, principal, provider_id), scopes)
+        """Returns why a tool would get a challenge; empty when it would get a token, perhaps after a renewal. Makes no
+        request."""
+        grant, why = self._find_grant(TokenOwner(tenant, principal, provider_id), scopes)
         if grant is not None and not grant.refresh_token and not grant.is_fresh(self._authorizations.now()):
             return "the token is over and cannot be renewed"
         return why
 
-    async def refused(self, provider_id: str, principal: str, token: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Somebody did not accept a token that was handed out: the next call gets a new one."""
-        owner = Owner(tenant, principal, provider_id)
+    async def drop_refused(self, provider_id: str, principal: str, token: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        """Expires a token that was refused: the next call renews it."""
+        owner = TokenOwner(tenant, principal, provider_id)
         try:
-            async with self._store.locked(owner):
+            async with self._store.lock(owner):
                 grant = self._store.read(owner)
                 if grant is not None and grant.access_token == token:
                     self._store.write(owner, msgspec.structs.replace(grant, refresh_at=0.0, expires_at=0.0))
-        except (Damaged, Busy, AccessError) as problem:
+        except (DamagedRecord, RecordBusy, AccessError) as problem:
             _log.warning("the refused token of %s for %s stays: %s", principal, provider_id, problem)
 
     async def aclose(self) -> None:
-        """Let what is being renewed be stored."""
+        """Waits until renewals under way are stored."""
         await asyncio.gather(*self._renewing.values(), return_exceptions=True)
 
-    async def _usable(self, owner: Owner, scopes: Collection[str]) -> tuple[Grant | None, str]:
-        """A grant that can be used now, or why there is none."""
-        grant, why = self._kept(owner, scopes)
+    async def _find_usable_grant(self, owner: TokenOwner, scopes: Collection[str]) -> tuple[Grant | None, str]:
+        """Returns a grant that can be used now, or why there is none."""
+        grant, why = self._find_grant(owner, scopes)
         if grant is None:
             return None, why
         if not grant.is_fresh(self._authorizations.now()):
-            grant = await self._renewed(owner)
+            grant = await self._renew_once(owner)
             if grant is None:
                 return None, "the authorization has ended"
-            if why := _missing(grant, scopes, ()):
+            if why := _why_insufficient(grant, scopes, ()):
                 return None, why
         self._learn(f"oauth {owner.provider}", grant.access_token)
         return grant, ""
 
-    def _kept(self, owner: Owner, scopes: Collection[str]) -> tuple[Grant | None, str]:
+    def _find_grant(self, owner: TokenOwner, scopes: Collection[str]) -> tuple[Grant | None, str]:
         provider = self._authorizations.provider(owner.provider)
         try:
             grant = self._store.read(owner)
-        except Damaged as damaged:
+        except DamagedRecord as damaged:
             _log.warning("the tokens of %s for %s cannot be used: %s", owner.principal, owner.provider, damaged)
             return None, f"what was kept cannot be used ({damaged})"
         except AccessError as error:
             raise ExecutionFailed("setup_required", f"no token of a user can be had: {error}") from None
         if grant is None:
             return None, "nothing was authorized yet"
-        if grant.client != client_of(provider):
+        if grant.client != identify_client(provider):
             return None, "the settings name another client than before"
-        why = _missing(grant, scopes, provider.scopes)
+        why = _why_insufficient(grant, scopes, provider.scopes)
         return (None, why) if why else (grant, "")
 
-    def _had(self, owner: Owner) -> tuple[str, ...]:
-        """What was granted before, which a new authorization should not lose."""
+    def _list_granted_scopes(self, owner: TokenOwner) -> tuple[str, ...]:
+        """Returns the scopes granted before, which a new authorization should keep."""
         try:
             grant = self._store.read(owner)
-        except Damaged:
+        except DamagedRecord:
             return ()
         return grant.scopes if grant is not None else ()
 
-    async def _renewed(self, owner: Owner) -> Grant | None:
+    async def _renew_once(self, owner: TokenOwner) -> Grant | None:
         task = self._renewing.get(owner)
         if task is None:
             task = self._renewing[owner] = asyncio.create_task(
                 self._renew(owner), name=f"ferrule renews {owner.provider}"
             )
-            task.add_done_callback(lambda done: self._done(owner, done))
+            task.add_done_callback(lambda done: self._end_renewal(owner, done))
         return await asyncio.shield(task)
 
-    def _done(self, owner: Owner, task: asyncio.Task[Grant | None]) -> None:
+    def _end_renewal(self, owner: TokenOwner, task: asyncio.Task[Grant | None]) -> None:
         del self._renewing[owner]
         hear_failure(task)  # whoever waited got it
 
-    async def _renew(self, owner: Owner) -> Grant | None:
-        """Renew a grant, alone among all processes; None when the user has to authorize again. Raises ExecutionFailed."""
+    async def _renew(self, owner: TokenOwner) -> Grant | None:
+        """Renews a grant, alone among all processes; None when the user has to authorize again. Raises ExecutionFailed."""
         try:
-            async with self._store.locked(owner):
+            async with self._store.lock(owner):
                 grant = self._store.read(owner)
                 now = self._authorizations.now()
                 if grant is None or grant.is_fresh(now):  # somebody else was quicker
@@ -168,19 +169,19 @@ class UserTokens:
                 if not grant.refresh_token:
                     self._store.forget(owner)
                     return None
-                return await self._asked(owner, grant, now)
-        except Busy as busy:
+                return await self._request_renewal(owner, grant, now)
+        except RecordBusy as busy:
             raise ExecutionFailed("dependency_unavailable", f"the token for {owner.provider!r}: {busy}") from None
-        except (Damaged, AccessError) as problem:
+        except (DamagedRecord, AccessError) as problem:
             raise ExecutionFailed(
                 "setup_required", f"the token for {owner.provider!r} cannot be kept: {problem}"
             ) from None
 
-    async def _asked(self, owner: Owner, grant: Grant, now: float) -> Grant | None:
+    async def _request_renewal(self, owner: TokenOwner, grant: Grant, now: float) -> Grant | None:
         provider = self._authorizations.provider(owner.provider)
         try:
             endpoints = await self._authorizations.endpoints(owner.provider)
-            fresh = await self._authorizations.endpoint.renewed(owner, provider, endpoints, grant)
+            fresh = await self._authorizations.endpoint.renew(owner, provider, endpoints, grant)
         except InvalidGrant:
             self._store.forget(owner)
             return None
@@ -192,12 +193,13 @@ class UserTokens:
         return fresh
 
 
-def _missing(grant: Grant, named: Collection[str], besides: Collection[str]) -> str:
-    """What a grant lacks. Scopes of the settings count as had once they were asked for: providers do not repeat them all."""
+def _why_insufficient(grant: Grant, named: Collection[str], besides: Collection[str]) -> str:
+    """Returns which scopes a grant lacks. Scopes of the settings count as granted once requested: providers do not
+    repeat them all."""
     lacks = [scope for scope in named if scope not in grant.scopes]
     lacks += [scope for scope in besides if scope not in grant.scopes and scope not in grant.asked]
     return f"the scope {', '.join(dict.fromkeys(lacks))} was not granted" if lacks else ""
 
 
-def _told(provider: str, principal: str, why: str, url: str) -> str:
+def _describe_challenge(provider: str, principal: str, why: str, url: str) -> str:
     return f"{principal} has to authorize {provider!r} first ({why}): visit {url} and call again"

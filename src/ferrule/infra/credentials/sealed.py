@@ -1,7 +1,7 @@
-"""Small records that only this workspace can read: encrypted, bound to what they are for, written whole or not at all.
+"""Small records that only this workspace can read: encrypted, bound to their purpose, written atomically.
 
-A record that was changed, or put in another one's place, does not open. Whoever holds the key file and the folder can read
-everything; whoever holds only the folder, nothing.
+A record that was changed, or moved to another one's name, does not open. The key file and the folder together reveal
+everything; the folder alone nothing.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _FORM = b"ferrule sealed 1\n"
 _LOOK_AGAIN = 0.02
 
 
-class Damaged(Exception):
-    """A record that does not open: changed, in another one's place, or made with another key."""
+class DamagedRecord(Exception):
+    """A record that does not open: it was changed, moved, or encrypted with another key."""
 
 
-class Busy(Exception):
+class RecordBusy(Exception):
     """Another process holds a record for too long."""
 
 
-def key_in(file: Path) -> Callable[[], bytes]:
-    """Gives the key in a file, made when it is first needed. Raises AccessError."""
+def make_key_loader(file: Path) -> Callable[[], bytes]:
+    """Returns a function that loads the key of a file, and creates it on first use. It raises AccessError."""
 
     def key() -> bytes:
         found = read_private(file)
@@ -48,8 +48,8 @@ def key_in(file: Path) -> Callable[[], bytes]:
     return key
 
 
-def name_of(*words: str) -> str:
-    """A file name for words of any kind. Different words never meet: each is counted."""
+def hash_words(*words: str) -> str:
+    """Returns a file name for any words. Lengths are part of the hash, so that different words never collide."""
     counted = b"".join(b"%d:%s" % (len(data := word.encode("utf-8", "surrogatepass")), data) for word in words)
     return hashlib.sha256(counted).hexdigest()
 
@@ -63,33 +63,35 @@ class SealedFolder:
         self._cipher: AESGCM | None = None
 
     def read(self, name: str) -> bytes | None:
-        """The record; None when there is none. Raises Damaged."""
+        """Returns the record; None when there is none. Raises DamagedRecord."""
         try:
             data = (self._folder / name).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise Damaged(f"it cannot be read: {error.strerror}") from None
+            raise DamagedRecord(f"it cannot be read: {error.strerror}") from None
         if not data.startswith(_FORM):
-            raise Damaged("it is no record of ours")
+            raise DamagedRecord("it is no record of ours")
         sealed = data[len(_FORM) :]
         try:
-            return self._opened().decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], self._bound(name))
+            return self._open_cipher().decrypt(
+                sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], self._associated_data(name)
+            )
         except (InvalidTag, ValueError):
-            raise Damaged("it was changed, belongs to something else, or was made with another key") from None
+            raise DamagedRecord("it was changed, belongs to something else, or was made with another key") from None
 
     def write(self, name: str, plain: bytes) -> None:
-        """Replace the record, all at once. Raises AccessError."""
+        """Replaces the record atomically. Raises AccessError."""
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = nonce + self._opened().encrypt(nonce, plain, self._bound(name))
+        sealed = nonce + self._open_cipher().encrypt(nonce, plain, self._associated_data(name))
         replace_private(self._folder / name, _FORM + sealed)
 
     def remove(self, name: str) -> None:
-        """Let there be no such record."""
+        """Removes the record."""
         (self._folder / name).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
-        """The names of all records, and of nothing else that lies there."""
+        """Lists the names of all records, and of no other files there."""
         try:
             found = os.listdir(self._folder)
         except OSError:
@@ -97,11 +99,11 @@ class SealedFolder:
         return sorted(name for name in found if len(name) == 64 and name.isalnum())
 
     @asynccontextmanager
-    async def locked(self, name: str, seconds: float) -> AsyncIterator[None]:
-        """Alone with a record, among all processes. Raises Busy after so many seconds."""
+    async def lock(self, name: str, seconds: float) -> AsyncIterator[None]:
+        """Locks a record among all processes. Raises RecordBusy after so many seconds."""
         descriptor = self._lock_file(name)
         try:
-            await _mine(descriptor, seconds)
+            await _wait_for_lock(descriptor, seconds)
             yield
         finally:
             os.close(descriptor)
@@ -113,26 +115,26 @@ class SealedFolder:
         except OSError as error:
             raise AccessError(f"cannot write into {self._folder}: {error.strerror}") from None
 
-    def _bound(self, name: str) -> bytes:
+    def _associated_data(self, name: str) -> bytes:
         return _FORM + f"{self._folder.name}/{name}".encode()
 
-    def _opened(self) -> AESGCM:
+    def _open_cipher(self) -> AESGCM:
         if self._cipher is None:
             self._cipher = AESGCM(self._key())
         return self._cipher
 
 
-async def _mine(descriptor: int, seconds: float) -> None:
-    """Wait for a lock without keeping anybody else waiting. Raises Busy."""
+async def _wait_for_lock(descriptor: int, seconds: float) -> None:
+    """Waits for a lock without blocking the event loop. Raises RecordBusy."""
     try:
         async with asyncio.timeout(seconds):
-            while not _is_mine(descriptor):
+            while not _try_lock(descriptor):
                 await asyncio.sleep(_LOOK_AGAIN)
     except TimeoutError:
-        raise Busy("another process does not let go of it") from None
+        raise RecordBusy("another process does not let go of it") from None
 
 
-def _is_mine(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

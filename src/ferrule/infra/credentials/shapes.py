@@ -1,4 +1,4 @@
-"""What a `service-account` secret has to hold, and what `iam-role` credentials of a database have to say (AML-68, AML-69)."""
+"""The members that a `service-account` secret, and `iam-role` credentials of a database, must have (AML-68, AML-69)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 
 def required_members(transport_type: str, which: str, scheme: str = "service-account") -> tuple[str, ...]:
-    """The members that a transport's credentials must have; `which` is the provider or the engine."""
+    """Returns the members that a transport's credentials must have; `which` is the provider or the engine."""
     if transport_type == "database":
         return (ROLES if scheme == "iam-role" else DATABASES).get(which, ())
     if scheme == "service-account" and transport_type in ("lambda", "message-queue"):
@@ -41,8 +41,8 @@ def required_members(transport_type: str, which: str, scheme: str = "service-acc
     return ()
 
 
-def shape_problem(members: Mapping[str, Any], required: tuple[str, ...]) -> str | None:
-    """What is wrong with the required members, in one line and without a value; None when nothing is."""
+def why_misshapen(members: Mapping[str, Any], required: tuple[str, ...]) -> str | None:
+    """Returns what is wrong with the required members, in one line and without a value; None when nothing is."""
     absent = [name for name in required if members.get(name) in (None, "")]
     if absent:
         return f"lack {', '.join(map(repr, absent))}; add what is missing"

@@ -1,6 +1,7 @@
-"""The tokens users gave, each encrypted in a file of its own: one for a tenant, a principal and a provider.
+"""The tokens of users, each encrypted in a file of its own: one for a tenant, a principal and a provider.
 
-The file's name follows from its owner and is part of what is sealed, so one user's file is worth nothing under another's name.
+The file's name follows from its owner and is part of what is sealed, so one user's file does not open under another's
+name.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.infra.credentials.oauth_records import Connection
-from ferrule.infra.credentials.sealed import Damaged, SealedFolder, name_of
+from ferrule.infra.credentials.oauth_records import UserConnection
+from ferrule.infra.credentials.sealed import DamagedRecord, SealedFolder, hash_words
 from ferrule.model.surface import DEFAULT_TENANT
 
 _LOCK_SECONDS = 45.0
 _log = logging.getLogger("ferrule.oauth")
 
 
-class Owner(NamedTuple):
-    """Whose tokens."""
+class TokenOwner(NamedTuple):
+    """The owner of a grant."""
 
     tenant: str
     principal: str
@@ -28,26 +29,26 @@ class Owner(NamedTuple):
 
     @property
     def file_name(self) -> str:
-        """Follows from the owner alone."""
-        return name_of("tokens", *self)
+        """The name of its file, which follows from the owner alone."""
+        return hash_words("tokens", *self)
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a user's authorization gave. Secret."""
+    """The tokens of one authorization. Secret."""
 
     access_token: str
     refresh_token: str = ""
     scopes: tuple[str, ...] = ()
-    """What was granted."""
+    """The granted scopes."""
     asked: tuple[str, ...] = ()
-    """What was asked for; a provider may grant less, or call it something else."""
+    """The requested scopes; a provider may grant less, or name them differently."""
     connected_at: float
     expires_at: float | None = None
-    """When the access token ends."""
+    """When the access token expires."""
     refresh_at: float | None = None
-    """From when on another one is asked for."""
+    """When to renew it."""
     client: str
-    """Which client of which provider it was given to; tokens are shown to nobody else."""
+    """The client and provider it was granted to; tokens are sent to no other."""
 
     def __repr__(self) -> str:
         return "Grant(…)"
@@ -58,7 +59,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    owner: Owner
+    owner: TokenOwner
     grant: Grant
 
 
@@ -72,32 +73,32 @@ class TokenStore:
     def __init__(self, files: SealedFolder) -> None:
         self._files = files
 
-    def read(self, owner: Owner) -> Grant | None:
-        """An owner's grant. Raises Damaged."""
-        found = self._stored(owner.file_name)
+    def read(self, owner: TokenOwner) -> Grant | None:
+        """Returns an owner's grant. Raises DamagedRecord."""
+        found = self._read_stored(owner.file_name)
         if found is not None and found.owner != owner:
-            raise Damaged("it belongs to somebody else")
+            raise DamagedRecord("it belongs to somebody else")
         return found.grant if found is not None else None
 
-    def write(self, owner: Owner, grant: Grant) -> None:
-        """Keep a grant; the one before is replaced at that moment. Raises AccessError."""
+    def write(self, owner: TokenOwner, grant: Grant) -> None:
+        """Replaces an owner's grant atomically. Raises AccessError."""
         self._files.write(owner.file_name, _encode(_Stored(owner, grant)))
 
-    def forget(self, owner: Owner) -> None:
-        """Let there be none."""
+    def forget(self, owner: TokenOwner) -> None:
+        """Removes an owner's grant."""
         self._files.remove(owner.file_name)
 
-    def locked(self, owner: Owner) -> AbstractAsyncContextManager[None]:
-        """Alone with an owner's grant, among all processes. Raises Busy."""
-        return self._files.locked(owner.file_name, _LOCK_SECONDS)
+    def lock(self, owner: TokenOwner) -> AbstractAsyncContextManager[None]:
+        """Locks an owner's grant among all processes. Raises RecordBusy."""
+        return self._files.lock(owner.file_name, _LOCK_SECONDS)
 
-    def connections(self, principal: str | None = None, tenant: str = DEFAULT_TENANT) -> list[Connection]:
-        """What stands, of one principal or of everybody, without tokens. A file that does not open is told in the log."""
+    def list_connections(self, principal: str | None = None, tenant: str = DEFAULT_TENANT) -> list[UserConnection]:
+        """Lists standing authorizations, of one principal or of all, without tokens. Logs files that do not open."""
         found = []
         for name in self._files.names():
             try:
-                stored = self._stored(name)
-            except Damaged as damaged:
+                stored = self._read_stored(name)
+            except DamagedRecord as damaged:
                 _log.warning("the tokens in %s cannot be used: %s", name[:12], damaged)
                 continue
             if stored is None or stored.owner.file_name != name:
@@ -107,18 +108,18 @@ class TokenStore:
                 found.append(_connection(owner, stored.grant))
         return sorted(found, key=lambda one: (one.tenant, one.principal, one.provider))
 
-    def _stored(self, name: str) -> _Stored | None:
+    def _read_stored(self, name: str) -> _Stored | None:
         plain = self._files.read(name)
         if plain is None:
             return None
         try:
             return _decode(plain)
         except msgspec.DecodeError:
-            raise Damaged("what it holds cannot be read") from None
+            raise DamagedRecord("what it holds cannot be read") from None
 
 
-def _connection(owner: Owner, grant: Grant) -> Connection:
-    return Connection(
+def _connection(owner: TokenOwner, grant: Grant) -> UserConnection:
+    return UserConnection(
         provider=owner.provider,
         principal=owner.principal,
         tenant=owner.tenant,

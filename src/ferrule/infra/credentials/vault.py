@@ -1,7 +1,7 @@
-"""The credentials of one process: fetched late, once for each run and bounded time, and known to the redactor first.
+"""The credentials of one process: fetched late, once per run and for a bounded time, and taught to the redactor first.
 
-What several calls want at once is fetched once. What the other side refused is forgotten, so that a rotated secret counts at
-the next call.
+Concurrent calls share one fetch. A refused credential is dropped, so that a rotated secret is used from the next call
+on.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import msgspec
 from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.secrets import SecretSource, SecretUnavailable
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from ferrule.infra.credentials.broker import Secret
-from ferrule.infra.credentials.shapes import shape_problem
+from ferrule.infra.credentials.shapes import why_misshapen
 from ferrule.model.credentials import Credentials, SecretRef
 
 _HEADER = re.compile(r"[\x20-\xff]+")
@@ -33,19 +33,19 @@ _PLAIN = frozenset(
         "token_uri", "type", "universe_domain", "user", "username", "warehouse",
     ]
 )  # fmt: skip
-"""Members of a secret that say where and who, not what: results may hold them."""
+"""Members of a secret that are not secret themselves: results may hold them."""
 
 Learn = Callable[[str, str], None]
 
 
 class Broker(Protocol):
-    """Gives access tokens for `oauth2` credentials."""
+    """Returns access tokens for `oauth2` credentials."""
 
     async def token(self, credentials: Credentials, secret: Secret, context: Context) -> str:
-        """The token. Raises ExecutionFailed."""
+        """Returns the token. Raises ExecutionFailed."""
 
     def forget(self, credentials: Credentials) -> None:
-        """It was not accepted."""
+        """Drops a token that was refused."""
 
 
 class CachedVault:
@@ -65,20 +65,20 @@ class CachedVault:
         self._learn = learn
         self._seconds = cache_seconds
         self._broker = broker
-        self._kept: Kept[str] = Kept(tick)
+        self._kept: ExpiringCache[str] = ExpiringCache(tick)
 
     def missing(self, credentials: Credentials) -> tuple[str, ...]:
-        """What is known to be missing, by name, without asking anybody."""
+        """Returns the labels of secrets known to be missing, without a request."""
         refs = [each.ref for each in (credentials, *credentials.others) if each.ref is not None]
         return tuple(ref.label for ref in refs if self._source_of(ref.source).is_missing(ref))
 
     async def secret(self, ref: SecretRef, context: Context) -> str:
-        """The text of one secret, with `key` applied (AML-67)."""
-        whole = await self._whole(ref, context)
-        return whole if not ref.key else self._member(whole, ref)
+        """Returns the text of one secret, with `key` applied (AML-67)."""
+        whole = await self._read_secret(ref, context)
+        return whole if not ref.key else self._pick_member(whole, ref)
 
     async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
-        """What goes into an HTTP request (AML-61, 65, 66, 70)."""
+        """Returns the headers that credentials add to a request (AML-61, 65, 66, 70)."""
         shown = await self.request_credentials(credentials, context)
         if shown.query or shown.cookies:
             raise ExecutionFailed(
@@ -87,37 +87,37 @@ class CachedVault:
         return shown.headers
 
     async def request_credentials(self, credentials: Credentials, context: Context) -> RequestCredentials:
-        """What goes into an HTTP request, wherever it goes."""
+        """Returns the headers, query and cookies that credentials add to a request."""
         if not credentials.others:
-            return await self._shown(credentials, context)
+            return await self._resolve(credentials, context)
         headers: dict[str, str] = {}
         query: dict[str, str] = {}
         cookies: dict[str, str] = {}
         for each in (credentials, *credentials.others):
-            one = await self._shown(each, context)
+            one = await self._resolve(each, context)
             headers |= one.headers
             query |= one.query
             cookies |= one.cookies
         return RequestCredentials(headers, query, cookies)
 
-    async def _shown(self, credentials: Credentials, context: Context) -> RequestCredentials:
+    async def _resolve(self, credentials: Credentials, context: Context) -> RequestCredentials:
         match credentials.scheme:
             case "none" | "iam-role":
                 return RequestCredentials({})
             case "api-key":
-                return await self._key(credentials, context)
+                return await self._resolve_api_key(credentials, context)
             case "bearer-token" | "service-account":
                 return RequestCredentials({"Authorization": f"Bearer {await self._header_value(credentials, context)}"})
             case "oauth2":
                 return RequestCredentials({"Authorization": f"Bearer {await self._token(credentials, context)}"})
 
-    async def _key(self, credentials: Credentials, context: Context) -> RequestCredentials:
+    async def _resolve_api_key(self, credentials: Credentials, context: Context) -> RequestCredentials:
         name = credentials.place_name if credentials.place != "header" else credentials.header
         if not name:
             raise ExecutionFailed("setup_required", "an api-key needs a 'header' to stand in")
         value = await self._header_value(credentials, context)
         if credentials.is_basic:
-            value = f"Basic {self._basic(credentials, value)}"
+            value = f"Basic {self._encode_basic(credentials, value)}"
         match credentials.place:
             case "header":
                 return RequestCredentials({name: value})
@@ -129,8 +129,8 @@ class CachedVault:
             case "cookie":
                 return RequestCredentials({}, cookies={name: value})
 
-    def _basic(self, credentials: Credentials, value: str) -> str:
-        """`user:password` as HTTP's Basic scheme shows it; its parts are as secret as the whole."""
+    def _encode_basic(self, credentials: Credentials, value: str) -> str:
+        """Encodes `user:password` for HTTP's Basic scheme; its parts are as secret as the whole."""
         user, colon, password = value.partition(":")
         if not colon:
             raise ExecutionFailed(
@@ -146,12 +146,13 @@ class CachedVault:
     async def members(
         self, credentials: Credentials, context: Context, required: Collection[str] = ()
     ) -> dict[str, Any]:
-        """The object of a `service-account` secret, or the connection members of an `iam-role` (AML-68, AML-69)."""
+        """Returns the object of a `service-account` secret, or the connection members of an `iam-role` (AML-68,
+        AML-69)."""
         if credentials.ref is None:
             found = {key: value for key, value in credentials.written.items() if key not in _NOT_MEMBERS}
         else:
-            found = self._object(await self._whole(credentials.ref, context), credentials.ref)
-        problem = shape_problem(found, tuple(required))
+            found = self._pick_object(await self._read_secret(credentials.ref, context), credentials.ref)
+        problem = why_misshapen(found, tuple(required))
         if problem is not None:
             raise ExecutionFailed(
                 "credential_missing", f"the credentials {credentials.label!r} {problem}", code="credential_shape"
@@ -161,10 +162,10 @@ class CachedVault:
         return found
 
     def forget_refused(self, credentials: Credentials, context: Context) -> None:
-        """Forget what is kept: the other side did not accept it."""
+        """Drops the cached values of credentials that were refused."""
         if credentials.scheme == "oauth2" and self._broker is not None:
             self._broker.forget(credentials)
-        refused = {_place(each.ref) for each in (credentials, *credentials.others) if each.ref is not None}
+        refused = {_drop_key(each.ref) for each in (credentials, *credentials.others) if each.ref is not None}
         if refused:
             self._kept.forget(lambda key: isinstance(key, tuple) and key[1] in refused)
 
@@ -190,17 +191,17 @@ class CachedVault:
             )
         return value
 
-    async def _whole(self, ref: SecretRef, context: Context) -> str:
-        """The whole text of a secret; `key` is applied by whoever asked."""
+    async def _read_secret(self, ref: SecretRef, context: Context) -> str:
+        """Returns the whole text of a secret, before `key` is applied."""
         if ref.absent:
             said = ", ".join(map(repr, ref.absent))
             raise ExecutionFailed(
                 "setup_required", f"a secret of source {ref.source!r} needs {said}; add what is missing"
             )
-        place = _place(ref)
+        place = _drop_key(ref)
         key: Hashable = (context.run_id, place)
         try:
-            return await self._kept.get(key, lambda: self._fetched(place))
+            return await self._kept.get(key, lambda: self._fetch(place))
         except SecretUnavailable as error:
             raise ExecutionFailed(
                 "credential_missing" if error.is_final else "dependency_unavailable",
@@ -211,19 +212,19 @@ class CachedVault:
                 is_retryable=not error.is_final,
             ) from None
 
-    async def _fetched(self, ref: SecretRef) -> Fresh[str]:
+    async def _fetch(self, ref: SecretRef) -> Fresh[str]:
         value = await self._source_of(ref.source).fetch(ref)
         self._learn_all(ref.label, value)
         return Fresh(value, self._seconds)
 
     def _learn_all(self, label: str, value: str) -> None:
-        """Tell the redactor a secret before anybody gets it; of a JSON map, each text that is secret in it."""
+        """Teaches the redactor a secret before anybody gets it; of a JSON map, each secret text in it."""
         self._learn(label, value)
-        for text in _secret_texts(_parsed(value)):
+        for text in _secret_texts(_parse_json(value)):
             self._learn(label, text)
 
-    def _member(self, whole: str, ref: SecretRef) -> str:
-        value = self._parsed_map(whole, ref).get(ref.key)
+    def _pick_member(self, whole: str, ref: SecretRef) -> str:
+        value = self._parse_map(whole, ref).get(ref.key)
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = str(value)
         if isinstance(value, str) and value:
@@ -235,12 +236,12 @@ class CachedVault:
             code="credential_shape",
         )
 
-    def _object(self, whole: str, ref: SecretRef) -> dict[str, Any]:
-        found = self._parsed_map(whole, ref)
+    def _pick_object(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+        found = self._parse_map(whole, ref)
         if not ref.key:
             return found
         inner = found.get(ref.key)
-        inner = _parsed(inner) if isinstance(inner, str) else inner
+        inner = _parse_json(inner) if isinstance(inner, str) else inner
         if isinstance(inner, dict):
             return inner
         raise ExecutionFailed(
@@ -249,8 +250,8 @@ class CachedVault:
             code="credential_shape",
         )
 
-    def _parsed_map(self, whole: str, ref: SecretRef) -> dict[str, Any]:
-        found = _parsed(whole)
+    def _parse_map(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+        found = _parse_json(whole)
         if isinstance(found, dict):
             return found
         raise ExecutionFailed(
@@ -260,12 +261,12 @@ class CachedVault:
         )
 
 
-def _place(ref: SecretRef) -> SecretRef:
-    """Where the whole secret is."""
+def _drop_key(ref: SecretRef) -> SecretRef:
+    """Returns the reference of the whole secret."""
     return msgspec.structs.replace(ref, key="") if ref.key else ref
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

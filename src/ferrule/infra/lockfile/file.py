@@ -1,7 +1,7 @@
 """Reads and writes `ferrule.lock`: the definitions that a person has accepted, server by server, as text for Git.
 
-Definitions stay as a server gave them; a digest tells equal ones, and texts are written so that nothing in them stays
-unseen. `compare.py` compares, `tools.py` and `oxp_tools.py` make tools; nothing is connected to.
+Definitions stay as a server gave them; a digest identifies equal ones, and unseen characters in texts are escaped.
+`compare.py` compares, `tools.py` and `oxp_tools.py` make tools; nothing connects to a server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Native = dict[str, Any]
 """One entry of `tools/list`, as it came."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks by their class, and nothing to a reader."""
+"""Letters and marks by their class, but invisible to a reader."""
 _SELECTORS = ((0xFE00, 0xFE0F), (0x180B, 0x180F), (0xE0100, 0xE01EF))
 """They change how the letter before looks, if at all; long runs of them hide texts."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,127}")
@@ -33,13 +33,13 @@ def is_usable_name(name: object) -> bool:
 
 
 def digest(definition: Native) -> str:
-    """The same for equal definitions, in whatever order their members come."""
+    """Returns the digest of a definition, independent of the order of its members."""
     text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def is_unseen(character: str) -> bool:
-    """True for what a person does not see: zero width, direction marks, tags, control characters, odd blanks."""
+    """True for characters a person does not see: zero width, direction marks, tags, control characters, odd blanks."""
     if character in _BLANK or not character.isprintable():
         return True
     code = ord(character)
@@ -52,13 +52,13 @@ def has_unseen(value: Any) -> bool:
     return any(map(is_unseen, text))
 
 
-def shown(value: Any) -> str:
-    """A value as JSON on one line, with everything unseen escaped."""
-    return escaped(json.dumps(value, ensure_ascii=False))
+def encode_visible(value: Any) -> str:
+    """Encodes a value as JSON on one line, with unseen characters escaped."""
+    return escape_unseen(json.dumps(value, ensure_ascii=False))
 
 
-def escaped(text: str) -> str:
-    """A JSON text in which whatever a person does not see stands as its number. It still is the same JSON."""
+def escape_unseen(text: str) -> str:
+    """Escapes the unseen characters of a JSON text. It remains the same JSON."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_number(character) if _is_hidden_in_json(character) else character for character in text)
@@ -102,24 +102,25 @@ class LockedServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lock(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is pinned: imported servers by their ids, servers of AML tools by their addresses."""
+    """All pinned definitions: of imported servers by their ids, of AML tools' servers by their addresses."""
 
     version: int = _VERSION
     servers: dict[str, LockedServer] = {}
 
     def tool(self, server: str, name: str) -> LockedTool | None:
-        """What is pinned of one tool."""
+        """Returns the pinned definition of one tool."""
         found = self.servers.get(server)
         return None if found is None else found.tools.get(name)
 
 
-def locked_tool(definition: Native, by: str, at: str) -> LockedTool:
-    """A definition that somebody has just accepted."""
+def make_locked_tool(definition: Native, by: str, at: str) -> LockedTool:
+    """Returns the record of a definition that a person has just accepted."""
     return LockedTool(digest=digest(definition), approved_by=by, approved_at=at, definition=definition)
 
 
 def read_lock(root: Path) -> Lock:
-    """The workspace's lock; an empty one when there is no file. Raises SettingsError for one that cannot be trusted."""
+    """Returns the workspace's lock; an empty one when there is no file. Raises SettingsError for one that cannot be
+    trusted."""
     file = root / LOCK_FILE
     try:
         text = file.read_text(encoding="utf-8")
@@ -136,7 +137,7 @@ def read_lock(root: Path) -> Lock:
     if lock.version != _VERSION:
         raise SettingsError(f"{file} is of version {lock.version}, and this Ferrule knows version {_VERSION}")
     for server, name, tool in _tools(lock):
-        if digest(tool.definition) != tool.digest or name != key_of(tool.definition, server):
+        if digest(tool.definition) != tool.digest or name != find_tool_key(tool.definition, server):
             raise SettingsError(
                 f"{file}: the definition of {name!r} at {server!r} was edited after it was accepted; restore it, or look"
                 " at what the server says now with 'ferrule lock --accept'"
@@ -145,26 +146,26 @@ def read_lock(root: Path) -> Lock:
 
 
 def write_lock(root: Path, lock: Lock) -> None:
-    """Replace the file as a whole."""
+    """Replaces the file atomically."""
     file = root / LOCK_FILE
     beside = file.with_name(f"{LOCK_FILE}.{os.getpid()}")
-    beside.write_text(lock_text(lock), encoding="utf-8")
+    beside.write_text(encode_lock(lock), encoding="utf-8")
     os.replace(beside, file)
 
 
-def lock_text(lock: Lock) -> str:
-    """The file's text: servers and tools in order, definitions as they came, nothing in them unseen."""
+def encode_lock(lock: Lock) -> str:
+    """Returns the file's text: servers and tools in order, definitions unchanged, unseen characters escaped."""
     servers: dict[str, Any] = {}
     for server_id, server in sorted(lock.servers.items()):
         facts = msgspec.structs.asdict(server)
         facts["tools"] = {name: msgspec.structs.asdict(tool) for name, tool in sorted(server.tools.items())}
         servers[server_id] = facts
     text = json.dumps({"version": lock.version, "servers": servers}, indent=2, ensure_ascii=False)
-    return f"{escaped(text)}\n"
+    return f"{escape_unseen(text)}\n"
 
 
-def key_of(definition: Native, server: str) -> str | None:
-    """What a definition is called among its server's: MCP tools by their names, OXP tools by their ids."""
+def find_tool_key(definition: Native, server: str) -> str | None:
+    """Returns the key of a definition among its server's: the name of MCP tools, the id of OXP tools."""
     key = definition.get("id" if server.startswith("oxp:") else "name")
     return key if isinstance(key, str) else None
 

@@ -1,4 +1,4 @@
-"""Tools of imported OXP servers in the canonical model, from the lock alone: nothing is connected to.
+"""Tools of imported OXP servers in the canonical model, from the lock alone, without a connection.
 
 OXP says nothing about the safety of a tool, so every fact about an imported one is inferred, fail-closed.
 """
@@ -21,7 +21,7 @@ from ferrule.model.upstreams import OxpServer, OxpUpstreams
 from ferrule.schema.validation.validators import explain_refusal
 
 SERVER_DIALECT = "oxp_server"
-"""The dialect of tools that live on an OXP server; those of definition files are `oxp`."""
+"""The dialect of tools that live on an OXP server; that of definition files is `oxp`."""
 _ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)", re.ASCII)
 _LONGEST_ID = 256
 _log = logging.getLogger("ferrule.oxp")
@@ -35,20 +35,21 @@ class ImportedOxp(msgspec.Struct, frozen=True):
     """As the server gave it when it was accepted."""
 
 
-def lock_key(server_id: str) -> str:
-    """What a server is called in the lock: MCP servers have their ids there as they are."""
+def make_lock_key(server_id: str) -> str:
+    """Returns a server's key in the lock, where the bare ids are those of MCP servers."""
     return f"oxp:{server_id}"
 
 
-def imported_oxp_tools(root: Path, settings: OxpUpstreams) -> tuple[Tool, ...]:
-    """The accepted tools of every server in `[oxp.servers]`. Raises SettingsError for a lock that cannot be trusted."""
+def list_imported_oxp_tools(root: Path, settings: OxpUpstreams) -> tuple[Tool, ...]:
+    """Returns the accepted tools of every server in `[oxp.servers]`. Raises SettingsError for a lock that cannot be
+    trusted."""
     if not settings.servers:
         return ()
     lock = read_lock(root)
     tools: list[Tool] = []
     for server_id, server in settings.servers.items():
         check_oxp_server(server_id, server)
-        pinned = lock.servers.get(lock_key(server_id))
+        pinned = lock.servers.get(make_lock_key(server_id))
         if pinned is None:
             _log.warning(
                 "the tools of the OXP server %r are not there: nothing of it is in %s; run 'ferrule lock'",
@@ -59,11 +60,11 @@ def imported_oxp_tools(root: Path, settings: OxpUpstreams) -> tuple[Tool, ...]:
         wanted = [
             tool.definition
             for tool_id, tool in pinned.tools.items()
-            if is_wanted_oxp(server, tool_id) and unusable_oxp(tool.definition, is_compat=server.compat) is None
+            if is_wanted_oxp(server, tool_id) and why_unusable_oxp(tool.definition, is_compat=server.compat) is None
         ]
         called = Counter("_".join(parts) for parts in {_parts(definition)[:2] for definition in wanted})
         tools += [
-            oxp_tool_of(server_id, definition, is_ambiguous=_is_shared(definition, called)) for definition in wanted
+            make_oxp_tool(server_id, definition, is_ambiguous=_is_shared(definition, called)) for definition in wanted
         ]
     return tuple(tools)
 
@@ -79,13 +80,13 @@ def check_oxp_server(server_id: str, server: OxpServer) -> None:
 
 
 def is_wanted_oxp(server: OxpServer, tool_id: str) -> bool:
-    """True for a tool that `tools` of the server's table names, with or without its version."""
+    """True for a tool that `tools` in the server's settings names, with or without its version."""
     plain = tool_id.partition("@")[0]
     return any(fnmatchcase(tool_id, pattern) or fnmatchcase(plain, pattern) for pattern in server.tools)
 
 
-def unusable_oxp(definition: Native, *, is_compat: bool) -> str | None:
-    """Why a definition cannot become a tool; None when it can."""
+def why_unusable_oxp(definition: Native, *, is_compat: bool) -> str | None:
+    """Returns why a definition cannot become a tool; None when it can."""
     written = definition.get("id")
     found = _ID.fullmatch(written) if isinstance(written, str) and len(written) <= _LONGEST_ID else None
     if found is None:
@@ -109,8 +110,8 @@ def unusable_oxp(definition: Native, *, is_compat: bool) -> str | None:
     return None if requirements is None or isinstance(requirements, dict) else "its requirements are no object"
 
 
-def oxp_tool_of(server_id: str, definition: Native, *, is_ambiguous: bool = False) -> Tool:
-    """One definition as a tool of the workspace. `is_ambiguous`: another toolkit's tool would have the same name."""
+def make_oxp_tool(server_id: str, definition: Native, *, is_ambiguous: bool = False) -> Tool:
+    """Returns a definition as a tool of the workspace. `is_ambiguous`: another toolkit's tool would have the same name."""
     toolkit, short, version = _parts(definition)
     parameters, output = _schemas(definition, is_compat=True)
     facts, unstated = infer_facts({}, is_open_world=True)
@@ -134,13 +135,14 @@ def oxp_tool_of(server_id: str, definition: Native, *, is_ambiguous: bool = Fals
     )
 
 
-def imported_oxp(tool: Tool) -> ImportedOxp:
-    """The payload of an imported tool."""
+def read_imported_oxp(tool: Tool) -> ImportedOxp:
+    """Returns the payload of an imported tool."""
     return msgspec.json.decode(tool.payload, type=ImportedOxp)
 
 
 def _schemas(definition: Native, *, is_compat: bool) -> tuple[Any, Any]:
-    """The schemas of input and output. Later drafts write the first without `parameters`, and may leave both out (OXP-49)."""
+    """Returns the schemas of input and output. Later drafts write the first without `parameters`, and may omit both
+    (OXP-49)."""
     written = definition.get("input_schema", {} if is_compat else None)
     output = definition.get("output_schema", {} if is_compat else "absent")
     if not isinstance(written, dict):

@@ -1,6 +1,6 @@
-"""Tools of imported servers in the canonical model, from the lock alone: nothing is connected to.
+"""Tools of imported MCP servers in the canonical model, from the lock alone, without a connection.
 
-What a server says about the safety of its tools are hints of a stranger. They may make a tool count as more dangerous, never
+A server's claims about the safety of its tools are untrusted hints. They may make a tool count as more dangerous, never
 as less (MCP says so itself), and every fact about an imported tool is inferred.
 """
 
@@ -23,7 +23,7 @@ DIALECT = "mcp"
 _log = logging.getLogger("ferrule.mcp")
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportedTool(msgspec.Struct, frozen=True):
     """The payload of an imported tool."""
 
     server_id: str
@@ -32,8 +32,9 @@ class Imported(msgspec.Struct, frozen=True):
     external_mappings: tuple[dict[str, Any], ...] = ()
 
 
-def imported_tools(root: Path, settings: McpUpstreams) -> tuple[Tool, ...]:
-    """The accepted tools of every server in `[mcp.servers]`. Raises SettingsError for a lock that cannot be trusted."""
+def list_imported_tools(root: Path, settings: McpUpstreams) -> tuple[Tool, ...]:
+    """Returns the accepted tools of every server in `[mcp.servers]`. Raises SettingsError for a lock that cannot be
+    trusted."""
     if not settings.servers:
         return ()
     lock = read_lock(root)
@@ -49,13 +50,14 @@ def imported_tools(root: Path, settings: McpUpstreams) -> tuple[Tool, ...]:
             )
             continue
         for name, tool in pinned.tools.items():
-            if is_wanted(server, name) and unusable(tool.definition) is None:
-                tools.append(tool_of(server_id, server, tool.definition))
+            if is_wanted(server, name) and why_unusable(tool.definition) is None:
+                tools.append(make_imported_tool(server_id, server, tool.definition))
     return tuple(tools)
 
 
-def imported_names(root: Path, settings: McpUpstreams) -> frozenset[tuple[str, str]] | None:
-    """Server and name of what `imported_tools` gives; None as long as a server is not pinned, for nobody can tell then."""
+def list_imported_names(root: Path, settings: McpUpstreams) -> frozenset[tuple[str, str]] | None:
+    """Returns server and name of each imported tool; None while a server is not pinned, since its tools are unknown
+    then."""
     pinned = read_lock(root).servers
     if not settings.servers.keys() <= pinned.keys():
         return None
@@ -77,12 +79,12 @@ def check_server(server_id: str, server: McpServerSettings) -> None:
 
 
 def is_wanted(server: McpServerSettings, name: str) -> bool:
-    """True for a tool that `tools` of the server's table names."""
+    """True for a tool that `tools` in the server's settings names."""
     return any(fnmatchcase(name, pattern) for pattern in server.tools)
 
 
-def unusable(definition: Native) -> str | None:
-    """Why a definition cannot become a tool; None when it can."""
+def why_unusable(definition: Native) -> str | None:
+    """Returns why a definition cannot become a tool; None when it can."""
     if not is_usable_name(definition.get("name")):
         return "its name has characters that names of tools do not have, or is too long"
     for member in ("inputSchema", "outputSchema"):
@@ -97,8 +99,8 @@ def unusable(definition: Native) -> str | None:
     return None
 
 
-def tool_of(server_id: str, server: McpServerSettings, definition: Native) -> Tool:
-    """One definition as a tool of the workspace."""
+def make_imported_tool(server_id: str, server: McpServerSettings, definition: Native) -> Tool:
+    """Returns a definition as a tool of the workspace."""
     name = definition["name"]
     hints = definition.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
@@ -123,9 +125,9 @@ def tool_of(server_id: str, server: McpServerSettings, definition: Native) -> To
     )
 
 
-def imported(tool: Tool) -> Imported:
-    """The payload of an imported tool."""
-    return msgspec.json.decode(tool.payload, type=Imported)
+def read_imported(tool: Tool) -> ImportedTool:
+    """Returns the payload of an imported tool."""
+    return msgspec.json.decode(tool.payload, type=ImportedTool)
 
 
 def _text(value: Any) -> str:

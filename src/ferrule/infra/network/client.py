@@ -1,7 +1,8 @@
-"""A guarded HTTP client: pooled connections to checked addresses, a head at once, a body as it comes.
+"""A guarded HTTP client: pooled connections to checked addresses; it returns the head at once, and the body as it
+comes.
 
-Every connection is made to an address that the guard judged, at the moment it is made; nothing is resolved again. Redirects
-are not followed here (`redirects.py` does): whoever follows one asks the guard about the new target like about the first.
+Every connection goes to an address that the guard judged, at the moment it is made; no name is resolved a second time.
+Redirects are followed by `redirects.py`, which asks the guard about each new target as about the first.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ferrule.infra.network.connection import Connection
+from ferrule.infra.network.connection import ClientConnection
 from ferrule.infra.network.guard import Guard, is_public
-from ferrule.infra.network.pool import Host, Route, dial
+from ferrule.infra.network.pool import DialRoute, HostPool, dial
 from ferrule.infra.network.proxies import Proxies, is_inside
 from ferrule.infra.network.request import (
     BadRequest,
@@ -20,9 +21,9 @@ from ferrule.infra.network.request import (
     BrokenAnswer,
     Headers,
     ProxyRefused,
-    Request,
     TooLong,
     Unreachable,
+    WrittenRequest,
     write_request,
 )
 from ferrule.infra.network.response import Response
@@ -32,9 +33,9 @@ from ferrule.infra.network.urls import Target, parse_url
 DEFAULT_BYTES = 4 * 1024**2
 _TRIES = (2, 1, 0)
 _LOOK_UP_SECONDS = 2.0
-"""How long a name is looked up that a proxy is for: behind many of them the names of the internet are unknown."""
+"""How long to look up a name that a proxy is for: behind many proxies the names of the internet do not resolve."""
 _UNKNOWN_SECONDS = 30.0
-"""How long it is remembered that a name is not known."""
+"""How long to remember that a name does not resolve."""
 _NO_PROXIES = Proxies()
 
 
@@ -48,7 +49,7 @@ class Fetched(NamedTuple):
 
 
 class Client:
-    """Connections to everything that may be reached. One for a process; safe to use from one event loop."""
+    """The HTTP connections of one process; safe to use from one event loop."""
 
     def __init__(
         self,
@@ -67,9 +68,9 @@ class Client:
         self._per_host = per_host
         self._idle_seconds = idle_seconds
         self._connect_seconds = connect_seconds
-        self._hosts: dict[tuple[str, str, int], Host] = {}
+        self._hosts: dict[tuple[str, str, int], HostPool] = {}
         self._unknown: dict[str, float] = {}
-        """Names that are for a proxy to resolve, until when."""
+        """Names that a proxy has to resolve, until when."""
         self._sweep: asyncio.TimerHandle | None = None
 
     async def send(
@@ -83,13 +84,13 @@ class Client:
         listed_only: bool = False,
         is_single: bool = False,
     ) -> Response:
-        """The head of the answer; its body is read from it. It has to be read to the end, or closed.
+        """Sends a request; returns the head of the answer, whose body has to be read to the end, or closed.
 
-        A `body` in pieces is asked for the next one when there is room for it; with its `length` unknown it goes out in chunks.
-        Packed answers are asked for and unpacked, unless `headers` have an `Accept-Encoding` or a `Range`.
-        `listed_only`: only hosts in `[network] allow` are reached. `is_single`: it is never sent a second time, also where its
-        method would allow that on a kept connection that turns out to be closed.
-        Raises Forbidden, Unreachable, BrokenAnswer, BadRequest, and whatever a body in pieces raises.
+        A `body` in pieces is asked for the next one when there is room for it; with its `length` unknown it goes out in
+        chunks. Compressed answers are requested and decompressed, unless `headers` have an `Accept-Encoding` or a
+        `Range`. `listed_only`: only hosts in `[network] allow` are reached. `is_single`: it is never sent a second
+        time, not even where its method would allow that after a kept connection turns out to be closed. Raises
+        Forbidden, Unreachable, BrokenAnswer, BadRequest, and any exception of a body in pieces.
         """
         if listed_only:
             self.guard.demand_listed(target)
@@ -97,13 +98,13 @@ class Client:
         key = target[:3]
         host = self._hosts.get(key)
         if host is None:
-            host = self._hosts[key] = Host(self._per_host)
+            host = self._hosts[key] = HostPool(self._per_host)
             self._watch()
         await host.take()
         try:
             return await self._exchange(request, host)
         except BaseException:
-            host.give()
+            host.release()
             raise
 
     async def fetch(
@@ -118,25 +119,25 @@ class Client:
         timeout_seconds: float | None = 30.0,
         listed_only: bool = False,
     ) -> Fetched:
-        """The whole answer. Raises as `send` does, BadUrl, TooLong for a body over the limit, and TimeoutError."""
+        """Returns the whole answer. Raises as `send` does, BadUrl, TooLong for a body over the limit, and TimeoutError."""
         target = parse_url(url) if isinstance(url, str) else url
         async with asyncio.timeout(timeout_seconds):
             response = await self.send(method, target, headers, body, length=length, listed_only=listed_only)
             return Fetched(response.status, response.headers, await response.read(max_bytes))
 
     async def knock(self, target: Target, *, listed_only: bool = False) -> None:
-        """Connect, say nothing, and hang up. Raises Forbidden, Unreachable."""
+        """Connects and closes the connection. Raises Forbidden, Unreachable."""
         if listed_only:
             self.guard.demand_listed(target)
         (await self._dial(target)).close()
 
-    def in_use(self, target: Target) -> int:
-        """How many requests to the target's host are under way."""
+    def count_requests(self, target: Target) -> int:
+        """Returns the number of requests to the target's host under way."""
         host = self._hosts.get(target[:3])
         return 0 if host is None else host.places - host.free
 
     async def aclose(self) -> None:
-        """Close what is idle. Answers that are still read end by themselves."""
+        """Closes idle connections. Answers that are still read end by themselves."""
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None
@@ -145,9 +146,9 @@ class Client:
         self._hosts.clear()
         await asyncio.sleep(0)  # lets the transports notice
 
-    async def _exchange(self, request: Request, host: Host) -> Response:
+    async def _exchange(self, request: WrittenRequest, host: HostPool) -> Response:
         for tries_left in _TRIES:
-            connection = self._kept(request, host) if tries_left else None
+            connection = self._take_idle(request, host) if tries_left else None
             is_kept = connection is not None
             if connection is None:
                 connection = await self._dial(request.target)
@@ -162,8 +163,8 @@ class Client:
                     raise
         raise AssertionError("unreachable: the last try raises")
 
-    def _kept(self, request: Request, host: Host) -> Connection | None:
-        """An idle connection that still stands."""
+    def _take_idle(self, request: WrittenRequest, host: HostPool) -> ClientConnection | None:
+        """Returns an idle connection that is still usable."""
         idle = host.idle
         while idle:
             connection = idle.pop()
@@ -173,7 +174,7 @@ class Client:
             connection.close()
         return None
 
-    async def _dial(self, target: Target) -> Connection:
+    async def _dial(self, target: Target) -> ClientConnection:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._connect_seconds
         try:
@@ -183,33 +184,35 @@ class Client:
             raise Unreachable(f"{target.host} was not found within {self._connect_seconds:g} seconds") from None
         return await dial(route, end - loop.time())
 
-    async def _route(self, target: Target) -> Route:
-        """Where to dial for a target: judged addresses of its own, or a proxy. Raises Forbidden, Unreachable."""
+    async def _route(self, target: Target) -> DialRoute:
+        """Returns the way to a target: its own judged addresses, or a proxy. Raises Forbidden, Unreachable."""
         tls = self._tls.find(target) if target.is_secure else None
         proxy = self._proxies.find(target)
         if proxy is not None and not is_inside(target):
-            known = await self._known(target)
+            known = await self._resolve_for_proxy(target)
             if known is None or all(map(is_public, known)):
                 place = proxy.target
                 proxy_tls = self._tls.find(place) if place.is_secure else None
-                return Route(target, await self._look(self.guard.find, place, "the proxy "), tls, proxy, proxy_tls)
-            return Route(target, known, tls)  # listed, and inside: nothing for a proxy
-        return Route(target, await self._look(self.guard.addresses, target), tls)
+                return DialRoute(
+                    target, await self._look_up(self.guard.find, place, "the proxy "), tls, proxy, proxy_tls
+                )
+            return DialRoute(target, known, tls)  # listed, and inside: nothing for a proxy
+        return DialRoute(target, await self._look_up(self.guard.addresses, target), tls)
 
-    async def _known(self, target: Target) -> list[str] | None:
-        """The judged addresses of a target that a proxy is for; None when its name is known to the proxy alone."""
+    async def _resolve_for_proxy(self, target: Target) -> list[str] | None:
+        """Returns the judged addresses of a target that a proxy is for; None when only the proxy can resolve it."""
         now = asyncio.get_running_loop().time()
         if self._unknown.get(target.host, 0.0) > now:
             return None
         try:
             async with asyncio.timeout(_LOOK_UP_SECONDS):
-                return await self._look(self.guard.addresses, target)
+                return await self._look_up(self.guard.addresses, target)
         except (Unreachable, TimeoutError):
             # Look-ups that do not end keep threads, of which there are few.
             self._unknown[target.host] = now + _UNKNOWN_SECONDS
             return None
 
-    async def _look(self, find: Callable[[Target], list[str]], target: Target, whose: str = "") -> list[str]:
+    async def _look_up(self, find: Callable[[Target], list[str]], target: Target, whose: str = "") -> list[str]:
         try:
             return find(target) if target.is_literal else await asyncio.to_thread(find, target)
         except TimeoutError:
@@ -218,11 +221,11 @@ class Client:
             raise Unreachable(f"{whose}{target.host} has no address") from None
 
     def _watch(self) -> None:
-        """Look after idle connections, as long as there are hosts."""
+        """Starts the timer that closes idle connections."""
         if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(self._idle_seconds, self._swept)
+            self._sweep = asyncio.get_running_loop().call_later(self._idle_seconds, self._sweep_idle)
 
-    def _swept(self) -> None:
+    def _sweep_idle(self) -> None:
         self._sweep = None
         now = asyncio.get_running_loop().time()
         self._unknown = {name: until for name, until in self._unknown.items() if until > now}

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: a request out, an answer in, one after the other. Parsing is httptools'; framing is checked here."""
+"""One HTTP/1.1 connection: a request out, an answer in, one after the other. httptools parses; framing is checked here."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
-from ferrule.infra.network.proxies import LOGIN_WANTED, Proxy, login_refused
-from ferrule.infra.network.request import BadRequest, BrokenAnswer, ProxyRefused, Request, Unreachable
-from ferrule.infra.network.response import Arrival, Response
+from ferrule.infra.network.proxies import LOGIN_WANTED, Proxy, login_error
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, ProxyRefused, Unreachable, WrittenRequest
+from ferrule.infra.network.response import IncomingBody, Response
 
 if TYPE_CHECKING:
-    from ferrule.infra.network.pool import Host
+    from ferrule.infra.network.pool import HostPool
 
 _LONGEST_HEAD = 64 * 1024
 _MOST_HEADERS = 256
 _MOST_INTERIM = 10
 _BUFFERED = 256 * 1024
-"""More of a body than this is not taken from the socket until somebody reads."""
+"""Above this much unread body, reading from the socket pauses."""
 _TOGETHER = 64 * 1024
 _NO_BODY = frozenset({204, 304})
 _IDLE = re.compile(r"\btimeout=([0-9]{1,6})\b", re.IGNORECASE)
 
 
-class Connection(Arrival, asyncio.Protocol):
-    """A connection that was made to a checked address."""
+class ClientConnection(IncomingBody, asyncio.Protocol):
+    """A connection to a checked address."""
 
     __slots__ = (
         "_count", "_head_bytes", "_headers", "_host", "_idle_limit", "_idle_since", "_interim", "_is_asked", "_is_kept",
@@ -49,7 +49,7 @@ class Connection(Arrival, asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser: Any = None
         self._poll: select.poll | None = None
-        self._host: Host | None = None
+        self._host: HostPool | None = None
         self._upload: asyncio.Task[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._headers: dict[str, str] = {}
@@ -62,13 +62,14 @@ class Connection(Arrival, asyncio.Protocol):
     # Used by the pool
 
     def is_usable(self, idle_seconds: float) -> bool:
-        """True for one that still stands and did not lie idle for too long."""
+        """True for an open connection that was not idle for too long."""
         if self._is_lost or self._transport is None or self._transport.is_closing():
             return False
         return self._loop.time() - self._idle_since < min(idle_seconds, self._idle_limit)
 
     def is_silent(self) -> bool:
-        """True when nothing waits to be read: not even the end. Asks the system, as the loop may not have heard yet."""
+        """True when nothing waits to be read, not even the end. Asks the system, since the loop may not have noticed
+        yet."""
         if self._transport is None:
             return False
         if self._poll is None:
@@ -76,10 +77,10 @@ class Connection(Arrival, asyncio.Protocol):
             self._poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
         return not self._poll.poll(0)
 
-    async def exchange(self, request: Request, host: Host) -> Response:
-        """Send a request and wait for the head of its answer; the place at the host is given back after the body.
+    async def exchange(self, request: WrittenRequest, host: HostPool) -> Response:
+        """Sends a request and waits for the head of its answer; the place at the host is given back after the body.
 
-        Raises Unreachable, BrokenAnswer, and whatever the body in pieces raises.
+        Raises Unreachable, BrokenAnswer, and any exception of a body in pieces.
         """
         self.has_answered = self.is_complete = self._is_until_closed = self._is_kept = False
         self._headers, self._broken = {}, None
@@ -100,7 +101,7 @@ class Connection(Arrival, asyncio.Protocol):
         return response
 
     def close(self) -> None:
-        """End it at once."""
+        """Aborts the connection."""
         self._is_kept = False
         if self._upload is not None:
             self._upload.cancel()
@@ -110,7 +111,7 @@ class Connection(Arrival, asyncio.Protocol):
 
     # Used by the response
 
-    def finished(self) -> None:
+    def finish(self) -> None:
         host, self._host = self._host, None
         if host is None:
             return
@@ -127,17 +128,17 @@ class Connection(Arrival, asyncio.Protocol):
             if found is not None:  # a second less: the other side's clock runs already
                 self._idle_limit = int(found[1]) - 1.0
         if self._is_paused:
-            self._on_taken(0)
+            self._on_read(0)
         host.give_back(self)
 
-    def _on_taken(self, size: int) -> None:
+    def _on_read(self, size: int) -> None:
         if self._is_paused and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
 
     # Sending
 
-    def _write(self, request: Request) -> None:
+    def _write(self, request: WrittenRequest) -> None:
         assert self._transport is not None
         body = request.body
         head = request.head if self.proxy is None else request.head_for(self.proxy)
@@ -153,7 +154,7 @@ class Connection(Arrival, asyncio.Protocol):
     async def _send(self, body: AsyncIterable[bytes], length: int | None) -> None:
         assert self._transport is not None
         try:
-            async with aclosing(measured(body, length)) as pieces:
+            async with aclosing(check_length(body, length)) as pieces:
                 async for piece in pieces:
                     await self._room()
                     self._transport.write(piece if length is not None else b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -205,7 +206,7 @@ class Connection(Arrival, asyncio.Protocol):
             self._transport.pause_reading()
 
     def _feed_rest(self, data: bytes) -> None:
-        """What follows the longest head there may be."""
+        """Feeds bytes beyond the longest head."""
         if self._head is not None:
             self._fail(BrokenAnswer("the head of the answer is too long"))
         elif self._broken is None:
@@ -273,7 +274,7 @@ class Connection(Arrival, asyncio.Protocol):
 
     def _begin(self, status: int) -> None:
         if self.proxy is not None and status == LOGIN_WANTED:
-            raise login_refused(self.proxy)
+            raise login_error(self.proxy)
         headers, is_head = self._headers, self._method == "HEAD"
         has_body = not is_head and status not in _NO_BODY
         is_chunked = False
@@ -307,8 +308,9 @@ class Connection(Arrival, asyncio.Protocol):
         self.close()
 
 
-async def measured(body: AsyncIterable[bytes], length: int | None) -> AsyncGenerator[bytes, None]:
-    """The pieces of a body, none of them empty. Raises BadRequest when they are not as long as was said."""
+async def check_length(body: AsyncIterable[bytes], length: int | None) -> AsyncGenerator[bytes, None]:
+    """Yields the pieces of a body, none of them empty. Raises BadRequest when their length differs from the declared
+    one."""
     sent = 0
     pieces = aiter(body)
     try:

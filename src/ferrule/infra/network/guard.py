@@ -1,8 +1,9 @@
-"""Decides which hosts may be dialled: resolves a name once, checks every address, and lets only such an address be used.
+"""Decides which hosts may be dialled: resolves a name once, checks every address, and lets only such an address be
+used.
 
-A host that resolves to loopback, private, link-local, metadata or other special ranges, however an address is wrapped in
-another, needs its name in `[network] allow`. `parse_target` says the same about addresses in settings: https, unless the
-host is listed.
+A host that resolves to loopback, private, link-local, metadata or other special ranges, however an address is wrapped
+in another, needs its name in `[network] allow`. `parse_target` applies the same rules to addresses in settings: https,
+unless the host is listed.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def is_public(address: str) -> bool:
-    """True for an address of the open internet; an IPv6 address with an IPv4 one inside is what that one is."""
+    """True for an address of the open internet; an IPv6 address with an IPv4 one inside counts as that one."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -72,7 +73,7 @@ def is_public(address: str) -> bool:
 
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that packets to an IPv6 one may end at."""
+    """Returns the IPv4 address that packets to an IPv6 one may reach."""
     last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     if address.ipv4_mapped is not None or address in _NAT64 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
         return last
@@ -80,11 +81,11 @@ def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 Resolve = Callable[[str, int], list[str]]
-"""Gives the addresses of a host, as text. Raises OSError."""
+"""Returns the addresses of a host, as text. Raises OSError."""
 
 
 class Forbidden(Exception):
-    """An address that must not be reached. The message says what would change that."""
+    """An address that must not be reached. The message says how to allow it."""
 
 
 class Unresolved(OSError):
@@ -92,7 +93,7 @@ class Unresolved(OSError):
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system gives them. Raises OSError."""
+    """Returns the addresses of a host, as the system gives them. Raises OSError."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:  # what Python makes of a label that is too long
@@ -101,10 +102,10 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 class Guard:
-    """Judges addresses by `[network] allow` and by what they are."""
+    """Judges addresses by their kind and by `[network] allow`."""
 
     def __init__(self, allowed: Collection[str] = (), resolver: Resolve = resolve) -> None:
-        """`allowed`: hosts, or `host:port`. An entry that is neither allows nothing."""
+        """`allowed`: hosts, or `host:port`. Any other entry allows nothing."""
         self._allowed = frozenset(filter(None, map(parse_entry, allowed)))
         self._resolver = resolver
 
@@ -121,26 +122,24 @@ class Guard:
             )
 
     def addresses(self, target: Target) -> list[str]:
-        """The addresses to dial, in order; nothing else may be dialled for this target. Blocks while the name is resolved.
-
-        Raises Forbidden when one of them is not public and the host is not listed, OSError when there is none.
-        """
+        """Returns the addresses to dial, in order; no others may be dialled for this target. Blocks while the name is
+        resolved. Raises Forbidden when one of them is not public and the host is not listed, OSError when there is
+        none."""
         found = self.find(target)
         self.judge(target, found)
         return found
 
     def find(self, target: Target) -> list[str]:
-        """The addresses of a target, unjudged. Blocks while the name is resolved. Raises OSError when there is none."""
+        """Returns the addresses of a target, unjudged. Blocks while the name is resolved. Raises OSError when there is
+        none."""
         found = [target.host] if target.is_literal else self._resolver(target.host, target.port)
         if not found:
             raise Unresolved(f"{target.host} has no address")
         return found
 
     def judge(self, target: Target, addresses: Collection[str]) -> None:
-        """Raises Forbidden when one of a target's addresses is not public and the target is not listed.
-
-        One is enough: the next look-up could give that one. The message does not tell which: whoever asks may be probing.
-        """
+        """Raises Forbidden when one of a target's addresses is not public and the target is not listed. One is enough:
+        the next look-up could return that one. The message does not name it: the caller may be probing."""
         if not self.lists(target) and not all(map(is_public, addresses)):
             raise Forbidden(
                 f"{target.host} is not a public address, or leads to one that is not; name the host in [network] allow of"
@@ -149,7 +148,7 @@ class Guard:
 
 
 def parse_entry(text: str) -> tuple[str, int | None] | None:
-    """`host` or `host:port` in one spelling; None for what is neither."""
+    """Returns `host` or `host:port` in one spelling; None for anything else."""
     bare = text.strip()
     if bare.count(":") > 1 and not bare.startswith("["):
         bare = f"[{bare}]"
@@ -163,7 +162,8 @@ def parse_entry(text: str) -> tuple[str, int | None] | None:
 
 
 def parse_target(url: str, guard: Guard, what: str = "webhook") -> Target:
-    """The parts of a URL. Raises SettingsError for one that nothing should be sent to; `what` it is for stands in the message."""
+    """Returns the parts of a URL. Raises SettingsError for one that must not be used; `what` it is for goes into the
+    message."""
     try:
         target = parse_url(url)
     except BadUrl as error:

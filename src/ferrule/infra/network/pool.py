@@ -1,7 +1,7 @@
-"""Makes connections to a host and keeps them between requests: idle ones, and the places of those that use one now.
+"""Makes connections to a host and keeps them between requests: the idle ones, and the number of those in use.
 
-`dial` tries checked addresses in turn, those of the target or of the proxy on the way to it. The client stands above, the
-connection below. Nothing here resolves a name.
+`dial` tries checked addresses in turn, those of the target or of the proxy on the way to it. The client stands above,
+the connection below. Nothing here resolves a name.
 """
 
 from __future__ import annotations
@@ -12,31 +12,32 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ferrule.infra.network.connection import Connection
+from ferrule.infra.network.connection import ClientConnection
 from ferrule.infra.network.proxies import Proxy
 from ferrule.infra.network.request import ProxyRefused, Unreachable, Untrusted
 from ferrule.infra.network.tunnel import open_tunnel
 from ferrule.infra.network.urls import Target
 
 
-class Host:
-    """One scheme, host and port. A place is taken before a connection is, and given back when the answer was read."""
+class HostPool:
+    """The connections to one scheme, host and port. A place is taken before a connection, and released when the answer
+    was read."""
 
     __slots__ = ("_is_closed", "_waiting", "free", "idle", "places")
 
     def __init__(self, places: int) -> None:
         self.places = self.free = places
-        self.idle: deque[Connection] = deque()
+        self.idle: deque[ClientConnection] = deque()
         self._is_closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def is_unused(self) -> bool:
-        """True when nothing would be lost with it."""
+        """True when it holds no connection and no request."""
         return self.free == self.places and not self.idle
 
     async def take(self) -> None:
-        """Wait for a place; who came first gets the first."""
+        """Waits for a place, first come, first served."""
         if self.free:
             self.free -= 1
             return
@@ -46,13 +47,13 @@ class Host:
             await waiter
         except BaseException:
             if waiter.done() and not waiter.cancelled():
-                self.give()  # it was handed over at the same moment
+                self.release()  # it was handed over at the same moment
             elif waiter in self._waiting:
                 self._waiting.remove(waiter)
             raise
 
-    def give(self) -> None:
-        """Give a place back, to whoever has waited longest."""
+    def release(self) -> None:
+        """Releases a place to the request that has waited longest."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -60,16 +61,16 @@ class Host:
                 return
         self.free += 1
 
-    def give_back(self, connection: Connection | None) -> None:
-        """Give a place back, and the connection if it can be used again."""
+    def give_back(self, connection: ClientConnection | None) -> None:
+        """Releases a place, and keeps the connection if it can be used again."""
         if connection is not None and not self._is_closed:
             self.idle.append(connection)
         elif connection is not None:
             connection.close()
-        self.give()
+        self.release()
 
     def close_idle(self, idle_seconds: float) -> None:
-        """Close what has been idle for longer, or is not there any more."""
+        """Closes connections that were idle for longer, or are closed by the other side."""
         kept = []
         for connection in self.idle:
             if connection.is_usable(idle_seconds):
@@ -79,27 +80,27 @@ class Host:
         self.idle = deque(kept)
 
     def close(self) -> None:
-        """Close what is idle, and everything else as soon as it is."""
+        """Closes idle connections, and all others as soon as they are idle."""
         self._is_closed = True
         for connection in self.idle:
             connection.close()
         self.idle.clear()
 
 
-class Route(NamedTuple):
-    """How a target is reached."""
+class DialRoute(NamedTuple):
+    """The way to a target."""
 
     target: Target
     addresses: Sequence[str]
-    """To dial in their order: those of the target that were judged, or those of the proxy."""
+    """The addresses to dial in order: the judged ones of the target, or those of the proxy."""
     tls: ssl.SSLContext | None = None
     """For the target."""
     proxy: Proxy | None = None
     proxy_tls: ssl.SSLContext | None = None
 
 
-async def dial(route: Route, seconds: float) -> Connection:
-    """Try the addresses in their order, each for its share of the time that is left. Raises Unreachable."""
+async def dial(route: DialRoute, seconds: float) -> ClientConnection:
+    """Tries the addresses in order, each for its share of the remaining time. Raises Unreachable."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
     far = route.target if route.proxy is None else route.proxy.target
@@ -109,7 +110,7 @@ async def dial(route: Route, seconds: float) -> Connection:
         share = (end - loop.time()) / (len(route.addresses) - number)
         try:
             async with asyncio.timeout(share):
-                return await _one(route, address)
+                return await _dial_address(route, address)
         except ProxyRefused:  # its other addresses would say the same
             raise
         except ssl.SSLCertVerificationError as error:
@@ -123,7 +124,7 @@ async def dial(route: Route, seconds: float) -> Connection:
     raise refused
 
 
-async def _one(route: Route, address: str) -> Connection:
+async def _dial_address(route: DialRoute, address: str) -> ClientConnection:
     # An address, not a name: nothing is resolved again. TLS goes by the name.
     target, tls = route.target, route.tls
     if route.proxy is not None and tls is not None:
@@ -132,7 +133,9 @@ async def _one(route: Route, address: str) -> Connection:
         target, tls = route.proxy.target, route.proxy_tls
     name = target.host if tls is not None else None
     loop = asyncio.get_running_loop()
-    connection = (await loop.create_connection(Connection, address, target.port, ssl=tls, server_hostname=name))[1]
+    connection = (await loop.create_connection(ClientConnection, address, target.port, ssl=tls, server_hostname=name))[
+        1
+    ]
     connection.proxy = route.proxy
     return connection
 

@@ -20,17 +20,17 @@ from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable, Un
 
 SIGNATURE_HEADER = "Ferrule-Signature"
 DELIVERY_HEADER = "Ferrule-Delivery"
-"""The same for every attempt to tell the same notice: remember it for the length of the window to spot a replay."""
+"""The same for every attempt to deliver one notice: remember it for the length of the window to detect a replay."""
 WINDOW_SECONDS = 300
 
 
-def signature(secret: bytes, at: int, body: bytes) -> str:
-    """The header for a body sent at this second."""
+def sign(secret: bytes, at: int, body: bytes) -> str:
+    """Returns the signature header of a body sent at this second."""
     return f"t={at},v1={_mac(secret, at, body)}"
 
 
 def is_authentic(secret: bytes, header: str, body: bytes, *, now: int, window_seconds: int = WINDOW_SECONDS) -> bool:
-    """True when a body came from whoever holds the secret, unchanged, within the last minutes."""
+    """True when the holder of the secret sent this body, unchanged, within the last minutes."""
     fields = [part.strip().partition("=") for part in header.split(",")]
     times = [value for name, _, value in fields if name == "t"]
     given = [value for name, _, value in fields if name == "v1"]
@@ -50,15 +50,15 @@ _LEAST_SECRET = 16
 _HEADERS = (("Content-Type", "application/json"), ("User-Agent", "ferrule"), ("Accept-Encoding", "identity"))
 
 
-class Reply(NamedTuple):
-    """What came back."""
+class PostReply(NamedTuple):
+    """The answer to a post."""
 
     status: int
     body: bytes
 
 
 class PostFailed(Exception):
-    """Nothing came back that can be used. The message names the host, never what was sent."""
+    """A post without a usable answer. The message names the host, never what was sent."""
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         super().__init__(message)
@@ -92,17 +92,17 @@ class Poster:
 
     @property
     def host(self) -> str:
-        """Whom it posts to, for messages."""
+        """The host, for messages."""
         return self._target.host
 
-    async def post(self, body: bytes, delivery: str = "") -> Reply:
-        """Send a body and wait for the answer. Raises PostFailed, also for taking too long."""
+    async def post(self, body: bytes, delivery: str = "") -> PostReply:
+        """Sends a body and waits for the answer. Raises PostFailed, also on a timeout."""
         try:
             async with (
                 asyncio.timeout(self._timeout),
                 await self._client.send("POST", self._target, self._headers(body, delivery), body) as response,
             ):
-                return Reply(response.status, await response.read(self._limit) if self._limit else b"")
+                return PostReply(response.status, await response.read(self._limit) if self._limit else b"")
         except TimeoutError:
             raise PostFailed(f"{self.host} did not answer within {self._timeout:g} s") from None
         except (Forbidden, Untrusted, TooLong) as error:
@@ -111,7 +111,7 @@ class Poster:
             raise PostFailed(f"no answer from {self.host}: {error}") from None
 
     def _headers(self, body: bytes, delivery: str) -> list[tuple[str, str]]:
-        headers = [*_HEADERS, (SIGNATURE_HEADER, signature(self._secret, int(self._clock()), body))]
+        headers = [*_HEADERS, (SIGNATURE_HEADER, sign(self._secret, int(self._clock()), body))]
         if delivery:
             plain = "".join(sign for sign in delivery if sign.isascii() and sign.isprintable())
             headers.append((DELIVERY_HEADER, plain))

@@ -1,8 +1,8 @@
-"""Finds the proxy that a target is reached through: what the settings say, or the usual variables of the environment.
+"""Finds the proxy for a target, from the settings or the usual variables of the environment.
 
-`HTTPS_PROXY` and `HTTP_PROXY` name a proxy for https and http targets, `NO_PROXY` the hosts that are reached without one; names
-in small letters win, as everywhere. Which targets may go to a proxy at all is the client's to decide. Logins are secrets: they
-stand in no message and no `repr`.
+`HTTPS_PROXY` and `HTTP_PROXY` name a proxy for https and http targets, `NO_PROXY` the hosts that are reached without
+one; names in small letters win, as everywhere. Which targets may go to a proxy at all is the client's decision. Logins
+are secrets: they appear in no message and no `repr`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ferrule.infra.network.urls import BadUrl, Target, parse_host, parse_url
 
 LOGIN_WANTED = 407
 NONE = "none"
-"""Instead of an address: no proxy, whatever the environment says."""
+"""In place of an address: no proxy, whatever the environment says."""
 _INSIDE = re.compile(r"(?:.*\.)?(?:localhost|local|internal|home\.arpa)|[^.]+")
 _ENTRY = re.compile(r"(?:\*?\.)?(.+?)(?::([0-9]{1,5}))?")
 _SEPARATORS = re.compile(r"[,\s]+")
@@ -30,13 +30,13 @@ class Proxy(NamedTuple):
     """One proxy."""
 
     target: Target
-    """Where it listens; `https` when it wants TLS itself."""
+    """Its address; `https` when it wants TLS itself."""
     authorization: str = ""
-    """What it is shown; empty when it asks for nothing."""
+    """The login it gets; empty when it needs none."""
 
     @property
     def header(self) -> bytes:
-        """The line of a request's head that shows it; nothing when it asks for nothing."""
+        """The header line with the login; empty when it needs none."""
         return f"Proxy-Authorization: {self.authorization}\r\n".encode() if self.authorization else b""
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class Proxy(NamedTuple):
 
 
 class _Direct(NamedTuple):
-    """One entry of a list of hosts that are reached without a proxy."""
+    """One entry of the hosts that are reached without a proxy."""
 
     name: str = ""
     """The host, and everything below it."""
@@ -60,42 +60,40 @@ class _Direct(NamedTuple):
 
 
 class Proxies(NamedTuple):
-    """Which proxy is for which targets."""
+    """The proxies, and the targets that go without."""
 
     http: Proxy | None = None
     https: Proxy | None = None
     direct: tuple[_Direct, ...] = ()
 
     def find(self, target: Target) -> Proxy | None:
-        """The proxy for a target; None when it is reached directly."""
+        """Returns the proxy for a target; None when it is reached directly."""
         proxy = self.https if target.is_secure else self.http
         return None if proxy is None or any(entry.matches(target) for entry in self.direct) else proxy
 
 
 def is_inside(target: Target) -> bool:
-    """True for a name that means this machine or the network around it, whatever a name server says."""
+    """True for a name of this machine or its network, whatever a name server says."""
     return not target.is_literal and _INSIDE.fullmatch(target.host) is not None
 
 
-def login_refused(proxy: Proxy) -> ProxyRefused:
-    """What it means when a proxy asks for a login."""
+def login_error(proxy: Proxy) -> ProxyRefused:
+    """Returns the error of a proxy that requires a login."""
     which = "another login" if proxy.authorization else "a login"
     return ProxyRefused(
         f"the proxy {proxy.target.host} wants {which}; check proxy_login_env of [network], or the variable that names the proxy"
     )
 
 
-def proxies_of(
+def read_proxies(
     written: str,
     login_env: str,
     direct: Sequence[str],
     env: Mapping[str, str],
     learn: Callable[[str, str], None] = lambda name, value: None,
 ) -> Proxies:
-    """The proxies that settings and environment name together. Raises SettingsError.
-
-    `written`: `[network] proxy`; `login_env` names the variable with its login. `learn` tells the redactor a secret.
-    """
+    """Returns the proxies of settings and environment. Raises SettingsError. `written`: `[network] proxy`; `login_env`
+    names the variable with its login. `learn` teaches the redactor a secret."""
     if written == NONE:
         return Proxies()
     if login_env and not written:
@@ -103,37 +101,37 @@ def proxies_of(
     http: Proxy | None
     https: Proxy | None
     if written:
-        http = https = _written(written, login_env, env, learn)
+        http = https = _read_setting(written, login_env, env, learn)
     else:
         http = _from_environment(env, "http_proxy", learn)
         https = _from_environment(env, "https_proxy", learn)
     if http is None and https is None:
         return Proxies()
     variable, said = _variable(env, "no_proxy")
-    entries = [_entry(text, "[network] no_proxy") for text in direct]
-    entries += [_entry(text, variable) for text in _SEPARATORS.split(said) if text]
+    entries = [_read_direct(text, "[network] no_proxy") for text in direct]
+    entries += [_read_direct(text, variable) for text in _SEPARATORS.split(said) if text]
     return Proxies(http, https, tuple(entries))
 
 
-def _written(written: str, login_env: str, env: Mapping[str, str], learn: Callable[[str, str], None]) -> Proxy:
+def _read_setting(written: str, login_env: str, env: Mapping[str, str], learn: Callable[[str, str], None]) -> Proxy:
     check_proxy(written)
     login = env.get(login_env, "") if login_env else ""
     if login_env and not login:
         raise SettingsError(f"[network] proxy: set the login (user:password) in the environment variable {login_env}")
-    return _proxy(written, login, "[network] proxy", learn)
+    return _make_proxy(written, login, "[network] proxy", learn)
 
 
 def check_proxy(written: str, direct: Sequence[str] = ()) -> None:
-    """Raises SettingsError for a proxy, or hosts that are reached without it, that cannot be meant."""
+    """Raises SettingsError for an invalid proxy, or invalid hosts that are reached without it."""
     if "@" in written:
         raise SettingsError(
             "[network] proxy has a login in it, and ferrule.toml is no place for secrets; leave it out, and name the variable"
             " that holds user:password in proxy_login_env"
         )
     if written and written != NONE:
-        _place(written, "[network] proxy")
+        _read_address(written, "[network] proxy")
     for text in direct:
-        _entry(text, "[network] no_proxy")
+        _read_direct(text, "[network] no_proxy")
 
 
 def _from_environment(env: Mapping[str, str], name: str, learn: Callable[[str, str], None]) -> Proxy | None:
@@ -142,7 +140,7 @@ def _from_environment(env: Mapping[str, str], name: str, learn: Callable[[str, s
         return None
     scheme, _, rest = value.rpartition("://")
     login, _, place = rest.rpartition("@")
-    return _proxy(f"{scheme or 'http'}://{place}", unquote(login), variable, learn)
+    return _make_proxy(f"{scheme or 'http'}://{place}", unquote(login), variable, learn)
 
 
 def _variable(env: Mapping[str, str], name: str) -> tuple[str, str]:
@@ -150,8 +148,8 @@ def _variable(env: Mapping[str, str], name: str) -> tuple[str, str]:
     return variable, env.get(variable, "").strip()
 
 
-def _proxy(address: str, login: str, where: str, learn: Callable[[str, str], None]) -> Proxy:
-    target = _place(address, where)
+def _make_proxy(address: str, login: str, where: str, learn: Callable[[str, str], None]) -> Proxy:
+    target = _read_address(address, where)
     if not login:
         return Proxy(target)
     if not (login.isprintable() and ":" in login):
@@ -162,7 +160,7 @@ def _proxy(address: str, login: str, where: str, learn: Callable[[str, str], Non
     return Proxy(target, f"Basic {shown}")
 
 
-def _place(address: str, where: str) -> Target:
+def _read_address(address: str, where: str) -> Target:
     try:
         target = parse_url(address if "://" in address else f"http://{address}")
         if target.path != "/":
@@ -175,7 +173,7 @@ def _place(address: str, where: str) -> Target:
         ) from None
 
 
-def _entry(text: str, where: str) -> _Direct:
+def _read_direct(text: str, where: str) -> _Direct:
     if text == "*":
         return _Direct("*")
     try:

@@ -1,7 +1,7 @@
-"""Follows an answer that points elsewhere: a few times, with less the further it goes.
+"""Follows redirects: a few, and with fewer headers the further they go.
 
-Whatever the first host was trusted with stays with it. Another host must be in `[network] allow`, and so must one that is to be
-asked without TLS after one with it; the guard judges every address like the first.
+Credentials for the first host stay with it. Another host must be in `[network] allow`, and so must one without TLS
+after one with it; the guard judges every address like the first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BLANK = re.compile(r"[\x00-\x20\x7f]")
 
 
-class Step(NamedTuple):
+class RedirectStep(NamedTuple):
     """A request that may be redirected."""
 
     method: str
@@ -50,17 +50,23 @@ class Step(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """The answer at the end, and the request that got it."""
+    """The final answer, and the request that got it."""
 
     response: Response
-    step: Step
+    step: RedirectStep
     redirects: int
 
 
 async def follow(
-    client: Client, step: Step, *, listed_only: bool = False, is_single: bool = False, most: int = MOST_REDIRECTS
+    client: Client,
+    step: RedirectStep,
+    *,
+    listed_only: bool = False,
+    is_single: bool = False,
+    most: int = MOST_REDIRECTS,
 ) -> Followed:
-    """Send a request, and go where its answers point. Raises as `Client.send` does, and BrokenAnswer after too many redirects."""
+    """Sends a request and follows its redirects. Raises as `Client.send` does, and BrokenAnswer after too many
+    redirects."""
     for redirects in range(most + 1):
         response = await client.send(
             step.method, step.target, step.headers, step.body,
@@ -78,8 +84,9 @@ async def follow(
     raise BrokenAnswer(f"{step.target.host} redirects more than {most} times")
 
 
-def next_step(guard: Guard, step: Step, status: int, location: str | None) -> Step | None:
-    """The request that an answer asks for; None when it asks for none. Raises Forbidden, BrokenAnswer, BadRequest."""
+def next_step(guard: Guard, step: RedirectStep, status: int, location: str | None) -> RedirectStep | None:
+    """Returns the request that a redirect asks for; None when the answer is no redirect. Raises Forbidden,
+    BrokenAnswer, BadRequest."""
     if status not in _STATUSES or not location:
         return None
     target = _target(step.target, location)
@@ -88,7 +95,7 @@ def next_step(guard: Guard, step: Step, status: int, location: str | None) -> St
     if status == 303 or (status in (301, 302) and step.method == "POST"):
         method = "HEAD" if step.method == "HEAD" else "GET"
         bare = tuple(header for header in headers if header[0].lower() not in _BODY_HEADERS)
-        return Step(method, target, bare)
+        return RedirectStep(method, target, bare)
     if not isinstance(step.body, bytes):
         raise BadRequest(
             f"{step.target.host} wants the body sent again to another address, and it can be sent only once"
@@ -126,7 +133,7 @@ def _permit(guard: Guard, base: Target, target: Target, location: str) -> None:
 
 
 def _as_written(target: Target, location: str) -> str:
-    """The host, letters as they came: a secret in small letters is one that nobody recognises."""
+    """Returns the host with its letters as they came: lowering them would hide a secret from the redactor."""
     at = location.lower().find(target.host)
     return location[at : at + len(target.host)] if at >= 0 else target.host
 

@@ -1,7 +1,6 @@
-"""Checks one request and writes it down; defines the failures that a request can end in.
+"""Checks one request and encodes it; defines the failures that a request can end in.
 
-Whatever could be read as a second request, or as another length, is refused here. A failure says what it means for whoever
-sent the request; messages name hosts, never what was sent.
+A request that could be read as two, or with another length, is refused here. Messages name hosts, never what was sent.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Unreachable(OSError):
-    """Nobody answers, or it is not who it should be. Nothing came back."""
+    """The host does not answer, or fails to prove its identity. Nothing came back."""
 
     def __init__(self, message: str, *, is_sent: bool = False) -> None:
         super().__init__(message)
@@ -27,15 +26,15 @@ class Unreachable(OSError):
 
 
 class Untrusted(Unreachable):
-    """It did not prove who it is. Nothing was sent."""
+    """The host failed to prove its identity. Nothing was sent."""
 
 
 class ProxyRefused(Unreachable):
-    """The proxy on the way wants a login, or gives no way. Trying again at once would change nothing."""
+    """The proxy requires a login, or refuses the tunnel. A retry would change nothing."""
 
 
 class BrokenAnswer(Exception):
-    """What came back is no HTTP, cannot be unpacked, or ended too early."""
+    """An answer that is no HTTP, cannot be decompressed, or ended too early."""
 
 
 class TooLong(Exception):
@@ -47,12 +46,12 @@ class TooLong(Exception):
 
 
 class BadRequest(ValueError):
-    """A request that cannot be written down as HTTP."""
+    """A request that cannot be encoded as HTTP."""
 
 
 Headers = Iterable[tuple[str, str]]
 Body = bytes | AsyncIterable[bytes]
-"""All of it, or pieces that are asked for as they can be sent."""
+"""The whole body, or pieces that are asked for as they can be sent."""
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9a-zA-Z]+")
 _PATH = re.compile(r"[\x21-\x7e]+")
@@ -76,28 +75,28 @@ _NEVER = frozenset(
 _CODINGS = "gzip, deflate"
 
 
-class Request(NamedTuple):
-    """Ready to be sent, once or again."""
+class WrittenRequest(NamedTuple):
+    """An encoded request, ready to be sent, once or again."""
 
     method: str
     target: Target
     body: Body
     length: int | None
-    """Of the body; None: nobody knows yet."""
+    """Of the body; None when it is unknown."""
     head: bytes
     """With the empty line at its end."""
     is_single: bool = False
-    """It does something, whatever its method says."""
+    """True when it has an effect, whatever its method says."""
 
     def head_for(self, proxy: Proxy) -> bytes:
-        """The head as a proxy wants it: with the whole address, and what the proxy is shown."""
+        """Returns the head for a proxy: with the whole address, and the proxy's login."""
         method, _, rest = self.head.partition(b" ")
         path, _, lines = rest.partition(b"\r\n")
         return b"%b http://%b%b\r\n%b%b" % (method, self.target.authority.encode(), path, proxy.header, lines)
 
     @property
     def is_safe(self) -> bool:
-        """True when sending it twice does nothing twice."""
+        """True when sending it twice has no second effect."""
         return self.method in _SAFE and not self.is_single and isinstance(self.body, bytes)
 
 
@@ -108,8 +107,8 @@ def write_request(
     body: Body = b"",
     length: int | None = None,
     is_single: bool = False,
-) -> Request:
-    """Check a request and write it down; `length` is that of a body in pieces. Raises BadRequest."""
+) -> WrittenRequest:
+    """Checks a request and encodes it; `length` is that of a body in pieces. Raises BadRequest."""
     if isinstance(body, bytes):
         length = len(body)
     elif isinstance(body, bytearray | memoryview):
@@ -134,7 +133,7 @@ def write_request(
         pairs.append(pair)
     if accepts:
         pairs.append(("Accept-Encoding", accepts))
-    return Request(method, target, body, length, _head(method, target, pairs, length), is_single)
+    return WrittenRequest(method, target, body, length, _head(method, target, pairs, length), is_single)
 
 
 def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int | None) -> bytes:
@@ -148,7 +147,7 @@ def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int
     text = "\r\n".join(lines)
     # One count over everything: cheaper than a look at each value.
     if text.count("\n") != len(lines) + 1 or text.count("\r") != len(lines) + 1 or "\0" in text:
-        raise BadRequest(f"the value of the header {_guilty(pairs)} has characters that no header has")
+        raise BadRequest(f"the value of the header {_find_invalid_header(pairs)} has characters that no header has")
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -166,7 +165,7 @@ def _key(name: str) -> str:
 
 
 def _is_needed(key: str, value: str, target: Target, length: int | None) -> bool:
-    """True for a header that is sent as it is; False for one that says what is said anyway."""
+    """True for a header to send as it is; False for one that repeats our own."""
     said = value.strip().lower()
     if key == "host" and said == target.authority:
         return False
@@ -179,5 +178,5 @@ def _is_needed(key: str, value: str, target: Target, length: int | None) -> bool
     raise BadRequest(f"the header {key} contradicts the request; leave it out")
 
 
-def _guilty(pairs: list[tuple[str, str]]) -> str:
+def _find_invalid_header(pairs: list[tuple[str, str]]) -> str:
     return next((name for name, value in pairs if set(value) & {"\r", "\n", "\0"}), "?")

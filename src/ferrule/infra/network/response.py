@@ -1,6 +1,6 @@
-"""Gives an answer to its reader, as its connection brings it.
+"""The answer as its reader sees it, while its connection brings it.
 
-Unpacks bodies as they come, a bounded piece at a time, so that a small body cannot become a large one in memory.
+Decompresses bodies as they come, a bounded piece at a time, so that a small body cannot become a large one in memory.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ferrule.infra.network.request import BrokenAnswer, TooLong
 
 _PIECE = 64 * 1024
 _HARMLESS = 16 * 1024**2
-"""Up to here nobody asks how well it was packed."""
+"""Up to here the compression ratio is not checked."""
 _MOST_TIMES = 200
 _MOST_MEMBERS = 1000
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 
 
-def decoder_of(coding: str) -> Decoder | None:
-    """What unpacks a body with this `Content-Encoding`; None when it is not packed. Raises BrokenAnswer."""
+def find_decoder(coding: str) -> Decoder | None:
+    """Returns the decoder for a `Content-Encoding`; None for no encoding. Raises BrokenAnswer for an unknown one."""
     codings = [name for part in coding.split(",") if (name := part.strip().lower()) not in ("", "identity")]
     if not codings:
         return None
@@ -34,22 +34,22 @@ def decoder_of(coding: str) -> Decoder | None:
 
 
 class Decoder:
-    """Unpacks one body: gzip with all its members, or deflate with or without its wrapping."""
+    """Decompresses one body: gzip with all its members, or deflate with or without its wrapper."""
 
     __slots__ = ("_first", "_inflate", "_is_gzip", "_members", "given", "taken")
 
     def __init__(self, *, is_gzip: bool) -> None:
         self.taken = 0
-        """Bytes that came in."""
+        """Compressed bytes so far."""
         self.given = 0
-        """Bytes that went out."""
+        """Decompressed bytes so far."""
         self._is_gzip = is_gzip
         self._inflate: zlib._Decompress | None = None
         self._first = b""
         self._members = 0
 
     def unpack(self, packed: bytes) -> Iterator[bytes]:
-        """What a piece holds, in pieces of bounded size. Raises BrokenAnswer, and TooLong for a bomb."""
+        """Yields the contents of a piece, in pieces of bounded size. Raises BrokenAnswer, and TooLong for a bomb."""
         self.taken += len(packed)
         data = self._first + packed
         self._first = b""
@@ -68,7 +68,7 @@ class Decoder:
             data, self._inflate = self._inflate.unused_data, None
 
     def end(self) -> None:
-        """Nothing more comes. Raises BrokenAnswer if something is missing."""
+        """Ends the body. Raises BrokenAnswer if something is missing."""
         if self._inflate is not None or self._first:
             raise BrokenAnswer("the packed answer ended too early")
 
@@ -101,8 +101,8 @@ class Decoder:
                 return
 
 
-class Arrival:
-    """A body that is coming in: what is here of it, and whether that is all. Who brings it derives from this."""
+class IncomingBody:
+    """A body on its way: the pieces so far, and whether that is all. The connection that brings it derives from this."""
 
     __slots__ = ("_broken", "_buffered", "_head", "_pieces", "_waiter", "is_complete")
 
@@ -114,17 +114,17 @@ class Arrival:
         self._buffered = 0
         self._broken: Exception | None = None
 
-    def taken(self) -> bytes:
-        """All pieces that are here."""
+    def take_pieces(self) -> bytes:
+        """Returns all pieces so far, joined."""
         pieces = self._pieces
         body = pieces.popleft() if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
         size, self._buffered = self._buffered, 0
-        self._on_taken(size)
+        self._on_read(size)
         return body
 
     async def next_piece(self) -> bytes | None:
-        """The next piece; None at the end. Raises BrokenAnswer."""
+        """Returns the next piece; None at the end. Raises BrokenAnswer."""
         while not self._pieces:
             if self._broken is not None:
                 raise self._broken
@@ -135,20 +135,20 @@ class Arrival:
                 await self._waiter
             finally:
                 self._waiter = None
-        return self.taken()
+        return self.take_pieces()
 
-    def finished(self) -> None:
-        """The answer is not read any more. Called once."""
+    def finish(self) -> None:
+        """Ends reading. Called once."""
         raise NotImplementedError
 
-    def _on_taken(self, size: int) -> None:
-        """Somebody read: there is room for more."""
+    def _on_read(self, size: int) -> None:
+        """Called when there is room for more."""
 
     def _give_head(self, status: int, headers: dict[str, str], has_body: bool) -> None:
-        """Raises BrokenAnswer for a body that cannot be unpacked."""
+        """Passes the head to its reader. Raises BrokenAnswer for a body that cannot be decompressed."""
         decoder = None
         if has_body and "content-encoding" in headers:
-            decoder = decoder_of(headers["content-encoding"])
+            decoder = find_decoder(headers["content-encoding"])
             if decoder is not None:  # the headers tell about what is read
                 del headers["content-encoding"]
                 headers.pop("content-length", None)
@@ -174,16 +174,18 @@ class Arrival:
 
 
 class Response:
-    """The head of an answer. The body is read once, whole or in pieces; what is not read to the end has to be closed."""
+    """The head of an answer. Its body is read once, whole or in pieces, and must be read to the end or closed."""
 
     __slots__ = ("_arrival", "_decoder", "headers", "status")
 
-    def __init__(self, arrival: Arrival, status: int, headers: dict[str, str], decoder: Decoder | None = None) -> None:
-        self._arrival: Arrival | None = arrival
+    def __init__(
+        self, arrival: IncomingBody, status: int, headers: dict[str, str], decoder: Decoder | None = None
+    ) -> None:
+        self._arrival: IncomingBody | None = arrival
         self._decoder = decoder
         self.status = status
         self.headers = headers
-        """Names in lower case; what was sent several times is joined with commas. A body that is unpacked here has no length."""
+        """Names in lower case; repeated ones are joined with commas. A body that is decompressed here has no length."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -192,10 +194,10 @@ class Response:
         self.close()
 
     async def read(self, max_bytes: int) -> bytes:
-        """The whole body, unpacked. Raises TooLong, BrokenAnswer."""
+        """Returns the whole body, decompressed. Raises TooLong, BrokenAnswer."""
         arrival = self._arrival
         if arrival is not None and arrival.is_complete and self._decoder is None:
-            body = arrival.taken()
+            body = arrival.take_pieces()
             self.close()
             if len(body) > max_bytes:
                 raise TooLong(max_bytes)
@@ -204,12 +206,12 @@ class Response:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def pieces(self, max_bytes: int | None = None) -> AsyncGenerator[bytes, None]:
-        """The body as it comes, unpacked. Raises BrokenAnswer, TooLong."""
+        """Yields the body as it comes, decompressed. Raises BrokenAnswer, TooLong."""
         if self._arrival is None:
             raise RuntimeError("the answer was read or closed before")
         decoder, size = self._decoder, 0
         try:
-            if max_bytes is not None and self._said() > max_bytes and not self._arrival.is_complete:
+            if max_bytes is not None and self._read_length() > max_bytes and not self._arrival.is_complete:
                 raise TooLong(max_bytes)
             while (raw := await self._next()) is not None:
                 for piece in (raw,) if decoder is None else decoder.unpack(raw):
@@ -226,17 +228,17 @@ class Response:
             self.close()
 
     def close(self) -> None:
-        """Stop reading. The connection is closed unless everything has come. May be called at any time, and twice."""
+        """Stops reading, and closes the connection unless everything has come. May be called at any time, and twice."""
         # Let go of it first: it may serve somebody else a moment later.
         arrival, self._arrival = self._arrival, None
         if arrival is not None:
-            arrival.finished()
+            arrival.finish()
 
     async def _next(self) -> bytes | None:
         if self._arrival is None:
             raise BrokenAnswer("the answer was closed while it was read")
         return await self._arrival.next_piece()
 
-    def _said(self) -> int:
+    def _read_length(self) -> int:
         said = self.headers.get("content-length", "")
         return int(said) if said.isdecimal() else 0

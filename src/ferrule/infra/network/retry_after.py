@@ -1,4 +1,4 @@
-"""How long a server wants to be left alone: `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3)."""
+"""The `Retry-After` header: how long a server wants to be left alone, in seconds or as a date (RFC 9110, 10.2.3)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] | None = None) -> float | None:
-    """The seconds; None when nothing is said that can be understood. Names of headers are in small letters.
-
-    A date counts from the server's own clock (`Date`), or else from `now`, in seconds since 1970.
-    """
+    """Returns the seconds; None when the header is missing or invalid. Names of headers are in lower case. A date
+    counts from the server's own clock (`Date`), or else from `now`, in seconds since 1970."""
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         return float(text)

@@ -1,7 +1,7 @@
-"""Gives the TLS context for each host: whom it has to be vouched for by, and what it is shown.
+"""The TLS context for each host: its authorities, and the certificate we present.
 
-The system's authorities count everywhere, and `ca` of the settings besides. A host may have an authority of its own, which
-then is the only one, and may be shown a client's certificate. Contexts are made once for a process.
+The system's authorities count everywhere, and `ca` of the settings besides. A host may have an authority of its own,
+which then is the only one, and may get a client's certificate. Contexts are made once for a process.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class TlsContexts:
         root: Path = Path(),
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """`usual`: for hosts of which nothing is said. `ca`: a file of authorities for all of them; `hosts`: by host or
-        `host:port`. Files are relative to `root`. Raises SettingsError for hosts that are none."""
-        self._usual = _offering(usual) if usual is not None else None
+        """`usual`: for hosts without settings. `ca`: a file of authorities for all of them; `hosts`: by host or
+        `host:port`. Files are relative to `root`. Raises SettingsError for invalid hosts."""
+        self._usual = _offer_http1(usual) if usual is not None else None
         self._ca = ca
         self._root = root
         self._env = env or {}
@@ -49,7 +49,7 @@ class TlsContexts:
             self._hosts[key] = (name, said)
 
     def find(self, target: Target) -> ssl.SSLContext:
-        """The context for a target. Raises SettingsError for files that cannot be used."""
+        """Returns the context for a target. Raises SettingsError for unusable files."""
         named = self._hosts.get((target.host, target.port)) or self._hosts.get((target.host, None))
         if named is not None:
             name, said = named
@@ -61,15 +61,15 @@ class TlsContexts:
         return self._usual
 
     def load(self) -> None:
-        """Read every file that the settings name. Raises SettingsError for one that cannot be used."""
+        """Reads every file of the settings. Raises SettingsError for an unusable one."""
         if self._ca:
             self._usual = self._usual or self._general()
         for name, said in self._hosts.values():
             self._made[name] = self._of_host(name, said)
 
     def check(self) -> None:
-        """The same where files may be missing that only the machine has which makes calls: certificates and keys of a client.
-        Authorities have to be here. Raises SettingsError."""
+        """Checks the settings on a machine that makes no calls: certificates and keys of a client may be missing,
+        authorities may not. Raises SettingsError."""
         if self._ca:
             self._general()
         for name, said in self._hosts.values():
@@ -81,7 +81,7 @@ class TlsContexts:
         context = ssl.create_default_context()
         if self._ca:
             self._trust(context, self._ca, _EVERYWHERE)
-        return _offering(context)
+        return _offer_http1(context)
 
     def _of_host(self, name: str, said: HostTls) -> ssl.SSLContext:
         where = f'[network.tls."{name}"]'
@@ -92,7 +92,7 @@ class TlsContexts:
             context = self._general()
         if said.certificate:
             self._show(context, said, where)
-        return _offering(context)
+        return _offer_http1(context)
 
     def _trust(self, context: ssl.SSLContext, file: str, where: str) -> None:
         path = self._root / Path(file).expanduser()
@@ -131,6 +131,6 @@ def _why(error: ssl.SSLError, certificate: Path, key: Path, *, is_encrypted: boo
     return f"{certificate} and {key} must hold a certificate and its key in PEM"
 
 
-def _offering(context: ssl.SSLContext) -> ssl.SSLContext:
+def _offer_http1(context: ssl.SSLContext) -> ssl.SSLContext:
     context.set_alpn_protocols(["http/1.1"])
     return context

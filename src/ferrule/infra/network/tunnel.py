@@ -1,4 +1,4 @@
-"""Asks a proxy for a way through to a host, and speaks TLS with that host on it: the proxy sees names and sizes, nothing else."""
+"""Asks a proxy for a tunnel to a host, and speaks TLS with the host through it: the proxy sees names and sizes only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import ssl
 from typing import cast
 
-from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.proxies import LOGIN_WANTED, Proxy, login_refused
+from ferrule.infra.network.connection import ClientConnection
+from ferrule.infra.network.proxies import LOGIN_WANTED, Proxy, login_error
 from ferrule.infra.network.request import ProxyRefused
 from ferrule.infra.network.urls import Target
 
@@ -18,8 +18,8 @@ _STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 
 async def open_tunnel(
     proxy: Proxy, address: str, target: Target, tls: ssl.SSLContext, proxy_tls: ssl.SSLContext | None
-) -> Connection:
-    """A connection to the target through the proxy at this address. Raises OSError, ProxyRefused."""
+) -> ClientConnection:
+    """Returns a connection to the target through the proxy at this address. Raises OSError, ProxyRefused."""
     loop = asyncio.get_running_loop()
     name = proxy.target.host if proxy_tls is not None else None
     transport, asking = await loop.create_connection(
@@ -31,10 +31,10 @@ async def open_tunnel(
         )
         status = await asking.answer
         if status == LOGIN_WANTED:
-            raise login_refused(proxy)
+            raise login_error(proxy)
         if not 200 <= status < 300:
             raise ProxyRefused(f"the proxy {proxy.target.host} gives no way to {target.host}: it answered {status}")
-        connection = Connection()
+        connection = ClientConnection()
         secure = await loop.start_tls(transport, connection, tls, server_hostname=target.host)
         if secure is None:
             raise ConnectionAbortedError
@@ -46,7 +46,7 @@ async def open_tunnel(
 
 
 class _Asking(asyncio.Protocol):
-    """Stands at a connection to a proxy until it has answered."""
+    """The protocol of a connection to a proxy until it has answered."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()

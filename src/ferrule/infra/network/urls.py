@@ -1,7 +1,8 @@
 """Reads http addresses in one way only.
 
-Whatever two programs might read differently (user names, backslashes, blanks, letters beyond ASCII, percent signs in a host)
-is refused, so that what was judged is what is dialled. Numbers in all their spellings become plain addresses here.
+Anything two programs might read differently (user names, backslashes, blanks, letters beyond ASCII, percent signs in a
+host) is refused, so that the judged address is the dialled one. Numbers in all their spellings become plain addresses
+here.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class BadUrl(ValueError):
-    """An address that cannot be read in one way only. The message says why and does not repeat it."""
+    """An ambiguous or invalid address. The message says why and does not repeat it."""
 
 
 class Target(NamedTuple):
-    """An address, read."""
+    """A parsed address."""
 
     scheme: str
     host: str
@@ -60,7 +61,7 @@ class Target(NamedTuple):
 
 
 def parse_url(url: str) -> Target:
-    """The parts of an http or https address. Raises BadUrl."""
+    """Returns the parts of an http or https address. Raises BadUrl."""
     if len(url) > _LONGEST:
         raise BadUrl("it is longer than 8192 characters")
     if not _PLAIN.fullmatch(url):
@@ -96,7 +97,7 @@ def _port(text: str) -> int:
 
 
 def parse_host(text: str) -> str:
-    """A host in one spelling: a name, or a plain address. Raises BadUrl."""
+    """Returns a host in one spelling: a name, or a plain address. Raises BadUrl."""
     name = text.lower().removesuffix(".")
     if not name:
         raise BadUrl("it has no host")
@@ -107,7 +108,8 @@ def parse_host(text: str) -> str:
 
 
 def _ipv4(labels: list[str]) -> ipaddress.IPv4Address:
-    """What `127.1`, `0x7f.1` or `2130706433` mean: up to four numbers, the last one filling what is left."""
+    """Returns the address that `127.1`, `0x7f.1` or `2130706433` stand for: up to four numbers, the last one filling
+    the rest."""
     if len(labels) > 4 or not all(map(_NUMBER.fullmatch, labels)):
         raise BadUrl("its host ends in a number and is no address")
     *first, last = map(_number, labels)

@@ -1,7 +1,7 @@
-"""One command line, cut into the words of one program, to be run without a shell; and lists of commands that may be run.
+"""Cuts one command line into the words of one program, to run without a shell; and lists of allowed commands.
 
-Whatever only a shell could carry out is refused by name and place, and nothing is filled in: the words are the argument
-list, exactly. The reading itself is `shell_text.py`, which rules judge by as well.
+A line that only a shell could run is refused, naming the construct and its position, and nothing is expanded: the words
+are the argument list, exactly. `shell_text.py` does the reading, and rules judge by it as well.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from ferrule.infra.processes.shell_text import LONGEST, parse
 
 _WRITING_DIRECTION = frozenset("\u200e\u200f\u061c\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that make a line look to its reader like another one."""
+"""Characters that make a line look like another one."""
 _QUOTED_CONTROLS = frozenset("\t\n")
-"""What may stand inside quotes: text has lines."""
+"""Control characters allowed inside quotes: text has lines."""
 _ADVICE = "one program is run, with its arguments, and without a shell: make it two calls, or quote it to pass it as it stands"
 
 
@@ -26,8 +26,8 @@ class CommandRefused(ValueError):
         """Characters before the place that was not understood."""
 
 
-def argv_of(text: str) -> tuple[str, ...]:
-    """The program and its arguments. Raises CommandRefused."""
+def split_command(text: str) -> tuple[str, ...]:
+    """Returns the program and its arguments. Raises CommandRefused."""
     if len(text) > LONGEST:
         raise CommandRefused(f"the command is {len(text)} characters long; at most {LONGEST} are read")
     _refuse_characters(text)
@@ -60,7 +60,7 @@ def _refuse_characters(text: str) -> None:
 
 
 class Whitelist:
-    """Commands that may be run, each by its first words. An empty list lets every command pass."""
+    """Commands that may be run, each by its first words. An empty list allows every command."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         """Raises CommandRefused for an entry that is not one plain command."""
@@ -76,6 +76,6 @@ class Whitelist:
 
 def _entry(text: str) -> tuple[str, ...]:
     try:
-        return argv_of(text)
+        return split_command(text)
     except CommandRefused as refused:
         raise CommandRefused(f"the whitelist's entry {text!r} is no plain command: {refused}") from None

@@ -1,6 +1,7 @@
-"""Programs of a workspace: found, confined as its settings say, run, and their endings told in the standard's error classes.
+"""Runs programs of a workspace, confined as its settings say, and describes their endings by the standard's error
+classes.
 
-What built-in tools and shell executors share. They say which words; everything about how is here and below.
+Built-in tools and shell executors share it. They choose the words; everything about how is here and below.
 """
 
 from __future__ import annotations
@@ -17,10 +18,17 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.payloads import PayloadWriter
-from ferrule.infra.processes.programs import ENVIRONMENT, FOLDERS, Limits, NoSuchProgram, find_program, limiting
-from ferrule.infra.processes.protected_files import Folder, FolderRefused, covers_of, open_folder
-from ferrule.infra.processes.run import Ended, Facts, Start, run_program
-from ferrule.infra.processes.sandbox import Bubblewrap, Sandbox, SandboxMode, confining, find_bubblewrap
+from ferrule.infra.processes.programs import (
+    ENVIRONMENT,
+    FOLDERS,
+    NoSuchProgram,
+    ProgramLimits,
+    find_program,
+    limit_command,
+)
+from ferrule.infra.processes.protected_files import Folder, FolderRefused, open_covers, open_folder
+from ferrule.infra.processes.run import ProgramEnd, ProgramFacts, ProgramStart, run_program
+from ferrule.infra.processes.sandbox import Bubblewrap, Sandbox, SandboxMode, confine_command, find_bubblewrap
 from ferrule.model.failure import ErrorClass
 
 _MARK = "FERRULE_RUN"
@@ -36,37 +44,37 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     """The workspace."""
     working_dir: str = ""
-    """Below it; the only folder of the workspace that a confined program sees."""
+    """Relative to it; the only folder of the workspace that a confined program sees."""
     mode: SandboxMode = "required"
     protected: tuple[Path, ...] = ()
-    """Files and folders that a confined program neither sees nor makes."""
+    """Files and folders that a confined program can neither see nor create."""
     fixed: tuple[Path, ...] = ()
-    """Files that it sees and cannot change."""
+    """Files that it can read but not change."""
     has_network: bool = False
     is_writable: bool = True
     environment: Mapping[str, str] = ENVIRONMENT
     stdout_bytes: int = 0
-    """How much of the standard output is also held apart."""
-    limits: Limits = Limits()
+    """How much of the standard output is also kept apart."""
+    limits: ProgramLimits = ProgramLimits()
 
 
-class Finished(msgspec.Struct, frozen=True):
+class FinishedProgram(msgspec.Struct, frozen=True):
     """A program that was run."""
 
-    ended: Ended
+    ended: ProgramEnd
     sandbox: str
     """`bubblewrap`, or `none`."""
     note: str
-    """What the caller should know about how it was run; empty when everything was as it should be."""
+    """A warning for the caller about how it was run; usually empty."""
 
 
 async def check_program(argv: Sequence[str], confinement: Confinement) -> None:
-    """Look whether a program could be run, without running it.
+    """Checks whether a program could be run, without running it.
 
-    Raises ExecutionFailed: `setup_required` without a sandbox where one is required or with a folder that will not do,
+    Raises ExecutionFailed: `setup_required` without a sandbox where one is required or with an unsuitable folder,
     `invalid_arguments` when there is no such program, `sandbox_violation` when a confined program could not reach it.
     """
-    found = await _bubblewrap(confinement.mode)
+    found = await _choose_sandbox(confinement.mode)
     try:
         program = find_program(argv[0])
         with open_folder(confinement.root, confinement.working_dir) as folder:
@@ -82,29 +90,29 @@ async def check_program(argv: Sequence[str], confinement: Confinement) -> None:
 
 async def run_confined(
     argv: Sequence[str], confinement: Confinement, context: Context, *, is_streamed: bool = False
-) -> Finished:
-    """Run a program in its workspace. `is_streamed`: whoever follows the call reads along. Raises ExecutionFailed as
+) -> FinishedProgram:
+    """Runs a program in its workspace. `is_streamed`: its output is streamed to the caller. Raises ExecutionFailed as
     `check_program` does, and when it cannot be started."""
     await check_program(argv, confinement)
     context.raise_if_aborted()
-    found = await _bubblewrap(confinement.mode)
+    found = await _choose_sandbox(confinement.mode)
     limits = confinement.limits
-    before = limiting(limits, in_own_namespace=isinstance(found, Bubblewrap))
+    before = limit_command(limits, in_own_namespace=isinstance(found, Bubblewrap))
     try:
         with ExitStack() as stack:
             folder = stack.enter_context(open_folder(confinement.root, confinement.working_dir))
-            words = (*before, *_program(argv, bool(before)))
+            words = (*before, *_resolve_program(argv, bool(before)))
             if isinstance(found, Bubblewrap):
-                start = _confined(words, found, folder, confinement, stack)
+                start = _plan_confined(words, found, folder, confinement, stack)
             else:
-                start = _unconfined(words, folder, confinement)
+                start = _plan_unconfined(words, folder, confinement)
             ended = await run_program(
                 start,
                 limits,
                 until=context.deadline,
                 on_abort=context.on_abort,
-                tell=lambda facts: _tell(facts, context),
-                keep=None if context.wire is None else lambda: _writer(context),
+                tell=lambda facts: _report_progress(facts, context),
+                keep=None if context.wire is None else lambda: _open_output(context),
                 hear=context.partial if is_streamed and context.wire is not None else None,
             )
     except FolderRefused as error:
@@ -112,12 +120,14 @@ async def run_confined(
     except OSError as error:
         raise ExecutionFailed("execution_failed", f"the program could not be started: {error.strerror}") from None
     if isinstance(found, Bubblewrap):
-        return Finished(ended, "bubblewrap", "")
-    return Finished(ended, "none", f"run without a sandbox: {found}")
+        return FinishedProgram(ended, "bubblewrap", "")
+    return FinishedProgram(ended, "none", f"run without a sandbox: {found}")
 
 
-def failure_of(finished: Finished, context: Context, limits: Limits) -> tuple[ErrorClass, str, str | None] | None:
-    """Error class, message and code of a program that did not end by itself; None for one that did."""
+def describe_failure(
+    finished: FinishedProgram, context: Context, limits: ProgramLimits
+) -> tuple[ErrorClass, str, str | None] | None:
+    """Returns error class, message and code of a program that did not end by itself; None for one that did."""
     ended = finished.ended
     if not ended.is_gone:
         return "execution_failed", "the program was told to end, and some of its processes are still there", "not_ended"
@@ -141,8 +151,8 @@ def failure_of(finished: Finished, context: Context, limits: Limits) -> tuple[Er
             return "setup_required", f"the sandbox could not be set up, so nothing was run: {said}", "sandbox_failed"
 
 
-async def _bubblewrap(mode: SandboxMode) -> Bubblewrap | str:
-    """The sandbox to use, or why none is used. Raises ExecutionFailed (`setup_required`) where there has to be one."""
+async def _choose_sandbox(mode: SandboxMode) -> Bubblewrap | str:
+    """Returns the sandbox to use, or why none is used. Raises ExecutionFailed (`setup_required`) where one is required."""
     if mode == "off":
         return 'the workspace says [builtins] sandbox = "off"'
     if find_bubblewrap.cache_info().currsize:
@@ -159,10 +169,10 @@ async def _bubblewrap(mode: SandboxMode) -> Bubblewrap | str:
     )
 
 
-def _confined(
+def _plan_confined(
     words: tuple[str, ...], found: Bubblewrap, folder: Folder, confinement: Confinement, stack: ExitStack
-) -> Start:
-    covers = stack.enter_context(covers_of(folder, confinement.root, confinement.protected, confinement.fixed))
+) -> ProgramStart:
+    covers = stack.enter_context(open_covers(folder, confinement.root, confinement.protected, confinement.fixed))
     ours, theirs = os.pipe()
     stack.callback(os.close, ours)
     stack.callback(os.close, theirs)
@@ -172,8 +182,8 @@ def _confined(
         is_writable=confinement.is_writable,
         scratch_bytes=confinement.limits.scratch_bytes,
     )
-    return Start(
-        argv=(*confining(sandbox, folder, covers, theirs), *words),
+    return ProgramStart(
+        argv=(*confine_command(sandbox, folder, covers, theirs), *words),
         cwd="/",
         env=confinement.environment,
         fds=(folder.fd, *covers.fds, theirs),
@@ -183,10 +193,10 @@ def _confined(
     )
 
 
-def _unconfined(words: tuple[str, ...], folder: Folder, confinement: Confinement) -> Start:
+def _plan_unconfined(words: tuple[str, ...], folder: Folder, confinement: Confinement) -> ProgramStart:
     mark = secrets.token_hex(16)
     env = {**confinement.environment, "PWD": folder.path, _MARK: mark}
-    return Start(
+    return ProgramStart(
         argv=words,
         cwd=folder.handle,
         env=env,
@@ -196,8 +206,8 @@ def _unconfined(words: tuple[str, ...], folder: Folder, confinement: Confinement
     )
 
 
-def _program(argv: Sequence[str], is_limited: bool) -> tuple[str, ...]:
-    """The words as given where `prlimit` looks the program up along the fixed path; else with its place."""
+def _resolve_program(argv: Sequence[str], is_limited: bool) -> tuple[str, ...]:
+    """Returns the words as given where `prlimit` looks the program up along the fixed path; else with its full path."""
     return tuple(argv) if is_limited else (find_program(argv[0]), *argv[1:])
 
 
@@ -206,10 +216,10 @@ def _is_seen(program: str, folder: Folder) -> bool:
     return any(path.is_relative_to(seen) for seen in (*_SEEN_IN_SANDBOX, folder.path))
 
 
-def _tell(facts: Facts, context: Context) -> None:
+def _report_progress(facts: ProgramFacts, context: Context) -> None:
     said: dict[str, Any] = msgspec.structs.asdict(facts)
     context.progress("ended" if facts.exit_code is not None else "running", **said)
 
 
-def _writer(context: Context) -> PayloadWriter:
+def _open_output(context: Context) -> PayloadWriter:
     return context.open_output("text/plain; charset=utf-8", "output.txt")

@@ -1,6 +1,6 @@
-"""What a program wrote, in bounded memory: all of it while it is little, then its beginning and its end.
+"""The output of a program in bounded memory: all of it while it is short, then its beginning and its end.
 
-The whole of what is too much goes where payloads are kept, if there is such a place, while the program still runs.
+Longer output also goes to the payload store, if there is one, while the program still runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Capture:
     """The output of one program."""
 
     def __init__(self, most: int, keep: Callable[[], PayloadWriter] | None = None) -> None:
-        """`most`: bytes held in memory, about. `keep`: opens the place for what is more."""
+        """`most`: bytes held in memory, about. `keep`: opens the store for longer output."""
         self.total = 0
         self.writer: PayloadWriter | None = None
         self._half = max(most // 2, 4)
@@ -40,7 +40,7 @@ class Capture:
         return self.total <= 2 * self._half
 
     def feed(self, chunk: bytes) -> None:
-        """Take what was written."""
+        """Adds output."""
         if not chunk:
             return
         was_whole = self.is_whole
@@ -58,7 +58,7 @@ class Capture:
             del self._tail[: len(self._tail) - self._half]
 
     def text(self) -> str:
-        """What was held, as text; bytes that are no UTF-8 are shown as such."""
+        """Returns the kept output as text; bytes that are no UTF-8 are escaped."""
         if self.is_whole:
             return (self._head + self._tail).decode("utf-8", "replace")
         tail = self._tail[-self._half :]
@@ -69,7 +69,7 @@ class Capture:
         return f"{head}\n[… {left_out} bytes left out …]\n{tail.decode('utf-8', 'replace')}"
 
     def close(self) -> StoredPayload | None:
-        """Make the kept whole readable. None when there is none: nothing was left out, or it could not be kept."""
+        """Completes the stored output. None when there is none: nothing was left out, or it could not be stored."""
         writer, self.writer = self.writer, None
         if writer is None:
             return None
@@ -80,7 +80,7 @@ class Capture:
             return None
 
     def discard(self) -> None:
-        """Keep nothing."""
+        """Discards the stored output."""
         if self.writer is not None:
             self.writer.discard()
             self.writer = None
@@ -102,9 +102,9 @@ class Capture:
             self.discard()
 
 
-class Lines:
-    """What a program writes, handed on while it runs: whole lines, so that nothing that must not be told comes in two halves,
-    and so much of it and no more."""
+class OutputLines:
+    """Streams a program's output while it runs: in whole lines, so that a secret never comes in two halves, and only so
+    much of it."""
 
     def __init__(self, hear: Callable[[str], None], most: int = 64 * 1024) -> None:
         self._hear = hear
@@ -112,12 +112,12 @@ class Lines:
         self._held = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        """Take what was written."""
+        """Adds output."""
         if self._left > 0 and len(self._held) <= self._left:
             self._held += chunk
 
     def tell(self, *, is_last: bool = False) -> None:
-        """Hand on the lines that are whole; at the end also one that is not."""
+        """Passes on whole lines; at the end also an unfinished one."""
         end = len(self._held) if is_last else self._held.rfind(b"\n") + 1
         if not end or self._left <= 0:
             return

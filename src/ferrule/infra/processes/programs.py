@@ -1,4 +1,5 @@
-"""Finds programs, gives them their environment, and bounds what one may use up. Nothing depends on who started this process.
+"""Finds programs, gives them their environment, and limits their resources. Nothing depends on who started this
+process.
 
 `prlimit` (util-linux) sets the limits and then becomes the program: no code of ours runs in between.
 """
@@ -16,7 +17,7 @@ from types import MappingProxyType
 import msgspec
 
 FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-"""Where a program's name is looked for. Never in the working folder, and never along the caller's PATH."""
+"""The folders to search for a program. Never the working folder, and never the caller's PATH."""
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {
         "PATH": ":".join(FOLDERS),
@@ -34,25 +35,25 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 
 
 class NoSuchProgram(LookupError):
-    """A program that is not there, or may not be named like this."""
+    """A program that does not exist, or may not be named like this."""
 
 
 def find_program(name: str, folders: tuple[str, ...] = FOLDERS) -> str:
-    """The file a command's first word stands for. Raises NoSuchProgram."""
+    """Returns the file of a command's first word. Raises NoSuchProgram."""
     if name.startswith("/"):
         if _is_program(name):
             return name
-        raise NoSuchProgram(f"there is no program {_shown(name)}")
+        raise NoSuchProgram(f"there is no program {_quote_name(name)}")
     if "/" in name:
         raise NoSuchProgram(
-            f"{_shown(name)} is relative to a folder; name a program by its name alone or by its whole path"
+            f"{_quote_name(name)} is relative to a folder; name a program by its name alone or by its whole path"
         )
     for folder in folders:
         path = f"{folder}/{name}"
         if _is_program(path):
             return path
     raise NoSuchProgram(
-        f"there is no program {_shown(name)} in {', '.join(folders)}; what a shell has built in (cd, export, source) is"
+        f"there is no program {_quote_name(name)} in {', '.join(folders)}; what a shell has built in (cd, export, source) is"
         " not there either"
     )
 
@@ -65,28 +66,28 @@ def _is_program(path: str) -> bool:
     return stat.S_ISREG(found.st_mode) and os.access(path, os.X_OK)
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     return repr(name if len(name) <= 80 else f"{name[:77]}…")
 
 
 _MIB = 1024**2
 _OWN_COUNT = (5, 14)
-"""Since then Linux counts the processes of a user namespace by themselves; before, everything its user runs."""
+"""Since then Linux counts the processes of a user namespace by themselves; before, all processes of its user."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of one run. Seconds and bytes."""
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one run, in seconds and bytes."""
 
     seconds: float = 30.0
     """From start to end."""
     grace_seconds: float = 0.5
-    """Between being asked to end and being ended."""
+    """Between SIGTERM and SIGKILL."""
     output_bytes: int = 64 * _MIB
-    """What it may write to its two outputs together; then it is ended."""
+    """What it may write to its two outputs together before it is ended."""
     inline_bytes: int = 64 * 1024
-    """How much of its output is kept in memory; of more, the first and the last half."""
+    """How much of its output is kept in memory; of longer output, the first and the last half."""
     processes: int = 256
-    """How many may run at once; then all are ended."""
+    """How many may run at once; above that, all are ended."""
     memory_bytes: int = 4096 * _MIB
     """Writable memory of each process."""
     file_bytes: int = 1024 * _MIB
@@ -96,8 +97,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Of the sandbox's own /tmp."""
 
 
-def limiting(limits: Limits, *, in_own_namespace: bool) -> tuple[str, ...]:
-    """The words to put before a program; none where there is no `prlimit`, as on macOS."""
+def limit_command(limits: ProgramLimits, *, in_own_namespace: bool) -> tuple[str, ...]:
+    """Returns the words to put before a program; none without `prlimit`, as on macOS."""
     try:
         prlimit = find_program("prlimit")
     except NoSuchProgram:
@@ -116,7 +117,7 @@ def limiting(limits: Limits, *, in_own_namespace: bool) -> tuple[str, ...]:
 
 
 def _at_most(kind: int, value: int) -> int:
-    """No more than this process may have itself: nobody can be given more."""
+    """Returns a limit no higher than this process's own: nobody can grant more."""
     hard = resource.getrlimit(kind)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 

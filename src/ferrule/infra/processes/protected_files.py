@@ -1,9 +1,9 @@
-"""Hides the files of a workspace that a confined program must neither see nor make: keys, ledger, settings, policy.
+"""Hides the files of a workspace that a confined program must neither see nor create: keys, ledger, settings, policy.
 
-The folder a program works in is held open from the check to the start, so that nobody can put another in its place. A
-protected folder is covered by an empty one, a file by nothing that can be opened. Mounts hold both, which the program can
-neither remove nor rename; folders on the way are mounted on themselves for the same reason. A protected file that does not
-exist yet is made first, empty: else the program could make it, and be believed.
+The folder a program works in is held open from the check to the start, so that nobody can swap it. A protected folder
+is covered by an empty one, a file by one that cannot be opened. Mounts hold both, which the program can neither remove
+nor rename; folders on the way are mounted on themselves for the same reason. A protected file that does not exist yet
+is created first, empty: else the program could create it, and be believed.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ class Folder(msgspec.Struct, frozen=True):
 
     @property
     def handle(self) -> str:
-        """A path to this very folder, whatever its name leads to by now. For a program that inherits the descriptor."""
+        """A path to this very folder, even after its name was reused. For a program that inherits the descriptor."""
         return f"/proc/self/fd/{self.fd}" if os.path.exists("/proc/self/fd") else self.path
 
 
 @contextmanager
 def open_folder(root: Path, below: str = "") -> Iterator[Folder]:
-    """A folder of a workspace, by its path under it. Raises FolderRefused when it is missing or leads out by `..` or a link."""
+    """Opens a folder of a workspace, by its path under it. Raises FolderRefused when it is missing or leads out by `..`
+    or a link."""
     fd, path = _root(root)
     try:
         for part in _parts(root, below):
-            fd, path = _into(fd, part, below), os.path.join(path, part)
+            fd, path = _open_inside(fd, part, below), os.path.join(path, part)
         yield Folder(path, fd)
     finally:
         os.close(fd)
@@ -71,8 +72,8 @@ def _parts(root: Path, below: str) -> list[str]:
     return parts
 
 
-def _into(fd: int, part: str, below: str) -> int:
-    """The folder inside, opened; the outer one is let go only then, so that the caller always holds one."""
+def _open_inside(fd: int, part: str, below: str) -> int:
+    """Opens a folder inside another. The outer one is closed only afterwards, so that the caller always holds one."""
     try:
         inner = os.open(part, FOLDER_FLAGS, dir_fd=fd)
     except FileNotFoundError:
@@ -95,34 +96,34 @@ _FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class Covers(msgspec.Struct, frozen=True):
-    """The mounts that hide something, in their order."""
+    """The mounts that hide something, in order."""
 
     options: tuple[str, ...] = ()
     """For bubblewrap."""
     fds: tuple[int, ...] = ()
-    """What they refer to; the program's parent has to inherit them."""
+    """The descriptors they refer to; the program's parent has to inherit them."""
 
 
 @contextmanager
-def covers_of(folder: Folder, root: Path, protected: Iterable[Path], fixed: Iterable[Path] = ()) -> Iterator[Covers]:
-    """The covers for a folder of a workspace. Raises FolderRefused.
+def open_covers(folder: Folder, root: Path, protected: Iterable[Path], fixed: Iterable[Path] = ()) -> Iterator[Covers]:
+    """Opens the covers for a folder of a workspace. Raises FolderRefused.
 
-    `fixed` files can be read and not be changed; of more than a few hundred, as many as that.
+    `fixed` files can be read but not changed; only the first few hundred are covered.
     """
     real = os.path.realpath(root)
     options: list[str] = []
     with ExitStack() as stack:
         held: dict[str, int] = {}
-        hidden = _visible(folder.path, real, root, protected)
+        hidden = _list_hidden(folder.path, real, root, protected)
         for below in hidden:
             options += _cover(folder, below, held, stack)
-        for below in _inside(folder.path, fixed, hidden)[:_MOST_FIXED]:
+        for below in _list_fixed(folder.path, fixed, hidden)[:_MOST_FIXED]:
             options += _fix(folder, below, held, stack)
         yield Covers(tuple(options), tuple(held.values()))
 
 
-def _visible(folder: str, real: str, root: Path, protected: Iterable[Path]) -> list[tuple[str, ...]]:
-    """The protected paths inside the folder, relative to it; those below another one left out."""
+def _list_hidden(folder: str, real: str, root: Path, protected: Iterable[Path]) -> list[tuple[str, ...]]:
+    """Lists the protected paths inside the folder, relative to it, without those below another one."""
     found: set[tuple[str, ...]] = set()
     for path in protected:
         whole = os.path.normpath(path)
@@ -139,8 +140,8 @@ def _visible(folder: str, real: str, root: Path, protected: Iterable[Path]) -> l
     )
 
 
-def _inside(folder: str, fixed: Iterable[Path], hidden: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The fixed files inside the folder, relative to it, but for those that are hidden anyway."""
+def _list_fixed(folder: str, fixed: Iterable[Path], hidden: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Lists the fixed files inside the folder, relative to it, without hidden ones."""
     found = {
         Path(real).relative_to(folder).parts
         for path in fixed
@@ -150,8 +151,8 @@ def _inside(folder: str, fixed: Iterable[Path], hidden: list[tuple[str, ...]]) -
 
 
 def _fix(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack) -> list[str]:
-    """A file mounted on itself, read-only, where nothing on the way can be renamed."""
-    options, fd, path = _entered(folder, below, held, stack)
+    """Mounts a file on itself, read-only, where no folder on the way can be renamed."""
+    options, fd, path = _enter_folders(folder, below, held, stack)
     try:
         held[path] = os.open(below[-1], _FILE_FLAGS, dir_fd=fd)
     except OSError:
@@ -161,8 +162,8 @@ def _fix(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: Ex
 
 
 def _cover(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack) -> list[str]:
-    options, fd, path = _entered(folder, below, held, stack)
-    mode = _mode(fd, below[-1])
+    options, fd, path = _enter_folders(folder, below, held, stack)
+    mode = _find_or_make(fd, below[-1])
     if stat.S_ISLNK(mode):
         raise FolderRefused(f"{'/'.join(below)!r} {_SYMBOLIC}")
     if stat.S_ISDIR(mode):
@@ -170,10 +171,10 @@ def _cover(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: 
     return [*options, "--ro-bind", "/dev/null", path]  # a device where no device may be opened
 
 
-def _entered(
+def _enter_folders(
     folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack
 ) -> tuple[list[str], int, str]:
-    """The mounts of the folders on the way, the last of them, and the path of what is in it."""
+    """Returns the mounts of the folders on the way, the last of them, and the path of its entry."""
     options: list[str] = []
     fd, path = folder.fd, folder.path
     for part in below[:-1]:
@@ -197,8 +198,8 @@ def _enter(fd: int, part: str, path: str) -> int:
         raise FolderRefused(f"{path!r} is a link or no folder, so what it holds cannot be protected") from None
 
 
-def _mode(fd: int, name: str) -> int:
-    """What kind of thing a protected name is; made, when there is none: a file if it has an ending, else a folder."""
+def _find_or_make(fd: int, name: str) -> int:
+    """Returns the mode of a protected name. Creates a missing one: a file if it has an ending, else a folder."""
     try:
         return os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Runs one program from start to end: listened to while it runs, and ended with everything it started when it must.
+"""Runs one program from start to end: streams its output, and ends it with all its processes when it must.
 
-Whoever asks for it gives the words, the folder and the bounds; this knows neither tools nor sandboxes, only that a sandbox
-says in a status of its own who its first process is and how the program ended.
+The caller gives the words, the folder and the limits; this module knows neither tools nor sandboxes, except that a
+sandbox reports its first process and the program's ending over a status descriptor.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from typing import Literal, cast
 import msgspec
 
 from ferrule.contracts.payloads import PayloadWriter, StoredPayload
-from ferrule.infra.processes.output import Capture, Lines
-from ferrule.infra.processes.programs import Limits
-from ferrule.infra.processes.tree import Tree
+from ferrule.infra.processes.output import Capture, OutputLines
+from ferrule.infra.processes.programs import ProgramLimits
+from ferrule.infra.processes.tree import ProcessTree
 from ferrule.infra.tasks import Patience
 
 Reason = Literal["exited", "timeout", "aborted", "too_much_output", "too_many_processes", "not_confined"]
 
 _TICK_SECONDS = 0.1
-"""How often somebody looks: at the processes, and whether there is progress to tell."""
+"""How often to check the processes and report progress."""
 _DRAIN_SECONDS = 0.5
-"""How long output is waited for after the last process is gone; only one that got away can hold it that long."""
+"""How long to wait for output after the last process has ended; only a process that got away can hold it that long."""
 _CHUNK = 64 * 1024
 _STATUS_BYTES = 16 * 1024
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start."""
+class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to start."""
 
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
     fds: tuple[int, ...] = ()
-    """Descriptors it inherits besides its outputs. They stay the caller's."""
+    """Descriptors it inherits besides its outputs. The caller closes them."""
     status_fd: int | None = None
-    """Where a sandbox tells its status; None without one. Stays the caller's."""
+    """Where a sandbox reports its status; None without one. The caller closes it."""
     mark: str | None = None
-    """A text in `env` that everything it starts has too."""
+    """A text in `env` that all its processes share."""
     keepers: int = 0
     """How many generations of processes are the sandbox's."""
     stdout_bytes: int = 0
-    """How much of its standard output is also held apart from what it writes to standard error."""
+    """How much of its standard output is also kept apart from standard error."""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a program ended."""
 
     reason: Reason
@@ -63,17 +63,17 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     stderr_bytes: int
     line_count: int
     is_whole: bool
-    """False when something of the output was left out above."""
+    """False when `output` was cut."""
     kept: StoredPayload | None
-    """Where the whole of a long output is."""
+    """The stored long output."""
     is_gone: bool
     """True when none of its processes is left."""
     stdout: bytes = b""
     """Its standard output alone, as far as `Start.stdout_bytes` goes."""
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """What is known of a program that runs, or of one that has just ended (AT-203)."""
+class ProgramFacts(msgspec.Struct, frozen=True):
+    """The progress of a program, and its exit code at the end (AT-203)."""
 
     stdout_bytes: int
     stderr_bytes: int
@@ -83,20 +83,20 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 async def run_program(
-    start: Start,
-    limits: Limits,
+    start: ProgramStart,
+    limits: ProgramLimits,
     *,
     until: float | None = None,
     on_abort: Callable[[Callable[[], None]], None] | None = None,
-    tell: Callable[[Facts], None] | None = None,
+    tell: Callable[[ProgramFacts], None] | None = None,
     keep: Callable[[], PayloadWriter] | None = None,
     hear: Callable[[str], None] | None = None,
-) -> Ended:
-    """Run a program to its end. Raises OSError when it cannot be started.
+) -> ProgramEnd:
+    """Runs a program to its end. Raises OSError when it cannot be started.
 
-    `until`: a moment of the loop's clock at which it must be over, if that is sooner. `on_abort`: takes what to call when it
-    should stop. `tell`: hears of progress; `hear`: gets what it writes, in whole lines. Cancelling ends all of its processes
-    before the cancellation goes on its way.
+    `until`: the time of the loop's clock at which it must have ended, if that is sooner. `on_abort`: takes the function
+    that stops it. `tell`: gets progress; `hear`: gets its output, in whole lines. Cancelling ends all of its processes
+    before the cancellation propagates.
     """
     run = _Run(start, limits, tell, keep, hear)
     patience = Patience()
@@ -114,21 +114,21 @@ async def run_program(
         patience.check()
         return ended
     finally:
-        run.let_go()
+        run.close()
 
 
 class _Run:
-    """One program at work."""
+    """One running program."""
 
     def __init__(
         self,
-        start: Start,
-        limits: Limits,
-        tell: Callable[[Facts], None] | None,
+        start: ProgramStart,
+        limits: ProgramLimits,
+        tell: Callable[[ProgramFacts], None] | None,
         keep: Callable[[], PayloadWriter] | None,
         hear: Callable[[str], None] | None = None,
     ) -> None:
-        self._lines = None if hear is None else Lines(hear)
+        self._lines = None if hear is None else OutputLines(hear)
         self._stdout = bytearray()
         self._start = start
         self._limits = limits
@@ -137,7 +137,7 @@ class _Run:
         self._began = self._loop.time()
         self._capture = Capture(limits.inline_bytes, keep)
         self._written = [0, 0]
-        self._told: Facts | None = None
+        self._told: ProgramFacts | None = None
         self._reason: asyncio.Future[Reason] = self._loop.create_future()
         self._drained: asyncio.Future[None] = self._loop.create_future()
         self._open: dict[int, int] = {}
@@ -149,12 +149,12 @@ class _Run:
         self._exited: asyncio.Future[int] = self._loop.create_future()
         self._exited.add_done_callback(lambda _: self.stop("exited"))
         self._transport: asyncio.SubprocessTransport | None = None
-        self._tree: Tree
+        self._tree: ProcessTree
 
     # From start to end
 
     async def begin(self, patience: Patience) -> None:
-        """Start it. Raises OSError."""
+        """Starts it. Raises OSError."""
         start = self._start
         theirs: list[int] = []
         for which in (0, 1):
@@ -175,7 +175,7 @@ class _Run:
         finally:
             for their in theirs:
                 os.close(their)
-        self._tree = Tree(self._transport.get_pid(), mark=start.mark, keepers=start.keepers)
+        self._tree = ProcessTree(self._transport.get_pid(), mark=start.mark, keepers=start.keepers)
         for fd in self._open:
             self._loop.add_reader(fd, self._read, fd)
         if start.status_fd is not None:
@@ -183,7 +183,7 @@ class _Run:
             self._loop.add_reader(start.status_fd, self._read_status)
 
     async def watch(self, until: float | None) -> Reason:
-        """Wait for the end, or for a reason to end it."""
+        """Waits for the end, or for a reason to end it."""
         deadline = self._began + self._limits.seconds
         deadline = deadline if until is None else min(deadline, until)
         while not self._reason.done():
@@ -199,8 +199,8 @@ class _Run:
             self._progress()
         return self._reason.result()
 
-    async def finish(self, reason: Reason, patience: Patience, *, keeps: bool = True) -> Ended:
-        """End whatever is left of it, and tell how it went."""
+    async def finish(self, reason: Reason, patience: Patience, *, keeps: bool = True) -> ProgramEnd:
+        """Ends all its processes, and returns how it ended."""
         ended_at = self._loop.time()
         if reason in ("timeout", "aborted"):
             self._tree.look()
@@ -220,7 +220,7 @@ class _Run:
             closing = self._loop.run_in_executor(None, self._capture.close)
             await patience.wait(closing)
             kept = closing.result()
-        return Ended(
+        return ProgramEnd(
             reason=reason,
             exit_code=code,
             signal=signal,
@@ -235,8 +235,8 @@ class _Run:
             stdout=bytes(self._stdout),
         )
 
-    def let_go(self) -> None:
-        """Close what was opened. What was kept of a run that has no result is thrown away."""
+    def close(self) -> None:
+        """Closes what was opened, and discards stored output that has no result."""
         if self._transport is not None:
             self._transport.close()
         for fd in list(self._open):
@@ -248,7 +248,7 @@ class _Run:
         self._capture.discard()
 
     def stop(self, reason: Reason) -> None:
-        """Have it end. The first reason counts."""
+        """Asks it to end. The first reason counts."""
         if not self._reason.done():
             self._reason.set_result(reason)
 
@@ -285,7 +285,8 @@ class _Run:
             self._drained.set_result(None)
 
     def _read_status(self) -> None:
-        """What a sandbox says: `{"child-pid": 7, …}` when it stands, `{"exit-code": 0}` when the program has ended."""
+        """Reads a sandbox's status: `{"child-pid": 7, …}` once it is set up, `{"exit-code": 0}` when the program has
+        ended."""
         fd = self._start.status_fd
         if fd is None:
             return
@@ -319,13 +320,14 @@ class _Run:
         if self._tell is None:
             return
         timeout_ms = int(self._limits.seconds * 1000)
-        facts = Facts(self._written[0], self._written[1], self._capture.line_count, timeout_ms, code)
+        facts = ProgramFacts(self._written[0], self._written[1], self._capture.line_count, timeout_ms, code)
         if facts != self._told or is_last:
             self._told = facts
             self._tell(facts)
 
     def _ending(self) -> tuple[int | None, int | None]:
-        """Exit code and signal. A sandbox reports a signal as 128 and its number, as shells do, so that is taken for one."""
+        """Returns exit code and signal. A sandbox reports a signal as 128 and its number, as shells do, so that counts
+        as one."""
         code = self._exited.result() if self._status_exit is None else self._status_exit
         if code < 0:
             return 128 - code, -code
@@ -335,18 +337,18 @@ class _Run:
 
 
 class _Exit(asyncio.SubprocessProtocol):
-    """Tells how a program ended."""
+    """Reports how a program ended."""
 
     def __init__(self, exited: asyncio.Future[int]) -> None:
         self._exited = exited
         self._transport: asyncio.SubprocessTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It runs."""
+        """Takes the transport."""
         self._transport = cast(asyncio.SubprocessTransport, transport)
 
     def process_exited(self) -> None:
-        """It is over, and reaped."""
+        """Reports the exit, after the process is reaped."""
         code = self._transport.get_returncode()
         if not self._exited.done():
             self._exited.set_result(-1 if code is None else code)

@@ -1,7 +1,7 @@
-"""What a confined program sees: bubblewrap's options (Linux), and whether bubblewrap works on this machine.
+"""The view of a confined program: bubblewrap's options (Linux), and whether bubblewrap works on this machine.
 
-The system read-only and without its settings, one folder of the workspace to work in, a /tmp, /proc and /dev of its own, no
-network, no capability, and an identity that is nobody's outside. What is not bound in is not there. It knows no tool.
+The system read-only and without its settings, one folder of the workspace to work in, a /tmp, /proc and /dev of its
+own, no network, no capability, and an unprivileged identity. Nothing else exists inside. It knows no tool.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime"
 _NETWORK_ETC = ("resolv.conf", "hosts", "services", "ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs")
 _IDENTITY = Path(__file__).parent / "identity"
 _UNFIT = ("/usr", *_SYSTEM, "/etc", "/run", "/var", "/home", "/root", "/opt", "/boot")
-"""Folders no workspace is; below some of them one may be."""
+"""Folders that cannot be a workspace; folders below some of them can."""
 _UNFIT_TREES = ("/proc", "/dev", "/sys")
 _PROBE_SECONDS = 5.0
 _REST_OF_MESSAGE = 200
@@ -43,7 +43,7 @@ class Bubblewrap(msgspec.Struct, frozen=True):
 
     program: str
     options: tuple[str, ...] = ()
-    """What it can do beyond what every version can."""
+    """Options beyond those of every version."""
 
 
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +52,13 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     bubblewrap: Bubblewrap
     has_network: bool = False
     is_writable: bool = True
-    """Whether its working folder is."""
+    """True when its working folder is."""
     scratch_bytes: int = 256 * 1024**2
     """Size of its /tmp, and of its shared memory."""
 
 
-def confining(sandbox: Sandbox, folder: Folder, covers: Covers, status_fd: int) -> tuple[str, ...]:
-    """The words to put before a program and its limits. Raises FolderRefused for a folder no sandbox can hold."""
+def confine_command(sandbox: Sandbox, folder: Folder, covers: Covers, status_fd: int) -> tuple[str, ...]:
+    """Returns the words to put before a program and its limits. Raises FolderRefused for a folder no sandbox can hold."""
     if (
         folder.path == "/"
         or folder.path in _UNFIT
@@ -113,7 +113,8 @@ def _etc(has_network: bool) -> list[str]:
 
 @cache
 def find_bubblewrap() -> Bubblewrap | str:
-    """Bubblewrap as it works here, or why there is none. Tried once, by confining a program; blocks for that long."""
+    """Returns bubblewrap as it works here, or why it does not. Tried once, by confining a program; blocks for that
+    long."""
     try:
         program = find_program("bwrap")
     except NoSuchProgram:

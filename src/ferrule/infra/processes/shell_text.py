@@ -1,8 +1,9 @@
-"""Cuts a shell command line into its commands: what stands between `;`, `&&`, `|`, newlines, and inside `$(…)` and backticks.
+"""Cuts a shell command line into its commands: those between `;`, `&&`, `|`, newlines, and inside `$(…)` and backticks.
 
-The one reader of command lines: rules judge by it, and what is run without a shell is cut by it (`command_line.py`), so that
-the words judged are the words run. Whatever it does not understand for certain (comments, here-documents, arithmetic,
-`$'…'`) makes the whole line uncertain, and an uncertain line fits no allow. Runs nothing and expands nothing.
+The one reader of command lines: rules judge by it, and `command_line.py` cuts by it what runs without a shell, so that
+the judged words are the executed words. Anything it does not understand for certain (comments, here-documents,
+arithmetic, `$'…'`) makes the whole line uncertain, and an uncertain line fits no allow. Runs nothing and expands
+nothing.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _REDIRECT = re.compile(r"(?:<<<?-?|<>|[<>]\||>>|[<>]&|[<>]|&>>?)")
 _HARMLESS_TARGETS = frozenset({"/dev/null", "0", "1", "2", "-"})
 _DEPTH = 12
 LONGEST = 16_384
-"""Characters of a line that is looked at; matching takes time in proportion to the square of its words."""
+"""Characters of the longest line to read; matching takes quadratic time in its words."""
 
 
 class Word(NamedTuple):
-    """One word, quotes taken off."""
+    """One word, without its quotes."""
 
     text: str
     is_open: bool = False
-    """True when the shell would put something in its place: a variable, a command's output, file names."""
+    """True when the shell would expand it: a variable, a command's output, file names."""
 
 
 class Part(NamedTuple):
@@ -45,30 +46,30 @@ class Part(NamedTuple):
 
 
 class Construct(NamedTuple):
-    """Something in a line that only a shell could carry out."""
+    """A construct of a line that only a shell could run."""
 
     at: int
-    """Characters before it."""
+    """The number of characters before it."""
     name: str
     """For messages: `the pipe |`."""
 
 
-class Parsed(NamedTuple):
+class ParsedCommandLine(NamedTuple):
     """A command line as far as it can be understood."""
 
     parts: tuple[Part, ...]
     is_certain: bool
     constructs: tuple[Construct, ...] = ()
-    """In the order they are met; none in a single command without tricks."""
+    """In the order of the line; none in a single plain command."""
 
 
-def parse(text: str) -> Parsed:
-    """Every simple command of a line. One that is too long to be looked at closely is not certain."""
+def parse(text: str) -> ParsedCommandLine:
+    """Returns every simple command of a line. A line that is too long is not certain."""
     if len(text) > LONGEST:
-        return Parsed((), False)
+        return ParsedCommandLine((), False)
     reader = _Reader(text, _DEPTH)
     reader.read()
-    return Parsed(tuple(reader.parts), reader.is_certain, tuple(reader.constructs))
+    return ParsedCommandLine(tuple(reader.parts), reader.is_certain, tuple(reader.constructs))
 
 
 class _Reader:
@@ -92,51 +93,51 @@ class _Reader:
         self._awaits_target = False
 
     def read(self, closing: str | None = None) -> None:
-        """Read to the end, or to the bracket that closes a substitution."""
+        """Reads to the end, or to the bracket that closes a substitution."""
         while self.at < len(self.text):
             letter = self.text[self.at]
             if letter == closing:
                 break
-            self._letter(letter)
+            self._read_letter(letter)
         if closing is not None and self.at >= len(self.text):
             self.is_certain = False
         self._end_part()
 
-    def _letter(self, letter: str) -> None:
+    def _read_letter(self, letter: str) -> None:
         if letter in "'\"":
-            self._quoted(letter)
+            self._read_quoted(letter)
         elif letter == "\\":
-            self._escaped()
+            self._read_escape()
         elif letter in "$`":
-            self._expansion()
+            self._read_expansion()
         elif letter in " \t":
             self._end_word()
             self.at += 1
         elif letter in "<>" or self.text.startswith("&>", self.at):
-            self._redirect()
+            self._read_redirect()
         elif letter in _SEPARATORS:
-            self._met(_SEPARATORS[letter])
+            self._note_construct(_SEPARATORS[letter])
             self._end_part()
             self.at += 1
         else:
-            self._plain(letter)
+            self._read_plain(letter)
 
-    def _plain(self, letter: str) -> None:
+    def _read_plain(self, letter: str) -> None:
         if letter == "#" and self._letters is None:
-            self._met("the comment sign #")
+            self._note_construct("the comment sign #")
             self.is_certain = False
         elif letter < " " or letter == "\x7f":
-            self._met("a control character")
+            self._note_construct("a control character")
             self.is_certain = False
         elif letter in _FILLED_IN:
-            self._met(_FILLED_IN[letter])
+            self._note_construct(_FILLED_IN[letter])
             self._is_open = True
         elif letter == "~" and self._letters is None:
-            self._met("the home folder ~")
+            self._note_construct("the home folder ~")
         self._add(letter)
         self.at += 1
 
-    def _quoted(self, quote: str) -> None:
+    def _read_quoted(self, quote: str) -> None:
         opened = self.at
         self.at += 1
         self._add("")
@@ -144,7 +145,7 @@ class _Reader:
         while self.at < len(self.text) and self.text[self.at] != quote:
             letter = self.text[self.at]
             if quote == '"' and letter in "$`":
-                self._expansion()
+                self._read_expansion()
                 continue
             if quote == '"' and letter == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\", "\n"):
                 self.at += 1
@@ -152,33 +153,33 @@ class _Reader:
             self._add(letter)
             self.at += 1
         if self.at >= len(self.text):
-            self._met(f"the quote {quote} that is not closed", opened)
+            self._note_construct(f"the quote {quote} that is not closed", opened)
             self.is_certain = False
         self.at += 1
 
-    def _escaped(self) -> None:
+    def _read_escape(self) -> None:
         following = self.text[self.at + 1 : self.at + 2]
         if not following:
-            self._met("the \\ at the end")
+            self._note_construct("the \\ at the end")
             self.is_certain = False
         elif following == "\n":
-            self._met("a line break", self.at + 1)
+            self._note_construct("a line break", self.at + 1)
         else:
             self._add(following)
             self._is_quoted = True
         self.at += 2
 
-    def _expansion(self) -> None:
-        self._met("the backtick `" if self.text[self.at] == "`" else "the expansion $")
+    def _read_expansion(self) -> None:
+        self._note_construct("the backtick `" if self.text[self.at] == "`" else "the expansion $")
         if self.text[self.at] == "`":
-            self._backticks()
+            self._read_backticks()
         elif self.text.startswith("$((", self.at) or self.text[self.at + 1 : self.at + 2] in ("'", '"'):
             self.is_certain = False
             self.at += 1
         elif self.text.startswith("$(", self.at):
-            self.at = self._inner(self.text, self.at + 2, ")")
+            self.at = self._read_commands(self.text, self.at + 2, ")")
         elif self.text.startswith("${", self.at):
-            self._braces()
+            self._read_braces()
         elif _NAME.match(self.text, self.at + 1):
             self._add("$")
             self._is_open = True
@@ -187,8 +188,8 @@ class _Reader:
             self._add("$")
             self.at += 1
 
-    def _inner(self, text: str, at: int, closing: str | None) -> int:
-        """Read the commands whose output is put here; gives where they end."""
+    def _read_commands(self, text: str, at: int, closing: str | None) -> int:
+        """Reads the commands of a substitution; returns where they end."""
         inner = _Reader(text, self.depth - 1, at)
         if inner.is_certain:
             inner.read(closing)
@@ -201,16 +202,16 @@ class _Reader:
         self._is_open = True
         return inner.at + 1
 
-    def _backticks(self) -> None:
+    def _read_backticks(self) -> None:
         closed = self.text.find("`", self.at + 1)
         end = closed if closed >= 0 else len(self.text)
         inner = self.text[self.at + 1 : end]
         if closed < 0 or "\\" in inner:
             self.is_certain = False
-        self._inner(inner, 0, None)
+        self._read_commands(inner, 0, None)
         self.at = end + 1
 
-    def _braces(self) -> None:
+    def _read_braces(self) -> None:
         closed = self.text.find("}", self.at)
         inner = self.text[self.at + 2 : closed if closed >= 0 else len(self.text)]
         if closed < 0 or re.search(r"[`$'\"\\{<>]", inner):
@@ -219,21 +220,19 @@ class _Reader:
         self._is_open = True
         self.at = closed + 1 if closed >= 0 else len(self.text)
 
-    def _redirect(self) -> None:
+    def _read_redirect(self) -> None:
         self._end_word_before_redirect()
         found = _REDIRECT.match(self.text, self.at)
         sign = found[0] if found else ">"
-        self._met(f"the redirection {sign}")
+        self._note_construct(f"the redirection {sign}")
         if sign.startswith("<<") or self.text.startswith("(", self.at + len(sign)) or self._awaits_target:
             self.is_certain = False
         self._awaits_target = True
         self.at += len(sign)
 
     def _end_word_before_redirect(self) -> None:
-        """Drops the number of a descriptor (`2>`); everything else is a word, and so is a digit that is quoted or escaped.
-
-        Of a longer number shells think differently: bash takes most for a descriptor, dash takes all for words.
-        """
+        """Drops the number of a descriptor (`2>`); anything else is a word, and so is a quoted or escaped digit. Shells
+        disagree on longer numbers: bash takes most for a descriptor, dash takes all for words."""
         text = "".join(self._letters or ())
         if self._is_quoted or self._is_open or not (text.isascii() and text.isdigit()):
             self._end_word()
@@ -242,7 +241,7 @@ class _Reader:
             self._end_word()
         self._drop_word()
 
-    def _met(self, name: str, at: int | None = None) -> None:
+    def _note_construct(self, name: str, at: int | None = None) -> None:
         self.constructs.append(Construct(self.at if at is None else at, name))
 
     def _add(self, letters: str) -> None:
@@ -262,7 +261,7 @@ class _Reader:
             self._is_plain = self._is_plain and not word.is_open and word.text in _HARMLESS_TARGETS
             self._awaits_target = False
         elif not self._words and not self._is_quoted and _ASSIGNMENT.match(word.text):
-            self._met("the assignment", self._began)
+            self._note_construct("the assignment", self._began)
             self._is_plain = False
         else:
             self._words.append(word)

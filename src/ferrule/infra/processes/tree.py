@@ -1,9 +1,9 @@
-"""A program and everything it started: who is alive, and ending them all. Read from /proc; where there is none (macOS), the
-process group is all that is known.
+"""The processes of a program: which are alive, and how to end them all. Read from /proc; without it (macOS), only the
+process group is known.
 
-In a sandbox nothing gets away: every process stays below the sandbox's own first process, and ends with it. Without one,
-processes are found as children, as those seen while the program ran, and by a mark in their environment, which also finds
-one that put itself into another session. One that clears its environment and leaves its parent between two looks is lost.
+In a sandbox no process gets away: all stay below the sandbox's own first process, and end with it. Without one,
+processes are found as children, as those seen while the program ran, and by a mark in their environment, which also
+finds one in another session. One that clears its environment and leaves its parent between two looks is lost.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ferrule.infra.tasks import Patience
 
 _LOOK_SECONDS = 0.01
 _MOST_SECONDS = 5.0
-"""How long killed processes are waited for. It takes that long only where the system is stuck."""
+"""How long to wait for killed processes. It takes that long only where the system is stuck."""
 _GONE = frozenset("ZXx")
 
 
 class Process(NamedTuple):
-    """A process, told apart from a later one of the same number by when it began."""
+    """A process; its start time distinguishes it from a later one with the same number."""
 
     pid: int
     began: int
@@ -36,61 +36,64 @@ class _Stat(NamedTuple):
     is_alive: bool
 
 
-class Tree:
+class ProcessTree:
     """The processes of one run."""
 
     def __init__(self, pid: int, *, mark: str | None, keepers: int = 0) -> None:
-        """`pid` is our own child. `mark`: a text in the environment of all of them. `keepers`: how many generations are the
-        sandbox's own, and not asked to end."""
+        """`pid` is our own child. `mark`: a text in the environment of all of them. `keepers`: how many generations are
+        the sandbox's own, and get no SIGTERM."""
         self._top = pid
         self._mark = mark.encode() if mark else None
         self._keepers = keepers
         self._seen: set[Process] = set()
 
     def add(self, pid: int, name: str) -> None:
-        """Remember a process that was told of, if it is still the one of that name."""
-        found = _stat(pid)
-        if found is not None and _name(pid) == name:
+        """Adds a reported process, if it still has that name."""
+        found = _read_stat(pid)
+        if found is not None and _read_name(pid) == name:
             self._seen.add(Process(pid, found.began))
 
     def look(self) -> int:
-        """Remember who is there; gives how many."""
-        found = [process for generation in _generations(self._top) for process in generation]
+        """Remembers the processes alive now; returns their number."""
+        found = [process for generation in _list_generations(self._top) for process in generation]
         self._seen.update(found)
         return len(found)
 
-    def living(self, *, is_reaped: bool) -> list[Process]:
-        """Everybody who is alive. `is_reaped`: the first one has ended, and its number may be another's by now."""
+    def list_living(self, *, is_reaped: bool) -> list[Process]:
+        """Lists the living processes. `is_reaped`: the first one has ended, and its number may have been reused."""
         if not is_reaped:
             self.look()
         if self._mark is not None:
-            self._seen.update(_marked(self._mark))
+            self._seen.update(_find_marked(self._mark))
         for process in list(self._seen):
             if not _is_alive(process):
                 self._seen.discard(process)
             else:
-                self._seen.update(child for generation in _generations(process.pid, most=1) for child in generation)
+                self._seen.update(
+                    child for generation in _list_generations(process.pid, most=1) for child in generation
+                )
         return [process for process in self._seen if not (is_reaped and process.pid == self._top)]
 
     def ask_to_end(self) -> None:
-        """SIGTERM to the program and whatever it started; the sandbox's own processes stay to look after the rest."""
-        generations = _generations(self._top)
+        """Sends SIGTERM to the program and its processes; the sandbox's own processes stay to watch the rest."""
+        generations = _list_generations(self._top)
         asked = {process for generation in generations[self._keepers :] for process in generation}
         if self._keepers == 0:
-            asked |= set(self.living(is_reaped=False))
+            asked |= set(self.list_living(is_reaped=False))
             _send_group(self._top, signal.SIGTERM)
         _send(asked, signal.SIGTERM)
 
     async def end(self, exited: asyncio.Future[int], patience: Patience) -> bool:
-        """Kill everybody and wait until they are gone; `exited` is done once our own child is reaped. False: some stayed."""
+        """Kills all processes and waits until they are gone; `exited` is done once our own child is reaped. False: some
+        are left."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _MOST_SECONDS
         while True:
             is_reaped = exited.done()
-            living = self.living(is_reaped=is_reaped)
+            living = self.list_living(is_reaped=is_reaped)
             if is_reaped and not living:
                 # One that forks and ends between the list of processes and the look at it is seen by a second look.
-                living = self.living(is_reaped=True) if self._mark is not None else []
+                living = self.list_living(is_reaped=True) if self._mark is not None else []
             if is_reaped and not living:
                 return True
             if loop.time() > until:
@@ -105,20 +108,20 @@ class Tree:
                 await patience.wait(exited, _LOOK_SECONDS)
 
 
-def _generations(top: int, most: int = 1000) -> list[list[Process]]:
-    """A process and those below it, by how far below."""
-    found = _stat(top)
+def _list_generations(top: int, most: int = 1000) -> list[list[Process]]:
+    """Lists a process and those below it, by depth."""
+    found = _read_stat(top)
     if found is None:
         return []
     generations, known = [[Process(top, found.began)]], {top}
     while generations[-1] and len(generations) <= most:
-        below = {child for process in generations[-1] for child in _children(process.pid)} - known
+        below = {child for process in generations[-1] for child in _list_children(process.pid)} - known
         known |= below
-        generations.append([Process(pid, stat.began) for pid in below if (stat := _stat(pid)) and stat.is_alive])
+        generations.append([Process(pid, stat.began) for pid in below if (stat := _read_stat(pid)) and stat.is_alive])
     return generations[: most + 1]
 
 
-def _children(pid: int) -> Iterable[int]:
+def _list_children(pid: int) -> Iterable[int]:
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -126,29 +129,29 @@ def _children(pid: int) -> Iterable[int]:
                 found += map(int, file.read().split())
     except FileNotFoundError:
         if os.path.isdir(f"/proc/{pid}"):  # a kernel without these files
-            return [other for other in _pids() if (stat := _stat(other)) and stat.parent == pid]
+            return [other for other in _list_pids() if (stat := _read_stat(other)) and stat.parent == pid]
     except OSError:
         pass
     return found
 
 
-def _pids() -> list[int]:
+def _list_pids() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
         return []
 
 
-def _marked(mark: bytes) -> list[Process]:
+def _find_marked(mark: bytes) -> list[Process]:
     found = []
-    for pid in _pids():
+    for pid in _list_pids():
         with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
-            if mark in file.read() and (stat := _stat(pid)) and stat.is_alive:
+            if mark in file.read() and (stat := _read_stat(pid)) and stat.is_alive:
                 found.append(Process(pid, stat.began))
     return found
 
 
-def _stat(pid: int) -> _Stat | None:
+def _read_stat(pid: int) -> _Stat | None:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -157,7 +160,7 @@ def _stat(pid: int) -> _Stat | None:
     return _Stat(int(fields[1]), int(fields[19]), fields[0] not in _GONE)
 
 
-def _name(pid: int) -> str:
+def _read_name(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -166,7 +169,7 @@ def _name(pid: int) -> str:
 
 
 def _is_alive(process: Process) -> bool:
-    found = _stat(process.pid)
+    found = _read_stat(process.pid)
     return found is not None and found.is_alive and found.began == process.began
 
 

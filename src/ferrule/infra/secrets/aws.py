@@ -10,10 +10,10 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.secrets import SecretUnavailable
-from ferrule.infra.clouds.api_request import json_object
-from ferrule.infra.clouds.aws import aws_failure
+from ferrule.infra.clouds.api_request import read_json_object
+from ferrule.infra.clouds.aws import make_aws_failure
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.secrets.store_request import TIMEOUT_SECONDS, unavailable
+from ferrule.infra.secrets.store_request import TIMEOUT_SECONDS, translate_failure
 from ferrule.model.credentials import SecretRef
 
 _HEADERS = (
@@ -23,17 +23,17 @@ _HEADERS = (
 
 
 class AwsSource:
-    """`secret_id` is a name or an ARN; the region is the one written, the ARN's, or this process's own."""
+    """Secrets by `secret_id`, a name or an ARN; in the region given, that of the ARN, or the process's own."""
 
     def __init__(self, env: Mapping[str, str], clouds: Clouds) -> None:
         self._aws = clouds.aws
 
     def is_missing(self, ref: SecretRef) -> bool:
-        """Nobody knows without asking."""
+        """Returns False: only a request could tell."""
         return False
 
     async def fetch(self, ref: SecretRef) -> str:
-        """The secret's text; one that was stored as bytes has to be text all the same."""
+        """Returns the secret's text; one stored as bytes must be text, too."""
         asked = {"SecretId": ref.secret_id}
         if ref.version_stage:
             asked["VersionStage"] = ref.version_stage
@@ -42,27 +42,27 @@ class AwsSource:
         try:
             fetched = await self._aws.request(
                 "secretsmanager",
-                region=ref.region or _region(ref.secret_id),
+                region=ref.region or _find_region(ref.secret_id),
                 headers=_HEADERS,
                 body=msgspec.json.encode(asked),
                 timeout_seconds=TIMEOUT_SECONDS,
             )
         except ExecutionFailed as failure:
-            raise unavailable(ref.label, failure) from None
+            raise translate_failure(ref.label, failure) from None
         if fetched.status != 200:
-            answered = aws_failure("Secrets Manager", fetched)
+            answered = make_aws_failure("Secrets Manager", fetched)
             if answered.code == "credential_refused":
                 self._aws.forget()
-            raise unavailable(ref.label, answered)
-        return _text(json_object(fetched.body), ref.label)
+            raise translate_failure(ref.label, answered)
+        return _read_text(read_json_object(fetched.body), ref.label)
 
 
-def _region(secret_id: str) -> str | None:
+def _find_region(secret_id: str) -> str | None:
     parts = secret_id.split(":", 6)
     return parts[3] if len(parts) == 7 and parts[0] == "arn" else None
 
 
-def _text(said: dict[str, object], label: str) -> str:
+def _read_text(said: dict[str, object], label: str) -> str:
     text, data = said.get("SecretString"), said.get("SecretBinary")
     if isinstance(text, str) and text:
         return text

@@ -1,6 +1,6 @@
 """Secrets of Azure Key Vault, read with the identity of this process.
 
-The address of a vault stands in a definition, and what is sent there opens every vault that this process may read. So it is
+A definition names the vault's address, and the token sent there opens every vault that this process may read. So it is
 sent to Azure's own domains only, or to a host that the operator named in `[network] allow`.
 """
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
-from ferrule.infra.secrets.store_request import ask
+from ferrule.infra.secrets.store_request import ask_store
 from ferrule.model.credentials import SecretRef
 
 _API = "7.4"
@@ -20,29 +20,30 @@ _DOMAINS = ("vault.azure.net", "vault.azure.cn", "vault.usgovcloudapi.net", "vau
 
 
 class AzureSource:
-    """The newest version unless one is written."""
+    """Secrets of Key Vault; the newest version unless one is given."""
 
     def __init__(self, env: Mapping[str, str], clouds: Clouds) -> None:
         self._clouds = clouds
 
     def is_missing(self, ref: SecretRef) -> bool:
-        """Nobody knows without asking."""
+        """Returns False: only a request could tell."""
         return False
 
     async def fetch(self, ref: SecretRef) -> str:
-        """The secret's text."""
+        """Returns the secret's text."""
         domain = self._domain(ref)
         version = f"/{quote(ref.version, safe='')}" if ref.version else ""
         url = f"{ref.vault_url.rstrip('/')}/secrets/{quote(ref.secret_name, safe='')}{version}?api-version={_API}"
         azure = self._clouds.azure
         token = azure.token(None, f"https://{domain}/.default")
-        value = (await ask(self._clouds.client, azure, "Key Vault", url, token, ref.label)).get("value")
+        value = (await ask_store(self._clouds.client, azure, "Key Vault", url, token, ref.label)).get("value")
         if not isinstance(value, str) or not value:
             raise SecretUnavailable(f"the secret {ref.label!r} is empty")
         return value
 
     def _domain(self, ref: SecretRef) -> str:
-        """Which cloud's vaults the token is for. Raises SecretUnavailable for an address that must not get one."""
+        """Returns the domain of the vaults that the token is for. Raises SecretUnavailable for an address that must not
+        get one."""
         try:
             target: Target | None = parse_url(ref.vault_url)
         except BadUrl:

@@ -1,4 +1,4 @@
-"""The places secrets come from. A source gets the environment and the clouds, when its first secret is asked for."""
+"""The table of secret sources. A source gets the environment and the clouds when its first secret is read."""
 
 SOURCES = {
     "env": "ferrule.infra.secrets.env:EnvironmentSource",

@@ -1,8 +1,8 @@
 """Reads secrets from environment variables and, for development, from `.env` in the workspace. The environment wins.
 
-Lines of the file are `NAME=value`, perhaps with `export` before them; a value may stand in quotes, and then go over several
-lines; `#` begins a comment. Nothing in a value is looked up or run. A changed file is read again. Nothing of it goes
-into the environment of this process, so no program that is started gets it.
+Lines of the file are `NAME=value`, perhaps with `export` before them; a value may be quoted, and then span several
+lines; `#` begins a comment. Values are neither expanded nor executed. A changed file is read again. Nothing of it
+enters the environment of this process, so child processes do not inherit it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ferrule.model.credentials import SecretRef
 
 
 class EnvironmentSource:
-    """Environment variables."""
+    """Secrets in environment variables."""
 
     def __init__(self, env: Mapping[str, str], clouds: Clouds) -> None:
         self._env = env
@@ -29,7 +29,7 @@ class EnvironmentSource:
         return not self._env.get(ref.name)
 
     async def fetch(self, ref: SecretRef) -> str:
-        """The variable's value."""
+        """Returns the variable's value."""
         value = self._env.get(ref.name)
         if not value:
             raise SecretUnavailable(f"the environment variable {ref.name} is not set; set it, or put it into .env")
@@ -54,7 +54,7 @@ _State = tuple[int, int, int] | None
 
 
 class EnvFile(Mapping[str, str]):
-    """The variables of an environment, and those of a file that it does not have."""
+    """The variables of an environment, and those that only the file has."""
 
     def __init__(self, env: Mapping[str, str], path: Path) -> None:
         self._env = env
@@ -77,16 +77,16 @@ class EnvFile(Mapping[str, str]):
         return f"EnvFile({self._path.name!r})"
 
     def _read(self) -> dict[str, str]:
-        state = _state(self._path)
+        state = _read_state(self._path)
         if state != self._state:
             # The values first: a thread that sees the new state must not see the old values.
-            self._values = {} if state is None else _values(self._path)
+            self._values = {} if state is None else _read_values(self._path)
             self._state = state
         return self._values
 
 
-def parse(text: str) -> tuple[dict[str, str], list[int]]:
-    """The variables of a file, and the numbers of the lines that are none."""
+def parse_env_file(text: str) -> tuple[dict[str, str], list[int]]:
+    """Returns the variables of a file, and the numbers of invalid lines."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     values: dict[str, str] = {}
     strange: list[int] = []
@@ -96,7 +96,7 @@ def parse(text: str) -> tuple[dict[str, str], list[int]]:
         if found is None:
             found = _LINE.match(text, at)
             if found is not None:
-                values[found["name"]] = _value(found)
+                values[found["name"]] = _read_value(found)
             else:
                 strange.append(text.count("\n", 0, at) + 1)
                 end = text.find("\n", at)
@@ -106,7 +106,7 @@ def parse(text: str) -> tuple[dict[str, str], list[int]]:
     return values, strange
 
 
-def _value(found: re.Match[str]) -> str:
+def _read_value(found: re.Match[str]) -> str:
     if found["single"] is not None:
         return found["single"]
     if found["double"] is not None:
@@ -114,13 +114,13 @@ def _value(found: re.Match[str]) -> str:
     return _COMMENT.sub("", found["bare"]).strip()
 
 
-def _values(path: Path) -> dict[str, str]:
+def _read_values(path: Path) -> dict[str, str]:
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST + 1)
         if len(data) > _LONGEST:
             raise ValueError("it is too long")
-        values, strange = parse(data.decode())
+        values, strange = parse_env_file(data.decode())
     except (OSError, ValueError) as error:
         _log.warning("%s cannot be read (%s): nothing in it counts", path.name, type(error).__name__)
         return {}
@@ -129,7 +129,7 @@ def _values(path: Path) -> dict[str, str]:
     return values
 
 
-def _state(path: Path) -> _State:
+def _read_state(path: Path) -> _State:
     try:
         found = os.stat(path)
     except OSError:

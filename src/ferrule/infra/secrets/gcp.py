@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.secrets.store_request import ask
+from ferrule.infra.secrets.store_request import ask_store
 from ferrule.model.credentials import SecretRef
 
 _POLYNOMIAL = 0x82F63B78
@@ -26,7 +26,7 @@ _TABLE = tuple(map(_entry, range(256)))
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of a few kilobytes."""
+    """Returns the checksum of a few kilobytes."""
     value = 0xFFFFFFFF
     for byte in data:
         value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
@@ -39,27 +39,27 @@ _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
 
 
 class GcpSource:
-    """`latest` unless a version is written."""
+    """Secrets of Secret Manager; `latest` unless a version is given."""
 
     def __init__(self, env: Mapping[str, str], clouds: Clouds) -> None:
         self._env = env
         self._clouds = clouds
 
     def is_missing(self, ref: SecretRef) -> bool:
-        """Nobody knows without asking."""
+        """Returns False: only a request could tell."""
         return False
 
     async def fetch(self, ref: SecretRef) -> str:
-        """The secret's text."""
+        """Returns the secret's text."""
         project, secret, version = (quote(part, safe="") for part in (ref.project, ref.secret, ref.version or "latest"))
         where = (self._env.get(_ENDPOINT_VARIABLE) or _ENDPOINT).rstrip("/")
         url = f"{where}/v1/projects/{project}/secrets/{secret}/versions/{version}:access"
         gcp = self._clouds.gcp
-        said = await ask(self._clouds.client, gcp, "Secret Manager", url, gcp.access_token(), ref.label)
-        return _text(said, ref.label)
+        said = await ask_store(self._clouds.client, gcp, "Secret Manager", url, gcp.access_token(), ref.label)
+        return _read_text(said, ref.label)
 
 
-def _text(said: dict[str, Any], label: str) -> str:
+def _read_text(said: dict[str, Any], label: str) -> str:
     payload = said.get("payload")
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(payload, dict) or not isinstance(data, str) or not data:

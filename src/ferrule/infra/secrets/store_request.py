@@ -1,4 +1,4 @@
-"""Asks a cloud's store for one secret, and says what a refusal or failure means: may another try help, and what to tell.
+"""Asks a cloud's store for one secret, and translates refusals and failures: whether to retry, and the message.
 
 The sources for AWS, Azure and Google Cloud share it. It knows no store's wire format.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.secrets import SecretUnavailable
-from ferrule.infra.clouds.api_request import bearer, json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import bearer_headers, reach, read_json_object, status_failure
 from ferrule.infra.clouds.tokens import TokenCloud
 from ferrule.infra.network.client import Client
 from ferrule.model.failure import ErrorClass
@@ -18,13 +18,13 @@ from ferrule.model.failure import ErrorClass
 TIMEOUT_SECONDS = 10.0
 """How long a store may take."""
 _PASSING: frozenset[ErrorClass] = frozenset({"dependency_unavailable", "rate_limited", "timeout"})
-"""Another try may help."""
+"""A retry may help."""
 _OURS: frozenset[ErrorClass] = frozenset({"setup_required", "policy_blocked"})
-"""Not the secret's fault: told as they are."""
+"""Not the secret's fault: passed on unchanged."""
 
 
-def unavailable(label: str, failure: ExecutionFailed) -> Exception:
-    """What to raise when the store could not be asked, or did not answer well."""
+def translate_failure(label: str, failure: ExecutionFailed) -> Exception:
+    """Returns the exception to raise when a store failed."""
     if failure.error_class in _OURS:
         return failure
     return SecretUnavailable(
@@ -35,26 +35,27 @@ def unavailable(label: str, failure: ExecutionFailed) -> Exception:
     )
 
 
-async def ask(
+async def ask_store(
     client: Client, cloud: TokenCloud, store: str, url: str, token: Awaitable[str], label: str
 ) -> dict[str, Any]:
-    """What the store says about a secret. Raises SecretUnavailable; ExecutionFailed for what is not the secret's fault."""
+    """Returns a store's answer about a secret. Raises SecretUnavailable; ExecutionFailed for anything that is not the
+    secret's fault."""
     try:
-        headers = bearer(await token)
+        headers = bearer_headers(await token)
         fetched = await reach(client, store, "GET", url, headers, timeout_seconds=TIMEOUT_SECONDS)
     except ExecutionFailed as failure:
-        raise unavailable(label, failure) from None
-    said = json_object(fetched.body)
+        raise translate_failure(label, failure) from None
+    said = read_json_object(fetched.body)
     if fetched.status == 200:
         return said
     if fetched.status == 401:
         cloud.forget()
-    answered = status_failure(f"{store} answered {fetched.status}{_reason(said)}", fetched)
-    raise unavailable(label, answered)
+    answered = status_failure(f"{store} answered {fetched.status}{_read_reason(said)}", fetched)
+    raise translate_failure(label, answered)
 
 
-def _reason(said: dict[str, Any]) -> str:
-    """The store's own word for a status, where it has one."""
+def _read_reason(said: dict[str, Any]) -> str:
+    """Returns the store's own word for a status, where it has one."""
     error = said.get("error")
     word = error.get("status") if isinstance(error, dict) else None
     return f" {word}" if isinstance(word, str) and word.isascii() and word.replace("_", "").isalpha() else ""

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.contracts.payloads import payload_block
-from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
-from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
-from ferrule.infra.processes.programs import Limits
+from ferrule.infra.processes.command_line import CommandRefused, Whitelist, split_command
+from ferrule.infra.processes.confined import Confinement, FinishedProgram, check_program, describe_failure, run_confined
+from ferrule.infra.processes.programs import ProgramLimits
 from ferrule.runtime.builtins.config import BashConfig, BuiltinServices
 
 _ENDED_BY_US = -1
@@ -44,7 +44,7 @@ class BashTool:
             mode=services.sandbox,
             protected=services.protected,
             fixed=tuple(map(Path, sorted(services.fixed()))),
-            limits=Limits(seconds=float(config.timeout_seconds), output_bytes=services.max_output_bytes),
+            limits=ProgramLimits(seconds=float(config.timeout_seconds), output_bytes=services.max_output_bytes),
         )
 
     async def preflight(self, arguments: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class BashTool:
         """Runs the command. Repeats the checks of `preflight`, since a hook may have changed the line. Raises ExecutionFailed."""
         argv = self._argv(arguments)
         finished = await run_confined(argv, self._confinement, context)
-        failure = failure_of(finished, context, self._confinement.limits)
+        failure = describe_failure(finished, context, self._confinement.limits)
         value = _value(arguments["command"], finished)
         if failure is None:
             return self._output(value, argv, finished, context)
@@ -69,7 +69,7 @@ class BashTool:
 
     def _argv(self, arguments: dict[str, Any]) -> tuple[str, ...]:
         try:
-            argv = argv_of(arguments["command"])
+            argv = split_command(arguments["command"])
         except CommandRefused as refused:
             raise ExecutionFailed("invalid_arguments", str(refused), code="shell_syntax") from None
         if not self._whitelist.allows(argv):
@@ -82,7 +82,9 @@ class BashTool:
             )
         return argv
 
-    def _output(self, value: dict[str, Any], argv: tuple[str, ...], finished: Finished, context: Context) -> Output:
+    def _output(
+        self, value: dict[str, Any], argv: tuple[str, ...], finished: FinishedProgram, context: Context
+    ) -> Output:
         kept = finished.ended.kept
         content = None if kept is None else (_text(value), payload_block(kept))
         ref = {
@@ -99,7 +101,7 @@ class BashTool:
         return Output(value, content, native_refs=(ref,))
 
 
-def _value(command: str, finished: Finished) -> dict[str, Any]:
+def _value(command: str, finished: FinishedProgram) -> dict[str, Any]:
     ended = finished.ended
     value: dict[str, Any] = {
         "command": command,

@@ -52,7 +52,7 @@ class CloudIdentity:
     async def aws_keys(self, aws: Aws, context: Context) -> AwsKeys:
         """Returns the keys that sign requests to AWS. Raises ExecutionFailed."""
         if self.is_account:
-            return aws.keys_of(await self.members(context, ACCOUNTS["aws"]))
+            return aws.read_keys(await self.members(context, ACCOUNTS["aws"]))
         if self.is_own:
             return await aws.keys()
         raise self.unsupported_scheme("AWS")

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.contracts.payloads import payload_block
-from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
-from ferrule.infra.processes.programs import ENVIRONMENT, Limits
+from ferrule.infra.processes.confined import Confinement, FinishedProgram, check_program, describe_failure, run_confined
+from ferrule.infra.processes.programs import ENVIRONMENT, ProgramLimits
 from ferrule.infra.processes.sandbox import SandboxMode
 from ferrule.model.credentials import SecretRef
 from ferrule.model.failure import ErrorClass
@@ -227,7 +227,7 @@ class ShellExecutor:
             is_writable=tool.facts.is_read_only is not True,
             environment={**ENVIRONMENT, **seen, **said.set},
             stdout_bytes=_JSON_BYTES + 1 if line.output == "json" else 0,
-            limits=Limits(
+            limits=ProgramLimits(
                 seconds=timeout / 1000 if timeout and timeout > 0 else _DEFAULT_SECONDS,
                 output_bytes=self._max_output_bytes,
             ),
@@ -297,7 +297,7 @@ class ShellRun:
         finished = await run_confined(argv, confinement, context, is_streamed=is_streamed)
         ended = finished.ended
         output = self._output(argv[0], finished, context)
-        failure = failure_of(finished, context, confinement.limits)
+        failure = describe_failure(finished, context, confinement.limits)
         if failure is not None:
             error_class, message, code = failure
             raise ExecutionFailed(
@@ -328,7 +328,7 @@ class ShellRun:
             output=output,
         )
 
-    def _parse_json(self, program: str, finished: Finished, output: Output) -> Output:
+    def _parse_json(self, program: str, finished: FinishedProgram, output: Output) -> Output:
         """Parses the JSON that the program wrote. Raises ExecutionFailed."""
         written = finished.ended.stdout
         if len(written) > _JSON_BYTES:
@@ -340,7 +340,7 @@ class ShellRun:
             message = f"the program {program!r} should write JSON to its standard output, and wrote something else"
             raise ExecutionFailed("execution_failed", message, code="output_not_json", output=output) from None
 
-    def _output(self, program: str, finished: Finished, context: Context) -> Output:
+    def _output(self, program: str, finished: FinishedProgram, context: Context) -> Output:
         ended = finished.ended
         code = -1 if ended.exit_code is None else ended.exit_code
         value: dict[str, Any] = {

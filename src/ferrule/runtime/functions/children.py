@@ -21,7 +21,7 @@ from uuid import uuid4
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
-from ferrule.infra.processes.tree import Tree
+from ferrule.infra.processes.tree import ProcessTree
 from ferrule.infra.tasks import Patience, close_process
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.functions.isolation import (
@@ -114,7 +114,7 @@ class _Child:
     def __init__(self, process: Process, mark: str) -> None:
         self._process = process
         self._exited: asyncio.Future[int] = asyncio.ensure_future(process.wait())
-        self._tree = Tree(process.pid, mark=mark)
+        self._tree = ProcessTree(process.pid, mark=mark)
         self.is_idle = True
         """False while a call runs in it, and for ever after one that did not come to its end."""
 

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from ferrule.infra.processes.shell_text import LONGEST, Parsed, Part, Word, parse
+from ferrule.infra.processes.shell_text import LONGEST, ParsedCommandLine, Part, Word, parse
 from ferrule.runtime.policy.globs import compile_glob
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"})
@@ -30,13 +30,13 @@ _LINE = re.compile(r"[\s;&|`$]")
 _DEPTH = 4
 
 
-def parse_command(value: object) -> Parsed:
+def parse_command(value: object) -> ParsedCommandLine:
     """A command line, or a list of words that no shell looks at."""
     if isinstance(value, str):
         return parse(value)
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-        return Parsed((Part(tuple(Word(word) for word in value)),), True)
-    return Parsed((), False)
+        return ParsedCommandLine((Part(tuple(Word(word) for word in value)),), True)
+    return ParsedCommandLine((), False)
 
 
 class CommandMatcher:
@@ -60,7 +60,7 @@ class CommandMatcher:
             return False
         return any(_covers(pattern, part.words) for pattern in self._patterns)
 
-    def _hits(self, value: object, parsed: Parsed, depth: int) -> bool:
+    def _hits(self, value: object, parsed: ParsedCommandLine, depth: int) -> bool:
         if any(self._begins(part.words, _count_starts(part.words)) for part in parsed.parts):
             return True
         if not parsed.is_certain and self._occurs(value):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, imported_oxp
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, read_imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
@@ -141,7 +141,7 @@ def has_no_output(tool: Tool) -> bool:
 def _read_own_definition(tool: Tool) -> dict[str, Any]:
     """Returns the OXP definition behind a tool; empty for a tool that was never written in OXP."""
     if tool.dialect == SERVER_DIALECT:
-        return imported_oxp(tool).definition
+        return read_imported_oxp(tool).definition
     if tool.dialect != DIALECT:
         return {}
     written = msgspec.json.decode(tool.payload)

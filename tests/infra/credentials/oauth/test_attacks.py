@@ -27,7 +27,7 @@ def test_a_code_of_another_authorization_is_refused_by_pkce(tmp_path: Path, prov
             stolen = await came_back(here, "alice")
             own = await came_back(here, "mallory")
             await refused(here, own["state"], stolen["code"], own["iss"], "does not accept the code")
-            assert here.authorizations.connections(None) == []
+            assert here.authorizations.list_connections(None) == []
             assert here.authorizations.status(own["state"]) == "failed"
 
     asyncio.run(story())
@@ -46,7 +46,7 @@ def test_an_answer_of_another_provider_is_refused(tmp_path: Path, provider: Prov
             good, evil = await came_back(here), await came_back(here, provider="evil")
             await refused(here, evil["state"], good["code"], good["iss"], "somebody else")
             assert asked == (other.asked()["authorization_code"], provider.asked()["authorization_code"])
-            assert here.authorizations.connections(None) == []
+            assert here.authorizations.list_connections(None) == []
 
     asyncio.run(story())
 

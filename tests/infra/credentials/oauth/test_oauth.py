@@ -35,7 +35,7 @@ def test_a_user_follows_the_challenge_and_the_tool_gets_a_token(tmp_path: Path, 
             token = await here.tokens.token("acme", "alice", ["read"])
             assert token in here.learned and token not in page
             assert here.authorizations.status(required.challenges[0].state) == "completed"
-            (connection,) = here.authorizations.connections("alice")
+            (connection,) = here.authorizations.list_connections("alice")
             assert connection.is_renewable and "read" in connection.scopes
 
     asyncio.run(story())
@@ -114,7 +114,7 @@ def test_disconnecting_ends_the_tokens_here_and_at_the_provider(tmp_path: Path, 
             gone = await here.authorizations.disconnect("acme", "alice")
             assert gone.was_connected and gone.is_revoked
             assert provider.asked()["revocation"] == before + 2
-            assert here.authorizations.connections("alice") == []
+            assert here.authorizations.list_connections("alice") == []
             with pytest.raises(AuthorizationRequired):
                 await here.tokens.token("acme", "alice", ["read"])
             again = await here.authorizations.disconnect("acme", "alice")

@@ -30,7 +30,7 @@ async def answered(
             first = await http.fetch(method, there.url(), max_bytes=max_bytes)
             second = await http.fetch(method, there.url(), max_bytes=max_bytes)
         finally:
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
         assert first == second
         return first, there.connections
 
@@ -134,7 +134,7 @@ def test_a_body_over_the_limit_is_not_read_to_its_end(is_told: bool) -> None:
         async with site(endless) as there, client() as http:
             with pytest.raises(TooLong, match="longer than 1000 bytes") as caught:
                 await http.fetch("GET", there.url(), max_bytes=1000)
-            assert caught.value.limit == 1000 and http.in_use(there.target()) == 0
+            assert caught.value.limit == 1000 and http.count_requests(there.target()) == 0
             await there.is_gone.wait()
         assert (await answered(ok(b"x" * 1000), max_bytes=1000))[0].body == b"x" * 1000
         with pytest.raises(TooLong):
@@ -160,7 +160,7 @@ def test_a_reset_in_the_body_is_told_after_what_came() -> None:
             taken.set()
             with pytest.raises(BrokenAnswer, match="ended before its length"):
                 await anext(pieces)
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 

@@ -53,7 +53,7 @@ def test_a_body_must_be_as_long_as_was_said(length: int) -> None:
             body = Pieces(5)
             with pytest.raises(BadRequest, match="said to have"):
                 await http.fetch("POST", there.url(), body=body, length=length)
-            assert body.is_closed and http.in_use(there.target()) == 0 and not there.asked
+            assert body.is_closed and http.count_requests(there.target()) == 0 and not there.asked
 
     run(story())
 
@@ -67,7 +67,7 @@ def test_what_the_body_raises_is_what_the_sender_gets() -> None:
         async with site(ok()) as there, client() as http:
             with pytest.raises(LookupError, match="the file has gone"):
                 await http.fetch("POST", there.url(), body=broken())
-            assert http.in_use(there.target()) == 0 and not there.asked
+            assert http.count_requests(there.target()) == 0 and not there.asked
 
     run(story())
 
@@ -114,7 +114,7 @@ def test_cancelling_ends_the_body_too() -> None:
                 await task
             while not body.is_closed:
                 await asyncio.sleep(0)
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -132,7 +132,7 @@ def test_an_answer_before_the_end_of_the_body_is_an_answer() -> None:
             assert (answer.status, answer.body) == (413, b"big")
             while not body.is_closed:
                 await asyncio.sleep(0)
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
             await http.fetch("POST", there.url(), body=b"")
             assert there.connections == 2  # half a request stands on the first
 

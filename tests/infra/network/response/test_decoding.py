@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.infra.network.request import BrokenAnswer, TooLong
-from ferrule.infra.network.response import decoder_of
+from ferrule.infra.network.response import find_decoder
 from tests.infra.network.servers import Peer, Site, client, ok, run, site
 
 
@@ -40,7 +40,7 @@ async def fetched(body: bytes, coding: str, max_bytes: int = 10**7, *, in_pieces
                 return b"".join([piece async for piece in response.pieces(max_bytes)])
             return await response.read(max_bytes)
         finally:
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
 
 @pytest.mark.parametrize("in_pieces", [True, False])
@@ -112,7 +112,7 @@ def test_a_bomb_is_stopped_by_how_well_it_is_packed() -> None:
             assert size <= 17 * 1024**2
             with pytest.raises(TooLong):
                 await http.fetch("GET", there.url(), max_bytes=2**30)
-            assert http.in_use(there.target()) == 0
+            assert http.count_requests(there.target()) == 0
 
     run(story())
 
@@ -164,7 +164,7 @@ def test_pieces_are_unpacked_before_the_body_has_ended() -> None:
 
 @given(st.binary(max_size=4000), st.sampled_from(["gzip", "deflate", "raw"]), st.data())
 def test_however_a_body_is_cut_it_unpacks_to_the_same(body: bytes, how: str, data: st.DataObject) -> None:
-    decoder = decoder_of("deflate" if how == "raw" else how)
+    decoder = find_decoder("deflate" if how == "raw" else how)
     assert decoder is not None
     rest, got = packed(how, body), b""
     while rest:
@@ -177,7 +177,7 @@ def test_however_a_body_is_cut_it_unpacks_to_the_same(body: bytes, how: str, dat
 
 @given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate"]))
 def test_any_bytes_unpack_or_are_broken(body: bytes, coding: str) -> None:
-    decoder = decoder_of(coding)
+    decoder = find_decoder(coding)
     assert decoder is not None
     try:
         b"".join(decoder.unpack(body))

@@ -11,7 +11,7 @@ from typing import Any
 from ferrule.app.app import App
 from ferrule.app.connections import make_transport_services
 from ferrule.app.network import Network
-from ferrule.infra.lockfile.tools import is_wanted, tool_of
+from ferrule.infra.lockfile.tools import is_wanted, make_imported_tool
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServerSettings, McpUpstreams
 from ferrule.runtime.executors.mcp.executor import McpExecutor, ServerDescription, inspect_server
@@ -63,7 +63,7 @@ async def far_app(server: McpServerSettings, *, environment: Mapping[str, str] |
     now = accepted or _known.get(_kind(server)) or await seen(server, environment)
     if accepted is None:
         _known[_kind(server)] = now
-    tools = [tool_of("far", server, tool) for tool in now.tools if is_wanted(server, tool["name"])]
+    tools = [make_imported_tool("far", server, tool) for tool in now.tools if is_wanted(server, tool["name"])]
     async with memory_app(
         tools=tools,
         policy=ALLOW,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ferrule.app.app import App
-from ferrule.infra.lockfile.oxp_tools import oxp_tool_of
+from ferrule.infra.lockfile.oxp_tools import make_oxp_tool
 from ferrule.model.credentials import SecretRef
 from ferrule.model.result import Result
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
@@ -82,7 +82,7 @@ async def using(
         secrets=bound,
         oauth=oauth,
     )
-    tools = [oxp_tool_of("up", each) for each in definitions or (ECHO,)]
+    tools = [make_oxp_tool("up", each) for each in definitions or (ECHO,)]
     async with memory_app(tools=tools, settings=made, policy=ALLOW, environment=environment or {}) as app:
         yield app
 

@@ -8,7 +8,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from ferrule.infra.lockfile.tools import tool_of
+from ferrule.infra.lockfile.tools import make_imported_tool
 from ferrule.model.tool import SafetyFacts, Tool, infer_facts, raw
 from ferrule.model.upstreams import McpServerSettings
 from ferrule.runtime.pipeline.arguments.validation import ArgumentProblem, Arguments
@@ -185,7 +185,7 @@ def test_an_upstream_speaks_in_its_own_words_and_is_marked() -> None:
         "_meta": {"acme/rank": 3},
         "acme": {"kept": True},
     }
-    one = tool_of("acme", McpServerSettings(url="https://acme.example/mcp"), definition)
+    one = make_imported_tool("acme", McpServerSettings(url="https://acme.example/mcp"), definition)
     modern = shown(one, MODERN)
     assert modern["annotations"] == definition["annotations"]
     assert modern["_meta"]["acme/rank"] == 3
@@ -194,7 +194,9 @@ def test_an_upstream_speaks_in_its_own_words_and_is_marked() -> None:
     assert modern["acme"] == {"kept": True}
     assert "execution" not in modern and "$schema" not in modern["inputSchema"]
     assert shown(one, S3).keys() == {"name", "description", "inputSchema", "annotations"}
-    nameless = tool_of("acme", McpServerSettings(url="https://acme.example/mcp"), {"name": "x", "inputSchema": {}})
+    nameless = make_imported_tool(
+        "acme", McpServerSettings(url="https://acme.example/mcp"), {"name": "x", "inputSchema": {}}
+    )
     assert shown(nameless, MODERN)["description"]  # the suite, and models, want one
 
 

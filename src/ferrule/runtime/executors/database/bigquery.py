@@ -18,7 +18,7 @@ from uuid import uuid4
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import reach, read_json_object, status_failure
 from ferrule.runtime.executors.database.engine import (
     BATCH,
     BadMembers,
@@ -172,7 +172,7 @@ class BigqueryDatabase:
             listed_only=self._spec.is_confined,
             max_bytes=_MOST_BYTES,
         )
-        answer = json_object(fetched.body)
+        answer = read_json_object(fetched.body)
         errors = answer.get("errors") if answer.get("jobComplete") else None
         if fetched.status < 400 and not errors:
             return answer

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.api_request import json_object
-from ferrule.infra.clouds.aws_errors import aws_error, aws_failure
+from ferrule.infra.clouds.api_request import read_json_object
+from ferrule.infra.clouds.aws_errors import make_aws_failure, read_aws_error
 from ferrule.runtime.executors.database.engine import (
     BadMembers,
     ConnectionSpec,
@@ -142,8 +142,8 @@ class RdsDataDatabase:
             max_bytes=_MOST_BYTES,
         )
         if fetched.status == 200:
-            return json_object(fetched.body)
-        error = aws_error(fetched)
+            return read_json_object(fetched.body)
+        error = read_aws_error(fetched)
         state = _STATE.search(error.message)  # the API has no field for it
         if state is not None:
             raise DatabaseFailed(FailureReport(f"sqlstate:{state[1]}", kind_of_state(state[1]), error.message))
@@ -151,7 +151,7 @@ class RdsDataDatabase:
             raise ExecutionFailed(
                 "result_too_large", "the RDS Data API answers with at most 1 MiB, and this is more; ask for less"
             )
-        raise aws_failure("the RDS Data API", fetched)
+        raise make_aws_failure("the RDS Data API", fetched)
 
     def _secret(self) -> str:
         found = str(self._spec.members.get("secret_arn") or self._spec.secret_id)

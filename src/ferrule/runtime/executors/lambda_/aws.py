@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
-from ferrule.infra.clouds.api_request import json_object
-from ferrule.infra.clouds.aws import Aws, aws_failure
+from ferrule.infra.clouds.api_request import read_json_object
+from ferrule.infra.clouds.aws import Aws, make_aws_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.runtime.executors.definition import ErrorCode
@@ -91,7 +91,7 @@ class AwsFunction:
         )
         if answer.status != 200:
             raise self._status_failure(answer, context)
-        reported = json_object(answer.body)
+        reported = read_json_object(answer.body)
         state = str(reported.get("State") or "Active")
         if state not in ("Active", "Inactive", "Pending"):
             raise ExecutionFailed("dependency_unavailable", f"{self._what} is in the state {state!r}")
@@ -110,14 +110,14 @@ class AwsFunction:
             )
 
     def _status_failure(self, answer: Fetched, context: Context) -> ExecutionFailed:
-        failed = aws_failure(self._what, answer)
+        failed = make_aws_failure(self._what, answer)
         if str(answer.status) in self._codes:
             failed.message += f". {self._codes[str(answer.status)]}"
         return self._identity.forget_if_refused(failed, context, self._aws)
 
     def _function_failure(self, answer: Fetched) -> ExecutionFailed:
         """Builds the failure that a function reported. Its text may hold anything, so it goes into the output only."""
-        reported = json_object(answer.body)
+        reported = read_json_object(answer.body)
         kind = reported.get("errorType")
         error_type = kind if isinstance(kind, str) and _ERROR_TYPE.fullmatch(kind) else "Unhandled"
         text = reported.get("errorMessage")

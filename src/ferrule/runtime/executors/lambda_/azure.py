@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.functions import AzureFunction, azure_function
+from ferrule.infra.clouds.functions import AzureFunction, find_azure_function
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
@@ -92,4 +92,4 @@ class AzureCloudFunction(HttpFunction[AzureFunction]):
 
     async def _look_up(self, account: dict[str, Any] | None) -> AzureFunction:
         clouds, name = self._clouds, self._settings.function_id
-        return await azure_function(clouds.azure, clouds.client, clouds.env, name, account, learn=self._learn)
+        return await find_azure_function(clouds.azure, clouds.client, clouds.env, name, account, learn=self._learn)

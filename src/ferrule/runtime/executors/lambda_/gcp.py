@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.functions import google_function_url
+from ferrule.infra.clouds.functions import find_google_function
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.lambda_.function import LambdaSettings
@@ -69,4 +69,4 @@ class GcpFunction(HttpFunction[str]):
 
     async def _look_up(self, account: dict[str, Any] | None) -> str:
         clouds = self._clouds
-        return await google_function_url(clouds.gcp, clouds.client, clouds.env, self._settings.function_id, account)
+        return await find_google_function(clouds.gcp, clouds.client, clouds.env, self._settings.function_id, account)

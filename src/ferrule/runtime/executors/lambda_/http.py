@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
-from ferrule.infra.clouds.api_request import failure_of, reach, status_failure
+from ferrule.infra.clouds.api_request import reach, status_failure, translate_failure
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.expiring_cache import Fresh, Kept
+from ferrule.infra.clouds.expiring_cache import ExpiringCache, Fresh
 from ferrule.infra.network.client import Client, Fetched
 from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.request import Unreachable
@@ -96,7 +96,7 @@ class HttpFunctions:
         try:
             await self._client.knock(target, listed_only=context.is_confined)
         except (Forbidden, Unreachable) as error:
-            raise failure_of(what, error) from None
+            raise translate_failure(what, error) from None
         return target.host
 
     async def aclose(self) -> None:
@@ -189,7 +189,7 @@ class HttpFunction(ABC, Generic[T]):
         self._settings = settings
         self._codes = codes
         self._what = f"the function of {tool_id!r}"
-        self._cache: Kept[T] = Kept()
+        self._cache: ExpiringCache[T] = ExpiringCache()
 
     async def invoke(self, payload: FunctionPayload, context: Context) -> FunctionAnswer:
         """Posts the payload with authentication. Raises ExecutionFailed."""

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from ferrule.infra.network.request import TooLong
-from ferrule.infra.processes.tree import Tree
+from ferrule.infra.processes.tree import ProcessTree
 from ferrule.infra.tasks import Patience
 
 _log = logging.getLogger("ferrule.mcp")
@@ -211,17 +211,17 @@ async def program_streams(program: ServerProgram) -> AsyncIterator[Streams]:
 
 async def start_program(
     argv: tuple[str, ...], env: dict[str, str], cwd: str, max_bytes: int
-) -> tuple[ServerProgram, Tree]:
+) -> tuple[ServerProgram, ProcessTree]:
     """Starts a server in a process session of its own. Raises OSError."""
     mark = secrets.token_hex(16)
     loop = asyncio.get_running_loop()
     transport, program = await loop.subprocess_exec(
         lambda: ServerProgram(max_bytes), *argv, cwd=cwd, env={**env, _MARK: mark}, start_new_session=True
     )
-    return program, Tree(transport.get_pid(), mark=f"{_MARK}={mark}")
+    return program, ProcessTree(transport.get_pid(), mark=f"{_MARK}={mark}")
 
 
-async def end_program(program: ServerProgram, tree: Tree) -> None:
+async def end_program(program: ServerProgram, tree: ProcessTree) -> None:
     """Ends it and everything it started: closes its input, then sends SIGTERM, then kills. Defers a cancellation."""
     patience = Patience()
     tree.look()

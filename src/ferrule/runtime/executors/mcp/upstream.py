@@ -13,9 +13,9 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.compare import differences
+from ferrule.infra.lockfile.compare import compare_tools
 from ferrule.infra.lockfile.file import LOCK_FILE, Lock, Native, read_lock
-from ferrule.infra.lockfile.tools import imported
+from ferrule.infra.lockfile.tools import read_imported
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
 from ferrule.model.tool import Tool
@@ -115,7 +115,7 @@ def locate_tool(tool: Tool, settings: McpUpstreams) -> ToolLocation:
     if own is not None:
         return own
     if tool.dialect == "mcp":
-        payload = imported(tool)
+        payload = read_imported(tool)
         server = settings.servers.get(payload.server_id)
         if server is None:
             raise ExecutionFailed(
@@ -228,6 +228,6 @@ class AcceptedDefinitions:
 
 def demand_unchanged(place: ToolLocation, pinned: dict[str, Native], live: tuple[Native, ...]) -> None:
     """Raises ExecutionFailed (`policy_blocked`, `upstream_changed`) when the tool differs from its accepted definition."""
-    for found in differences(pinned, live):
+    for found in compare_tools(pinned, live):
         if found.tool == place.tool_name and found.kind != "new":
             raise changed_tool_failure(place.upstream.label, place.tool_name, found.text)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
-from ferrule.infra.clouds.api_request import json_object
+from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.retry_after import retry_after
 from ferrule.model.failure import ErrorClass, excerpt
@@ -92,7 +92,7 @@ def refusal(label: str, fetched: Fetched) -> CallFailure:
     """Translates a failing status."""
     status = fetched.status
     kind, text, code = _STATUS.get(status) or (_BROKEN if status >= 500 else _OTHER)
-    body = json_object(fetched.body)
+    body = read_json_object(fetched.body)
     _log_developer_message(label, body.get("developer_message"))
     missing = body.get("missing_requirements")
     if status == 400 and isinstance(missing, dict) and missing:

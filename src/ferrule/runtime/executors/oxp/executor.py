@@ -16,7 +16,7 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.infra.clouds.api_request import reach
-from ferrule.infra.lockfile.oxp_tools import ImportedOxp, imported_oxp
+from ferrule.infra.lockfile.oxp_tools import ImportedOxp, read_imported_oxp
 from ferrule.model.credentials import Requirements, read_requirements
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.function import demand_authorized
@@ -122,7 +122,7 @@ class OxpExecutor:
     def prepare(self, tool: Tool) -> OxpRun:
         """Returns the tool's runner. Raises ExecutionFailed (`setup_required`)."""
         try:
-            imported = imported_oxp(tool)
+            imported = read_imported_oxp(tool)
         except msgspec.DecodeError:
             raise ExecutionFailed("setup_required", f"{tool.tool_id!r} names no server of [oxp.servers]") from None
         server = self.settings.servers.get(imported.server_id)

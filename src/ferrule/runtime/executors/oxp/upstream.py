@@ -16,8 +16,8 @@ import msgspec
 
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.clouds.api_request import json_object, reach
-from ferrule.infra.lockfile.compare import changes_between
+from ferrule.infra.clouds.api_request import reach, read_json_object
+from ferrule.infra.lockfile.compare import list_changes
 from ferrule.infra.lockfile.file import Native, digest
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
@@ -134,7 +134,7 @@ class ToolLists:
             if fetched.status == 401:
                 services.vault.forget_refused(upstream.credentials, context)
             raise refusal(upstream.label, fetched).error
-        body = json_object(fetched.body)
+        body = read_json_object(fetched.body)
         listed: Any = body.get("tools", body.get("items") if upstream.is_compat else None)
         if not isinstance(listed, list):
             what = "a list of tools without `tools`"
@@ -150,7 +150,7 @@ class ToolLists:
         if live is None:
             raise _changed_tool_failure(upstream, tool_id, "the server does not have it any more")
         if digest(live) != digest(accepted):
-            where = ", ".join(change.path for change in changes_between(accepted, live)[:8])
+            where = ", ".join(change.path for change in list_changes(accepted, live)[:8])
             raise _changed_tool_failure(upstream, tool_id, f"its definition changed ({where})")
 
     def forget(self, upstream: OxpUpstream) -> None:

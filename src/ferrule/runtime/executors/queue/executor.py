@@ -11,7 +11,7 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support, Waiting
 from ferrule.contracts.receiver import Receiver
-from ferrule.infra.clouds.api_request import failure_of
+from ferrule.infra.clouds.api_request import translate_failure
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.model.decision import Requirement
 from ferrule.model.tool import Tool
@@ -231,7 +231,7 @@ class QueueRun:
             try:
                 self._guard.demand_listed(azure_target(reply_url, self._tool.tool_id))
             except Forbidden as error:
-                raise failure_of(f"the response queue of {self._tool.tool_id!r}", error) from None
+                raise translate_failure(f"the response queue of {self._tool.tool_id!r}", error) from None
 
     def _message(self, arguments: dict[str, Any], context: Context) -> QueueMessage:
         body = self._formats.write(arguments)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.clouds.api_request import json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import reach, read_json_object, status_failure
 from ferrule.infra.clouds.gcp import Gcp
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
@@ -191,8 +191,8 @@ class PubSub:
             max_bytes=_ANSWER_BYTES,
         )
         if answer.status == 200:
-            return json_object(answer.body)
-        error = json_object(answer.body).get("error")
+            return read_json_object(answer.body)
+        error = read_json_object(answer.body).get("error")
         status = str(error.get("status") or "") if isinstance(error, dict) else ""
         failed = status_failure(
             f"{self._what}: Pub/Sub answered with status {answer.status}",

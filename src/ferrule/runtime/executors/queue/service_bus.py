@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from ferrule.contracts.executor import Context
-from ferrule.infra.clouds.api_request import json_object
+from ferrule.infra.clouds.api_request import read_json_object
 from ferrule.infra.network.client import Fetched
 from ferrule.runtime.executors.queue.azure_queue import AzureQueue, request_id_of
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
@@ -76,7 +76,7 @@ class ServiceBus(AzureQueue):
             yield self._read_message(answer, context)
 
     def _read_message(self, answer: Fetched, context: Context) -> ReceivedMessage:
-        properties = json_object(answer.headers.get("brokerproperties", "").encode())
+        properties = read_json_object(answer.headers.get("brokerproperties", "").encode())
         message_id = str(properties.get("MessageId", ""))
         place, token = str(properties.get("SequenceNumber", message_id)), str(properties.get("LockToken", ""))
         lock = f"/messages/{quote(place, safe='')}/{quote(token, safe='')}"

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.clouds.api_request import json_object
-from ferrule.infra.clouds.aws import Aws, AwsKeys, aws_failure
+from ferrule.infra.clouds.api_request import read_json_object
+from ferrule.infra.clouds.aws import Aws, AwsKeys, make_aws_failure
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.runtime.executors.identity import CloudIdentity, demand_trusted
 from ferrule.runtime.executors.queue.channel import QueueMessage, ReceivedMessage
@@ -190,8 +190,8 @@ class SqsQueue:
             max_bytes=_ANSWER_BYTES,
         )
         if answer.status != 200:
-            raise self._identity.forget_if_refused(aws_failure(self._what, answer), context, self._aws)
-        return json_object(answer.body), answer.headers.get("x-amzn-requestid", "")
+            raise self._identity.forget_if_refused(make_aws_failure(self._what, answer), context, self._aws)
+        return read_json_object(answer.body), answer.headers.get("x-amzn-requestid", "")
 
     def _url(self, keys: AwsKeys, region: str | None) -> str:
         return self._aws.endpoint("sqs", region or "").rstrip("/") + self._place.path

@@ -17,7 +17,7 @@ from ferrule.contracts.credentials import RequestCredentials
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.infra.network.client import Response
 from ferrule.infra.network.guard import Forbidden
-from ferrule.infra.network.redirects import MOST_REDIRECTS, Step, follow, next_step
+from ferrule.infra.network.redirects import MOST_REDIRECTS, RedirectStep, follow, next_step
 from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.infra.tasks import TimeLimits
@@ -244,14 +244,14 @@ class RestRun:
         if not 300 <= response.status < 400:
             return response
         return await self._follow_redirect(
-            response, Step(method, target, tuple(headers), request.body), confined, single
+            response, RedirectStep(method, target, tuple(headers), request.body), confined, single
         )
 
     def _is_single(self, context: Context) -> bool:
         """Returns True when nothing may be sent twice: it acts and has no idempotency key, or its author wants one request."""
         return self._is_once or not (self.is_repeatable or context.idempotency_key is not None)
 
-    async def _follow_redirect(self, response: Response, step: Step, confined: bool, single: bool) -> Response:
+    async def _follow_redirect(self, response: Response, step: RedirectStep, confined: bool, single: bool) -> Response:
         """Follows a redirect and returns the final answer; the given one when it is not a redirect that can be followed."""
         try:
             following = next_step(self._client.guard, step, response.status, response.headers.get("location"))

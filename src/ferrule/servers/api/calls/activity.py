@@ -16,7 +16,7 @@ import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import read_lock
-from ferrule.infra.lockfile.oxp_tools import lock_key
+from ferrule.infra.lockfile.oxp_tools import make_lock_key
 from ferrule.infra.tasks import resolve
 from ferrule.ledger.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
 from ferrule.ledger.history.histogram import Histogram
@@ -265,7 +265,7 @@ _ORDER: dict[Health, int] = {"failing": 0, "slow": 1, "healthy": 2, "quiet": 3}
 
 
 def _upstream(system: System, tools: int, verdict: Verdict, locked: frozenset[str]) -> UpstreamState:
-    key = lock_key(system.name) if system.kind == "OXP" else system.name
+    key = make_lock_key(system.name) if system.kind == "OXP" else system.name
     return UpstreamState(
         kind=system.kind,
         name=system.name,

@@ -15,10 +15,10 @@ from ferrule.app.app import App
 from ferrule.app.views.browsing import effect_of, measure_tool
 from ferrule.contracts.surface import CatalogEntry
 from ferrule.errors import FerruleError
-from ferrule.infra.lockfile.file import Lock, key_of, read_lock
-from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, lock_key
+from ferrule.infra.lockfile.file import Lock, find_tool_key, read_lock
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, make_lock_key
 from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
-from ferrule.infra.lockfile.tools import Imported
+from ferrule.infra.lockfile.tools import ImportedTool
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.runtime.executors.transports import transport_of
@@ -291,9 +291,9 @@ def _read_lock_for(app: App, tool: Tool) -> Lock | None:
 def _find_lock_state(tool: Tool, lock: Lock | None) -> LockState | None:
     if lock is None or tool.dialect not in _IMPORTED:
         return None
-    imported = msgspec.json.decode(tool.payload, type=Imported)
-    server = imported.server_id if tool.dialect == MCP_DIALECT else lock_key(imported.server_id)
-    name = key_of(imported.definition, server)
+    imported = msgspec.json.decode(tool.payload, type=ImportedTool)
+    server = imported.server_id if tool.dialect == MCP_DIALECT else make_lock_key(imported.server_id)
+    name = find_tool_key(imported.definition, server)
     pinned = None if name is None else lock.tool(server, name)
     if pinned is None:
         return None

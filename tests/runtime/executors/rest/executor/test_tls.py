@@ -118,7 +118,7 @@ def test_a_call_that_is_canceled_leaves_the_others_alone(authority: Authority) -
             with pytest.raises(ExecutionFailed) as caught:
                 await run({"path": "down"}, context())
             assert caught.value.native_error_ref == "http:503"
-            assert client.in_use(target) == 0
+            assert client.count_requests(target) == 0
 
     asyncio.run(main())
 
