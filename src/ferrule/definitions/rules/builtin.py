@@ -8,12 +8,12 @@ RULE_SETS = {
     "adl.manifest": "ferrule.definitions.rules.adl.manifest:RULES",
     "oxp.tool": "ferrule.definitions.rules.oxp.tool:RULES",
     "oxp.catalog": "ferrule.definitions.rules.oxp.tool:CATALOG_RULES",
-    "agent_tool.declaration": "ferrule.definitions.rules.agent_tool.declaration:RULES",
-    "agent_tool.interface": "ferrule.definitions.rules.agent_tool.interface:RULES",
-    "agent_tool.execution_profile": "ferrule.definitions.rules.agent_tool.profiles:EXECUTION_RULES",
-    "agent_tool.permission_profile": "ferrule.definitions.rules.agent_tool.profiles:PERMISSION_RULES",
-    "agent_tool.scheduler_policy": "ferrule.definitions.rules.agent_tool.profiles:SCHEDULER_RULES",
-    "agent_tool.surface": "ferrule.definitions.rules.agent_tool.surface:RULES",
+    "agent_tool.declaration": "ferrule.definitions.rules.agent_tool.rule_sets:DECLARATION_RULES",
+    "agent_tool.interface": "ferrule.definitions.rules.agent_tool.rule_sets:INTERFACE_RULES",
+    "agent_tool.execution_profile": "ferrule.definitions.rules.agent_tool.rule_sets:EXECUTION_RULES",
+    "agent_tool.permission_profile": "ferrule.definitions.rules.agent_tool.rule_sets:PERMISSION_RULES",
+    "agent_tool.scheduler_policy": "ferrule.definitions.rules.agent_tool.rule_sets:SCHEDULER_RULES",
+    "agent_tool.surface": "ferrule.definitions.rules.agent_tool.rule_sets:SURFACE_RULES",
 }
 """Rules of one kind of definition."""
 

@@ -1,8 +1,7 @@
-"""Edits whole members of a mapping: renames, wraps, adds, drops, moves; in JSON, and in YAML's blocks and flows.
+"""Renames, wraps, adds, drops and moves members of a mapping in JSON and in YAML's blocks and flows, for all fixes.
 
-The fixes of every dialect use it. It keeps the writer's layout: it copies separators, indentation and line ends from the
-members around. Where that cannot be told (a comment inside a flow, a block that would have to enter a flow) the answer is
-None, and nothing is done.
+It keeps the writer's layout: it copies separators, indentation and line ends from the members around. Where these are
+uncertain (a comment inside a flow, a block that would have to enter a flow) it returns None, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _PLAIN_COLON = re.compile(r"[ \t]*:[ \t]*")
 _DASHES = re.compile(r"[ ]*(?:-[ ]+)*")
 
 
-def renamed(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
+def rename_member(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     """Gives a member another key, in the quotes the old one has."""
     node = manuscript.node(path)
     if node is None:
@@ -30,14 +29,14 @@ def renamed(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     return manuscript.reword(node.opener, key)
 
 
-def wrapped(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
+def wrap_mapping(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     """Makes a mapping the one member of a new mapping that stands in its place."""
     node = manuscript.node(path)
     if node is None:
         return None
     text = manuscript.text_of(node.span)
     if text[:1] in ("{", "["):
-        return manuscript.replace(node.span, _wrapped_flow(manuscript, node, text, key))
+        return manuscript.replace(node.span, _wrap_flow(manuscript, node, text, key))
     first = min(node.children.values(), key=lambda child: child.opener, default=None)
     if (
         manuscript.is_json
@@ -53,25 +52,25 @@ def wrapped(manuscript: Manuscript, path: Path, key: str) -> Edit | None:
     return Edit(manuscript.offset(node.opener.line + 1), manuscript.offset(lines.end), shifted)
 
 
-def _wrapped_flow(manuscript: Manuscript, node: Node, text: str, key: str) -> str:
-    colon = _colon(manuscript, node)
-    name = _key(manuscript, key)
-    outer, inner = _last_indent(text), _first_indent(manuscript, node)
+def _wrap_flow(manuscript: Manuscript, node: Node, text: str, key: str) -> str:
+    colon = _find_colon(manuscript, node)
+    name = _format_key(manuscript, key)
+    outer, inner = _find_last_indent(text), _find_first_indent(manuscript, node)
     if outer is None or inner is None or not inner.startswith(outer) or inner == outer:
         return f"{{{name}{colon}{text}}}"
     newline = manuscript.newline
-    shifted = _shifted(text, inner.removeprefix(outer))
+    shifted = _shift_lines(text, inner.removeprefix(outer))
     return f"{{{newline}{inner}{name}{colon}{shifted}{newline}{outer}}}"
 
 
-def _last_indent(text: str) -> str | None:
-    """What the closing bracket of a flow over several lines is indented by."""
+def _find_last_indent(text: str) -> str | None:
+    """Returns the indentation of the closing bracket of a flow over several lines."""
     line = text.rpartition("\n")[2] if "\n" in text else None
     return line[:-1] if line is not None and not line[:-1].strip(" \t") else None
 
 
-def _first_indent(manuscript: Manuscript, node: Node) -> str | None:
-    """What the first member of a flow is indented by, when it begins a line."""
+def _find_first_indent(manuscript: Manuscript, node: Node) -> str | None:
+    """Returns the indentation of the first member of a flow, when it begins a line."""
     if not node.children:
         return None
     first = min(child.opener for child in node.children.values())
@@ -79,25 +78,27 @@ def _first_indent(manuscript: Manuscript, node: Node) -> str | None:
     return before if first.line > node.span.line and not before.strip(" \t") else None
 
 
-def added(manuscript: Manuscript, path: Path, key: str, value: Any, after: tuple[str, ...] = ()) -> Edit | None:
+def add_member(manuscript: Manuscript, path: Path, key: str, value: Any, after: tuple[str, ...] = ()) -> Edit | None:
     """Puts a small member into a mapping: behind the last of `after` that is there, else at the end."""
-    return _put(manuscript, path, _key(manuscript, key), _value(manuscript, value), after)
+    return _insert_member(manuscript, path, _format_key(manuscript, key), _format_value(manuscript, value), after)
 
 
-def _put(manuscript: Manuscript, path: Path, name: str, text: str, after: tuple[str, ...] = ()) -> Edit | None:
+def _insert_member(
+    manuscript: Manuscript, path: Path, name: str, text: str, after: tuple[str, ...] = ()
+) -> Edit | None:
     holder = manuscript.node(path)
     if holder is None:
         return None
     is_flow = manuscript.text_of(holder.span)[:1] == "{"
     members = {key: child for key, child in holder.children.items() if child.written == (*path, key)}
     if not members:
-        return _put_first(manuscript, holder, name, text) if is_flow else None
+        return _insert_first(manuscript, holder, name, text) if is_flow else None
     known = [members[key] for key in after if key in members]
     node = max(known or members.values(), key=lambda child: child.span)
     if is_flow:
         at = manuscript.offset(node.span.end_line, node.span.end_column)
-        separator = _separator(manuscript, holder, list(members.values()))
-        return None if separator is None else Edit(at, at, f"{separator}{name}{_colon(manuscript, node)}{text}")
+        separator = _find_separator(manuscript, holder, list(members.values()))
+        return None if separator is None else Edit(at, at, f"{separator}{name}{_find_colon(manuscript, node)}{text}")
     if not _begins_line(manuscript, node):
         return None
     line = f"{' ' * (node.opener.column - 1)}{name}: {text}"
@@ -107,18 +108,18 @@ def _put(manuscript: Manuscript, path: Path, name: str, text: str, after: tuple[
     return Edit(at, at, f"{line}{manuscript.newline}")
 
 
-def _put_first(manuscript: Manuscript, holder: Node, name: str, text: str) -> Edit | None:
+def _insert_first(manuscript: Manuscript, holder: Node, name: str, text: str) -> Edit | None:
     if manuscript.text_of(holder.span)[1:-1].strip():
         return None
     return manuscript.replace(holder.span, f"{{{name}: {text}}}")
 
 
-def dropped(manuscript: Manuscript, path: Path) -> Edit | None:
+def drop_member(manuscript: Manuscript, path: Path) -> Edit | None:
     """Takes a member out of a mapping that has others."""
     node, holder = manuscript.node(path), manuscript.node(path[:-1])
     if node is None or holder is None:
         return None
-    members = sorted((child for child in holder.children.values() if child.written[:-1] == path[:-1]), key=_start)
+    members = sorted((child for child in holder.children.values() if child.written[:-1] == path[:-1]), key=_position_of)
     if len(members) < 2:
         return None
     if manuscript.text_of(holder.span)[:1] != "{":
@@ -134,26 +135,26 @@ def dropped(manuscript: Manuscript, path: Path) -> Edit | None:
     return Edit(start, end, "") if gap.strip() == "," else None
 
 
-def moved(manuscript: Manuscript, path: Path, into: str) -> tuple[Edit, ...] | None:
+def move_member(manuscript: Manuscript, path: Path, into: str) -> tuple[Edit, ...] | None:
     """Puts a member, as it is written, into a mapping beside it; makes that mapping in its place when it is not there."""
     beside = (*path[:-1], into)
     if manuscript.node(beside) is None:
-        wrapping = wrapped(manuscript, path, str(path[-1])) or _wrapped_scalar(manuscript, path)
-        renaming = renamed(manuscript, path, into)
+        wrapping = wrap_mapping(manuscript, path, str(path[-1])) or _wrap_scalar(manuscript, path)
+        renaming = rename_member(manuscript, path, into)
         return (renaming, wrapping) if renaming is not None and wrapping is not None else None
-    edits = (dropped(manuscript, path), _transplanted(manuscript, path, beside))
+    edits = (drop_member(manuscript, path), _transplant_member(manuscript, path, beside))
     return edits if None not in edits else None  # type: ignore[return-value]  # none of them is None
 
 
-def _wrapped_scalar(manuscript: Manuscript, path: Path) -> Edit | None:
+def _wrap_scalar(manuscript: Manuscript, path: Path) -> Edit | None:
     node = manuscript.node(path)
     if node is None or node.children or node.span.line != node.opener.line or node.span.line != node.span.end_line:
         return None
-    text = f"{{{_key(manuscript, str(path[-1]))}: {manuscript.text_of(node.span)}}}"
+    text = f"{{{_format_key(manuscript, str(path[-1]))}: {manuscript.text_of(node.span)}}}"
     return manuscript.replace(node.span, text)
 
 
-def _transplanted(manuscript: Manuscript, path: Path, beside: Path) -> Edit | None:
+def _transplant_member(manuscript: Manuscript, path: Path, beside: Path) -> Edit | None:
     node, target = manuscript.node(path), manuscript.node(beside)
     if node is None or target is None:
         return None
@@ -162,16 +163,16 @@ def _transplanted(manuscript: Manuscript, path: Path, beside: Path) -> Edit | No
     if is_flow:
         text = manuscript.text_of(node.span)
         is_whole = manuscript.is_json or ("\n" not in text and text[:1] in ("{", "[", '"', "'"))
-        inner = _first_indent(manuscript, target) or ""
+        inner = _find_first_indent(manuscript, target) or ""
         outer = manuscript.text_before(node.opener)
         if inner.startswith(outer) and not outer.strip(" \t"):
-            text = _shifted(text, inner.removeprefix(outer))
+            text = _shift_lines(text, inner.removeprefix(outer))
         name = manuscript.text_of(node.opener)
-        return _put(manuscript, beside, name, text) if is_whole else None
+        return _insert_member(manuscript, beside, name, text) if is_whole else None
     children = [child for child in target.children.values() if _begins_line(manuscript, child)]
     if lines is None or len(children) != len(target.children) or not children:
         return None
-    last = max(children, key=_start)
+    last = max(children, key=_position_of)
     block = manuscript.indent(manuscript.text_of_lines(lines), last.opener.column - node.opener.column)
     at = manuscript.offset(manuscript.extent(last).end)
     if last.opener.column <= node.opener.column or (at and manuscript.text[at - 1] != "\n"):
@@ -179,46 +180,50 @@ def _transplanted(manuscript: Manuscript, path: Path, beside: Path) -> Edit | No
     return Edit(at, at, block)
 
 
-def _start(node: Node) -> tuple[int, int]:
+def _position_of(node: Node) -> tuple[int, int]:
     return node.opener.line, node.opener.column
 
 
 def _begins_line(manuscript: Manuscript, node: Node) -> bool:
-    """True for a key of a block, also behind the `-` of a list item."""
+    """Returns True for a key of a block, also behind the `-` of a list item."""
     return not manuscript.is_json and _DASHES.fullmatch(manuscript.text_before(node.opener)) is not None
 
 
-def _separator(manuscript: Manuscript, holder: Node, members: list[Node]) -> str | None:
-    """What stands between two members of a flow: as between the last two, or as before the only one."""
-    members.sort(key=_start)
+def _find_separator(manuscript: Manuscript, holder: Node, members: list[Node]) -> str | None:
+    """Returns the text between two members of a flow: as between the last two, or as before the only one."""
+    members.sort(key=_position_of)
     if len(members) > 1:
         one, other = members[-2:]
         text = manuscript.text[manuscript.offset(*one.span[2:]) : manuscript.offset(*other.opener[:2])]
         return text if text.strip() == "," else None
-    indent = _first_indent(manuscript, holder)
+    indent = _find_first_indent(manuscript, holder)
     return ", " if indent is None else f",{manuscript.newline}{indent}"
 
 
-def _colon(manuscript: Manuscript, node: Node) -> str:
-    """What stands between this member's key and its value, when that is nothing but a colon and spaces."""
+def _find_colon(manuscript: Manuscript, node: Node) -> str:
+    """Returns the text between this member's key and its value, when that is only a colon and spaces."""
     text = manuscript.text[manuscript.offset(*node.opener[2:]) : manuscript.offset(*node.span[:2])]
     return text if _PLAIN_COLON.fullmatch(text) and (manuscript.is_json or text.endswith(" ")) else ": "
 
 
-def _shifted(text: str, by: str) -> str:
-    """Every line after the first moved to the right, unless it is blank."""
+def _shift_lines(text: str, by: str) -> str:
+    """Returns every line after the first moved to the right, unless it is blank."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(by + line if line.strip() else line for line in rest)])
 
 
-def _key(manuscript: Manuscript, key: str) -> str:
+def _format_key(manuscript: Manuscript, key: str) -> str:
     return json.dumps(key) if manuscript.is_json or not _PLAIN_KEY.fullmatch(key) else key
 
 
-def _value(manuscript: Manuscript, value: Any) -> str:
-    """A small value on one line: JSON, or YAML's flow without quotes around keys."""
+def _format_value(manuscript: Manuscript, value: Any) -> str:
+    """Returns a small value on one line: JSON, or YAML's flow without quotes around keys."""
     if isinstance(value, dict):
         return (
-            "{" + ", ".join(f"{_key(manuscript, key)}: {_value(manuscript, item)}" for key, item in value.items()) + "}"
+            "{"
+            + ", ".join(
+                f"{_format_key(manuscript, key)}: {_format_value(manuscript, item)}" for key, item in value.items()
+            )
+            + "}"
         )
     return json.dumps(value, ensure_ascii=False)

@@ -15,9 +15,9 @@ from ferrule.contracts.rule import RuleSettings
 from ferrule.definitions.compiler.check import CRASHED, check_file
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.rules.aml.fields import FIELDS
-from ferrule.definitions.rules.aml.sentence_count import count_sentences
 from ferrule.definitions.rules.aml.tool import TOOL_RULES
 from ferrule.definitions.rules.aml.transport_fields import EXTENSIONS, TRANSPORT_FIELDS
+from ferrule.definitions.rules.aml.unbalanced_description import count_sentences
 from ferrule.model.document import Source
 from ferrule.model.value import Path
 from ferrule.runtime.executors.database.settings import DatabaseSettings

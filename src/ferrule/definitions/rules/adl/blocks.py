@@ -8,7 +8,16 @@ from __future__ import annotations
 from ferrule.contracts.expect import mapping, matching, one_of, sequence
 from ferrule.contracts.rule import Row
 from ferrule.definitions.rules.adl.fields import LICENSE, PINNED
-from ferrule.definitions.rules.adl.shape import FLAG, TEXT, TEXT_MAP, TEXTS, member, number, shape, whole
+from ferrule.definitions.rules.adl.mapping_rows import (
+    FLAG,
+    TEXT,
+    TEXT_MAP,
+    TEXTS,
+    build_member_rows,
+    build_rows,
+    number,
+    whole_number,
+)
 from ferrule.model.value import JsonValue
 
 _PROVIDERS = one_of(
@@ -17,24 +26,24 @@ _PROVIDERS = one_of(
 )
 
 
-def _some_page(value: JsonValue) -> str | None:
+def _expect_some_page(value: JsonValue) -> str | None:
     return None if value else "must list at least one page"
 
 
-def _one_exporter(value: JsonValue) -> str | None:
-    """Of the exporters the language knows exactly one; unknown keys are the closed mapping's business."""
+def _expect_one_exporter(value: JsonValue) -> str | None:
+    """Expects exactly one of the known exporters; the closed mapping reports unknown keys."""
     assert isinstance(value, dict)
     known = [name for name in ("otlp", "prometheus") if name in value]
     return None if len(known) == 1 else f"must name one exporter, not {len(known)}"
 
 
-def _otlp_exporter(value: JsonValue) -> str | None:
+def _expect_otlp_exporter(value: JsonValue) -> str | None:
     assert isinstance(value, dict)
     return None if "otlp" in value else "must name the exporter `otlp`"
 
 
 CARD: tuple[Row, ...] = (
-    *shape(
+    *build_rows(
         "spec.card",
         "ADL-3",
         {
@@ -46,7 +55,7 @@ CARD: tuple[Row, ...] = (
             "security": sequence(),
         },
     ),
-    *shape(
+    *build_rows(
         "spec.card.securitySchemes.*",
         "ADL-3",
         {
@@ -57,25 +66,25 @@ CARD: tuple[Row, ...] = (
         required=("type",),
     ),
     Row("spec.card.security[]", mapping(), "ADL-3"),
-    *member("spec.card.security[].*", "ADL-3", TEXTS),
+    *build_member_rows("spec.card.security[].*", "ADL-3", TEXTS),
 )
 
 PAPERS: tuple[Row, ...] = (
-    *shape("spec.documentation", "ADL-3", {"pages": sequence()}, required=("pages",)),
-    Row("spec.documentation.pages", _some_page, "ADL-3"),
-    *shape("spec.documentation.pages[]", "ADL-3", {"title": TEXT, "path": TEXT}, required=("title", "path")),
+    *build_rows("spec.documentation", "ADL-3", {"pages": sequence()}, required=("pages",)),
+    Row("spec.documentation.pages", _expect_some_page, "ADL-3"),
+    *build_rows("spec.documentation.pages[]", "ADL-3", {"title": TEXT, "path": TEXT}, required=("title", "path")),
     Row("spec.examples", sequence(), "ADL-3"),
-    *shape(
+    *build_rows(
         "spec.examples[]",
         "ADL-3",
         {"title": TEXT, "description": TEXT},
         required=("title", "description"),
         closed=True,
     ),
-    *member("spec.acronyms", "ADL-3", TEXTS),
-    *shape("spec.artifacts", "ADL-3", {"enabled": FLAG}, required=("enabled",)),
-    *shape("spec.hooks", "ADL-3", {"post": TEXTS}),
-    *shape(
+    *build_member_rows("spec.acronyms", "ADL-3", TEXTS),
+    *build_rows("spec.artifacts", "ADL-3", {"enabled": FLAG}, required=("enabled",)),
+    *build_rows("spec.hooks", "ADL-3", {"post": TEXTS}),
+    *build_rows(
         "spec.scm",
         "ADL-3",
         {
@@ -87,24 +96,24 @@ PAPERS: tuple[Row, ...] = (
 )
 
 AGENT: tuple[Row, ...] = (
-    *shape(
+    *build_rows(
         "spec.agent",
         "ADL-3",
         {
             "provider": _PROVIDERS,
             "model": TEXT,
             "systemPrompt": TEXT,
-            "maxTokens": whole(1),
+            "maxTokens": whole_number(1),
             "temperature": number(0, 2),
         },
     ),
-    *shape(
+    *build_rows(
         "spec.agent.mcp",
         "ADL-39",
         {
             "enabled": FLAG,
             "servers": sequence(),
-            "maxRetries": whole(0),
+            "maxRetries": whole_number(0),
             **dict.fromkeys(
                 ("endpoint", "refreshInterval", "dialTimeout", "callTimeout", "retryInterval", "retryMaxInterval"), TEXT
             ),
@@ -112,7 +121,7 @@ AGENT: tuple[Row, ...] = (
         required=("enabled",),
         closed=True,
     ),
-    *shape(
+    *build_rows(
         "spec.agent.mcp.servers[]",
         "ADL-39",
         {
@@ -128,7 +137,7 @@ AGENT: tuple[Row, ...] = (
         closed=True,
     ),
     Row("spec.skills", sequence(), "ADL-38"),
-    *shape(
+    *build_rows(
         "spec.skills[]",
         "ADL-38",
         {
@@ -146,19 +155,19 @@ AGENT: tuple[Row, ...] = (
 _OTLP = {"endpoint": TEXT, "protocol": one_of("http/protobuf", "grpc")}
 
 TELEMETRY: tuple[Row, ...] = (
-    *shape("spec.telemetry", "ADL-39", {"enabled": FLAG}, required=("enabled",)),
-    *shape("spec.telemetry.traces", "ADL-39", {"exporter": mapping()}, closed=True),
-    *shape("spec.telemetry.traces.exporter", "ADL-39", {"otlp": mapping()}, closed=True),
-    Row("spec.telemetry.traces.exporter", _otlp_exporter, "ADL-39"),
-    *shape("spec.telemetry.traces.exporter.otlp", "ADL-39", _OTLP, closed=True),
-    *shape("spec.telemetry.metrics", "ADL-39", {"exporter": mapping()}, closed=True),
-    *shape("spec.telemetry.metrics.exporter", "ADL-39", {"otlp": mapping(), "prometheus": mapping()}, closed=True),
-    Row("spec.telemetry.metrics.exporter", _one_exporter, "ADL-39"),
-    *shape("spec.telemetry.metrics.exporter.otlp", "ADL-39", _OTLP, closed=True),
-    *shape(
+    *build_rows("spec.telemetry", "ADL-39", {"enabled": FLAG}, required=("enabled",)),
+    *build_rows("spec.telemetry.traces", "ADL-39", {"exporter": mapping()}, closed=True),
+    *build_rows("spec.telemetry.traces.exporter", "ADL-39", {"otlp": mapping()}, closed=True),
+    Row("spec.telemetry.traces.exporter", _expect_otlp_exporter, "ADL-39"),
+    *build_rows("spec.telemetry.traces.exporter.otlp", "ADL-39", _OTLP, closed=True),
+    *build_rows("spec.telemetry.metrics", "ADL-39", {"exporter": mapping()}, closed=True),
+    *build_rows("spec.telemetry.metrics.exporter", "ADL-39", {"otlp": mapping(), "prometheus": mapping()}, closed=True),
+    Row("spec.telemetry.metrics.exporter", _expect_one_exporter, "ADL-39"),
+    *build_rows("spec.telemetry.metrics.exporter.otlp", "ADL-39", _OTLP, closed=True),
+    *build_rows(
         "spec.telemetry.metrics.exporter.prometheus",
         "ADL-39",
-        {"host": TEXT, "port": whole(1, 65535)},
+        {"host": TEXT, "port": whole_number(1, 65535)},
         closed=True,
     ),
 )
@@ -167,12 +176,12 @@ _SWITCH = {"enabled": FLAG}
 _SWITCH_WITH_APP = {"enabled": FLAG, "appIdSecret": TEXT, "appPrivateKeySecret": TEXT}
 
 DEVELOPMENT: tuple[Row, ...] = (
-    *shape("spec.development", "ADL-3", {"deps": PINNED}),
+    *build_rows("spec.development", "ADL-3", {"deps": PINNED}),
     Row("spec.development.sandbox", mapping(), "ADL-3"),
     *(
         row
         for name in ("flox", "devcontainer", "dockerCompose")
-        for row in shape(f"spec.development.sandbox.{name}", "ADL-3", _SWITCH, required=("enabled",))
+        for row in build_rows(f"spec.development.sandbox.{name}", "ADL-3", _SWITCH, required=("enabled",))
     ),
     Row("spec.development.ai", mapping(), "ADL-3"),
     Row("spec.development.ai.orchestrators", mapping(), "ADL-3"),
@@ -185,30 +194,39 @@ DEVELOPMENT: tuple[Row, ...] = (
             ("opencode", _SWITCH),
             ("infer", _SWITCH_WITH_APP),
         )
-        for row in shape(f"spec.development.ai.orchestrators.{name}", "ADL-3", members, required=("enabled",))
+        for row in build_rows(f"spec.development.ai.orchestrators.{name}", "ADL-3", members, required=("enabled",))
     ),
 )
 
 _IMAGE = {"registry": TEXT, "repository": TEXT, "tag": TEXT, "useCloudBuild": FLAG}
 
 DEPLOYMENT: tuple[Row, ...] = (
-    *shape("spec.deployment", "ADL-3", {"type": one_of("kubernetes", "cloudrun", "vercel", "cloudflare")}),
-    *shape("spec.deployment.kubernetes", "ADL-3", {}),
-    *shape("spec.deployment.kubernetes.image", "ADL-3", _IMAGE),
-    *shape("spec.deployment.cloudrun", "ADL-3", {"environment": TEXT_MAP}),
-    *shape("spec.deployment.cloudrun.image", "ADL-3", _IMAGE),
-    *shape("spec.deployment.cloudrun.resources", "ADL-3", {"cpu": TEXT, "memory": TEXT}),
-    *shape(
+    *build_rows("spec.deployment", "ADL-3", {"type": one_of("kubernetes", "cloudrun", "vercel", "cloudflare")}),
+    *build_rows("spec.deployment.kubernetes", "ADL-3", {}),
+    *build_rows("spec.deployment.kubernetes.image", "ADL-3", _IMAGE),
+    *build_rows("spec.deployment.cloudrun", "ADL-3", {"environment": TEXT_MAP}),
+    *build_rows("spec.deployment.cloudrun.image", "ADL-3", _IMAGE),
+    *build_rows("spec.deployment.cloudrun.resources", "ADL-3", {"cpu": TEXT, "memory": TEXT}),
+    *build_rows(
         "spec.deployment.cloudrun.scaling",
         "ADL-3",
-        {"minInstances": whole(), "maxInstances": whole(), "concurrency": whole()},
+        {
+            "minInstances": whole_number(),
+            "maxInstances": whole_number(),
+            "concurrency": whole_number(),
+        },
     ),
-    *shape(
+    *build_rows(
         "spec.deployment.cloudrun.service",
         "ADL-3",
-        {"timeout": whole(), "allowUnauthenticated": FLAG, "serviceAccount": TEXT, "executionEnvironment": TEXT},
+        {
+            "timeout": whole_number(),
+            "allowUnauthenticated": FLAG,
+            "serviceAccount": TEXT,
+            "executionEnvironment": TEXT,
+        },
     ),
-    *shape(
+    *build_rows(
         "spec.deployment.vercel",
         "ADL-3",
         {
@@ -220,8 +238,12 @@ DEPLOYMENT: tuple[Row, ...] = (
             "environment": TEXT_MAP,
         },
     ),
-    *shape("spec.deployment.vercel.functions", "ADL-3", {"memory": whole(), "maxDuration": whole()}),
-    *shape(
+    *build_rows(
+        "spec.deployment.vercel.functions",
+        "ADL-3",
+        {"memory": whole_number(), "maxDuration": whole_number()},
+    ),
+    *build_rows(
         "spec.deployment.cloudflare",
         "ADL-3",
         {

@@ -1,4 +1,4 @@
-"""Built-in tools: what a manifest may say of them, and where this project is stricter than ADL's generator."""
+"""Built-in tools: the members a manifest may set, and where Ferrule is stricter than ADL's generator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.adl.tools import tool_items
+from ferrule.definitions.rules.adl.tool_items import list_tools
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
@@ -29,8 +29,8 @@ class RedefinedBuiltin:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per such key."""
-        for tool in tool_items(subject):
+        """Yields one finding per such key."""
+        for tool in list_tools(subject):
             if not tool.is_builtin or len(tool.value) == 1:
                 continue
             for key in _CANONICAL:
@@ -40,10 +40,10 @@ class RedefinedBuiltin:
                     yield Finding(self.code, path, message, self.severity, "remove it", on_key=True)
 
 
-def _enabled(subject: Subject) -> Iterator[str]:
-    """The built-ins that are listed and enabled."""
+def _list_enabled(subject: Subject) -> Iterator[str]:
+    """Yields the built-ins that are listed and enabled."""
     seen: set[str] = set()
-    for tool in tool_items(subject):
+    for tool in list_tools(subject):
         if tool.is_builtin and tool.id is not None and tool.id not in seen:
             seen.add(tool.id)
             if subject.get(*SETTINGS, tool.id, "enabled") is True:
@@ -63,8 +63,8 @@ class UnrestrictedFileTool:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each enabled file tool whose roots are absent or empty."""
-        for name in _enabled(subject):
+        """Yields each enabled file tool whose roots are absent or empty."""
+        for name in _list_enabled(subject):
             if "allowed_roots" not in BUILTIN_TOOLS[name].config:
                 continue
             path = (*SETTINGS, name, "allowed_roots")
@@ -87,7 +87,7 @@ class ParsedShellCommand:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """An enabled bash tool, once."""
-        if "bash" in _enabled(subject):
+        """Yields an enabled bash tool, once."""
+        if "bash" in _list_enabled(subject):
             message = "commands are parsed and run without a shell: no pipes, redirections or `;`"
             yield Finding(self.code, (*SETTINGS, "bash"), message, self.severity)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ferrule.contracts.expect import mapping, matching, one_of, show
 from ferrule.contracts.rule import Closed, Required, Row, RuleInfo
-from ferrule.definitions.rules.adl.shape import FLAG, TEXT, TEXTS, ListOf, shape, whole
+from ferrule.definitions.rules.adl.mapping_rows import FLAG, TEXT, TEXTS, EachItem, build_rows, whole_number
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import JsonValue
 
@@ -17,7 +17,7 @@ LICENSES = (
     *("ISC", "CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "Unlicense", "Proprietary"),
 )
 LICENSE = one_of(*LICENSES)
-PINNED = ListOf(matching(r"\S+@\S+", "a package with its version, such as name@1.2.3"))
+PINNED = EachItem(matching(r"\S+@\S+", "a package with its version, such as name@1.2.3"))
 SPEC_KEYS = frozenset(
     {
         *("capabilities", "server", "language", "card", "documentation", "examples", "agent", "config", "services"),
@@ -29,7 +29,7 @@ SUPERSEDED_SPEC_KEYS = frozenset({"sandbox", "ai"})
 _QUOTE = "write it in quotes, so that it is read as text"
 
 
-def _api_version(value: JsonValue) -> str | None:
+def _expect_api_version(value: JsonValue) -> str | None:
     if value == API_VERSION:
         return None
     if isinstance(value, str) and value.startswith("adl.inference-gateway.com/"):
@@ -37,7 +37,7 @@ def _api_version(value: JsonValue) -> str | None:
     return f"must be {API_VERSION}, not {show(value)}"
 
 
-def _kind(value: JsonValue) -> str | None:
+def _expect_kind(value: JsonValue) -> str | None:
     return None if value == "Agent" else f"must be Agent, not {show(value)}"
 
 
@@ -45,12 +45,12 @@ _VENDOR = {"deps": PINNED, "devdeps": PINNED}
 
 ROWS: tuple[Row, ...] = (
     Row("apiVersion", Required(), "ADL-1", hint=f"begin the manifest with `apiVersion: {API_VERSION}`"),
-    Row("apiVersion", _api_version, "ADL-1"),
+    Row("apiVersion", _expect_api_version, "ADL-1"),
     Row("kind", Required(), "ADL-1", hint="write `kind: Agent`"),
-    Row("kind", _kind, "ADL-1", hint="write `kind: Agent`"),
+    Row("kind", _expect_kind, "ADL-1", hint="write `kind: Agent`"),
     Row("metadata", Required(), "ADL-1"),
     Row("spec", Required(), "ADL-1"),
-    *shape(
+    *build_rows(
         "metadata",
         "ADL-2",
         {
@@ -62,40 +62,49 @@ ROWS: tuple[Row, ...] = (
         },
         required=("name", "description", "version"),
     ),
-    *shape("metadata.author", "ADL-2", {"name": TEXT, "email": TEXT, "url": TEXT}, required=("name",), closed=True),
+    *build_rows(
+        "metadata.author", "ADL-2", {"name": TEXT, "email": TEXT, "url": TEXT}, required=("name",), closed=True
+    ),
     Row("spec", mapping(), "ADL-3"),
     Row("spec", Closed(SPEC_KEYS | SUPERSEDED_SPEC_KEYS), "ADL-3", Severity.WARNING),
     Row("spec.capabilities", Required(), "ADL-3"),
     Row("spec.server", Required(), "ADL-3"),
     Row("spec.language", Required(), "ADL-3"),
-    *shape(
+    *build_rows(
         "spec.capabilities",
         "ADL-4",
         {"streaming": FLAG, "pushNotifications": FLAG, "stateTransitionHistory": FLAG},
         required=("streaming", "pushNotifications", "stateTransitionHistory"),
     ),
-    *shape("spec.server", "ADL-4", {"port": whole(1, 65535), "scheme": TEXT, "debug": FLAG}, required=("port",)),
-    *shape("spec.server.auth", "ADL-4", {"enabled": FLAG}),
-    *shape("spec.server.authz", "ADL-40", {"enabled": FLAG, "mode": one_of("allow-all", "deny-all", "custom")}),
+    *build_rows(
+        "spec.server",
+        "ADL-4",
+        {"port": whole_number(1, 65535), "scheme": TEXT, "debug": FLAG},
+        required=("port",),
+    ),
+    *build_rows("spec.server.auth", "ADL-4", {"enabled": FLAG}),
+    *build_rows("spec.server.authz", "ADL-40", {"enabled": FLAG, "mode": one_of("allow-all", "deny-all", "custom")}),
     Row("spec.language", mapping(), "ADL-5"),
-    *shape("spec.language.go", "ADL-5", {"module": TEXT, "version": TEXT}, required=("module", "version"), hint=_QUOTE),
-    *shape(
+    *build_rows(
+        "spec.language.go", "ADL-5", {"module": TEXT, "version": TEXT}, required=("module", "version"), hint=_QUOTE
+    ),
+    *build_rows(
         "spec.language.typescript",
         "ADL-5",
         {"packageName": TEXT, "nodeVersion": TEXT},
         required=("packageName", "nodeVersion"),
         hint=_QUOTE,
     ),
-    *shape(
+    *build_rows(
         "spec.language.rust",
         "ADL-5",
         {"packageName": TEXT, "version": TEXT, "edition": TEXT, "features": TEXTS},
         required=("packageName", "version", "edition"),
         hint=_QUOTE,
     ),
-    *shape("spec.language.go.vendor", "ADL-5", _VENDOR, closed=True),
-    *shape("spec.language.typescript.vendor", "ADL-5", _VENDOR, closed=True),
-    *shape("spec.language.rust.vendor", "ADL-5", _VENDOR, closed=True),
+    *build_rows("spec.language.go.vendor", "ADL-5", _VENDOR, closed=True),
+    *build_rows("spec.language.typescript.vendor", "ADL-5", _VENDOR, closed=True),
+    *build_rows("spec.language.rust.vendor", "ADL-5", _VENDOR, closed=True),
 )
 
 PAGES: tuple[RuleInfo, ...] = (

@@ -11,25 +11,25 @@ from typing import Any
 
 from ferrule.contracts.fix import Fix, Fixers, Manuscript
 from ferrule.definitions.rules.adl.superseded_shape import AI, ASSISTANTS, MOVED_ROOTS
-from ferrule.definitions.rules.rewriting import dropped, moved
+from ferrule.definitions.rules.rewriting import drop_member, move_member
 from ferrule.model.value import JsonObject, Path, dig
 
 _RULE = "ADL-6"
 
 
-def moved_block(manuscript: Manuscript) -> Iterator[Fix]:
-    """`spec.sandbox` and `spec.ai` move under `spec.development`."""
+def move_block(manuscript: Manuscript) -> Iterator[Fix]:
+    """Moves `spec.sandbox` and `spec.ai` under `spec.development`."""
     for path in MOVED_ROOTS:
-        yield from _into(manuscript, path, "development")
+        yield from _move_into(manuscript, path, "development")
 
 
-def flat_assistant(manuscript: Manuscript) -> Iterator[Fix]:
-    """`ai.claudecode` and the other assistants move under `ai.orchestrators`."""
+def move_assistant(manuscript: Manuscript) -> Iterator[Fix]:
+    """Moves `ai.claudecode` and the other assistants under `ai.orchestrators`."""
     for name in ASSISTANTS:
-        yield from _into(manuscript, (*AI, name), "orchestrators")
+        yield from _move_into(manuscript, (*AI, name), "orchestrators")
 
 
-def _into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
+def _move_into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
     """Offers to move a mapping into its neighbour `home`, unless something of that name is there."""
     if not isinstance(dig(manuscript.value, path), dict):
         return
@@ -38,7 +38,7 @@ def _into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
     key = str(path[-1])
     if not isinstance(there, dict) or key in there:
         return
-    edits = moved(manuscript, path, home)
+    edits = move_member(manuscript, path, home)
     if edits is None:
         return
 
@@ -50,16 +50,16 @@ def _into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
     yield Fix(_RULE, (path,), edits, change)
 
 
-def master_switch(manuscript: Manuscript) -> Iterator[Fix]:
-    """`ai.enabled` goes when the assistants' own switches say the same: it is true, or none of them is on."""
+def drop_master_switch(manuscript: Manuscript) -> Iterator[Fix]:
+    """Drops `ai.enabled` when the assistants' own switches agree with it: it is true, or none of them is on."""
     path = (*AI, "enabled")
     assistants = dig(manuscript.value, AI)
     if not isinstance(assistants, dict) or not isinstance(assistants.get("enabled"), bool):
         return
-    switches = list(_switches(assistants))
+    switches = list(_list_switches(assistants))
     if not switches or (not assistants["enabled"] and any(switches)):
         return
-    edit = dropped(manuscript, path)
+    edit = drop_member(manuscript, path)
     if edit is None:
         return
 
@@ -71,8 +71,8 @@ def master_switch(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix(_RULE, (path,), (edit,), change)
 
 
-def _switches(assistants: JsonObject) -> Iterator[bool]:
-    """Whether each assistant is on, wherever it is written; one that does not say so counts as on."""
+def _list_switches(assistants: JsonObject) -> Iterator[bool]:
+    """Yields True for each assistant that is on, in either place; one without `enabled` counts as on."""
     below = assistants.get("orchestrators")
     for holder in (assistants, below if isinstance(below, dict) else {}):
         for name in ASSISTANTS:
@@ -81,4 +81,4 @@ def _switches(assistants: JsonObject) -> Iterator[bool]:
                 yield block.get("enabled") is not False if isinstance(block, dict) else True
 
 
-FIXERS = Fixers(fixers=(moved_block, flat_assistant, master_switch), rules=frozenset({_RULE}))
+FIXERS = Fixers(fixers=(move_block, move_assistant, drop_master_switch), rules=frozenset({_RULE}))

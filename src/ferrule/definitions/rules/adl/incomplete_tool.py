@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.adl.tools import tool_items, user_tools
+from ferrule.definitions.rules.adl.tool_items import list_tools, list_user_tools
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -36,8 +36,8 @@ class AbsentToolField:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per absent field, at the tool."""
-        for tool in user_tools(subject):
+        """Yields one finding per absent field, at the tool."""
+        for tool in list_user_tools(subject):
             if tool.id is None:
                 continue
             for field in FIELDS:
@@ -61,8 +61,8 @@ class EmptyToolField:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each field that is written but null or empty, at its key."""
-        for tool in tool_items(subject):
+        """Yields each field that is written but null or empty, at its key."""
+        for tool in list_tools(subject):
             if tool.id is None:
                 continue
             for field in FIELDS:

@@ -1,4 +1,4 @@
-"""What tools ask to have injected: names that are well formed, defined, resolvable and asked for once."""
+"""Rules for `inject` of tools: names that are well formed, defined, resolvable and not repeated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.tool_fields import IDENTIFIER
-from ferrule.definitions.rules.adl.tools import user_tools
+from ferrule.definitions.rules.adl.tool_items import list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import MISSING, JsonValue, Missing, Path
@@ -17,13 +17,13 @@ _ENTRY = re.compile(rf"{IDENTIFIER}(?:\.{IDENTIFIER})*")
 ALWAYS_THERE = frozenset({"logger", "config"})
 
 
-def _entries(subject: Subject) -> list[tuple[Path, str]]:
-    """The entries of every user-defined tool that no error was reported on so far."""
+def _list_entries(subject: Subject) -> list[tuple[Path, str]]:
+    """Returns the entries of every user-defined tool that no error was reported on so far."""
     known: list[tuple[Path, str]] | None = subject.memo.get("adl.entries")  # type: ignore[assignment]
     if known is None:
         known = subject.memo["adl.entries"] = [
             ((*tool.path, "inject", index), entry)
-            for tool in user_tools(subject)
+            for tool in list_user_tools(subject)
             if isinstance(tool.value.get("inject"), list)
             for index, entry in enumerate(tool.value["inject"])
             if isinstance(entry, str)
@@ -47,8 +47,8 @@ class MalformedInjection:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each entry that is no dotted identifier."""
-        for path, entry in _entries(subject):
+        """Yields each entry that is no dotted identifier."""
+        for path, entry in _list_entries(subject):
             if not _ENTRY.fullmatch(entry):
                 message = f"{entry[:60]!r} is neither an identifier nor a dotted path of them"
                 yield Finding(self.code, path, message, hint="use letters, digits and `_`, with dots in between")
@@ -68,9 +68,9 @@ class RepeatedInjection:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each later occurrence."""
+        """Yields each later occurrence."""
         seen: set[tuple[Path, str]] = set()
-        for path, entry in _entries(subject):
+        for path, entry in _list_entries(subject):
             known = (path[:3], entry)
             if known in seen:
                 yield Finding(self.code, path, f"{entry[:60]!r} is injected twice", hint="remove one of the two")
@@ -91,8 +91,8 @@ class InjectedBuiltinConfig:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """`config.tools` and anything below it."""
-        for path, entry in _entries(subject):
+        """Yields `config.tools` and anything below it."""
+        for path, entry in _list_entries(subject):
             if entry == "config.tools" or entry.startswith("config.tools."):
                 hint = "keep the tool's own settings in a group of their own"
                 yield Finding(self.code, path, "`config.tools` belongs to the built-in tools", hint=hint)
@@ -113,26 +113,26 @@ class UndefinedInjection:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each entry whose service or config group does not exist."""
+        """Yields each entry whose service or config group does not exist."""
         services = config = None
-        for path, entry in _entries(subject):
+        for path, entry in _list_entries(subject):
             first, _, rest = entry.partition(".")
             if first == "config":
                 group = rest.partition(".")[0]
                 if not group:
                     continue
-                config = config or _names(subject, "config")
+                config = config or _read_names(subject, "config")
                 if config.is_known and group not in config.names:
                     hint = config.nearest(group) or "write the group under `spec.config`"
                     yield Finding(self.code, path, f"`spec.config` has no group {group[:60]!r}", hint=hint)
             elif first not in ALWAYS_THERE:
-                services = services or _names(subject, "services")
+                services = services or _read_names(subject, "services")
                 if services.is_known and first not in services.names:
                     hint = services.nearest(first) or "define it under `spec.services`"
                     yield Finding(self.code, path, f"`spec.services` has no service {first[:60]!r}", hint=hint)
 
 
-class _Names:
+class _BlockNames:
     """The keys of a block; unknown when the block is written but no mapping."""
 
     def __init__(self, value: JsonValue | Missing, others: Iterable[str], *, is_written: bool) -> None:
@@ -141,15 +141,15 @@ class _Names:
         self.is_known = isinstance(value, dict) or not is_written
 
     def nearest(self, name: str) -> str | None:
-        """A hint, unless there are so many names that looking for one takes long."""
+        """Returns a hint; None among so many names that the search takes long."""
         return nearest(name, (*self.names, *self.others)) if len(self.names) <= 40 else None
 
 
-def _names(subject: Subject, block: str) -> _Names:
+def _read_names(subject: Subject, block: str) -> _BlockNames:
     spec = subject.value.get("spec")
     is_written = isinstance(spec, dict) and block in spec
     value = spec[block] if is_written else MISSING  # type: ignore[index,call-overload]
-    return _Names(value, ALWAYS_THERE if block == "services" else (), is_written=is_written)
+    return _BlockNames(value, ALWAYS_THERE if block == "services" else (), is_written=is_written)
 
 
 class DeepInjection:
@@ -166,8 +166,8 @@ class DeepInjection:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each entry with segments nobody resolves; those already in error are left out."""
-        for path, entry in _entries(subject):
+        """Yields each entry with segments that no runtime resolves; skips entries already in error."""
+        for path, entry in _list_entries(subject):
             if entry.count(".") > entry.startswith("config."):
                 message = f"the deeper part of {entry[:60]!r} is not resolved by the reference generator"
                 hint = "inject the part before it, and reach the rest in the tool's code"

@@ -29,7 +29,7 @@ class LiteralSecret:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each string that looks like a credential."""
+        """Yields each string that looks like a credential."""
         spec = subject.value.get("spec")
         if not isinstance(spec, dict):
             return
@@ -55,17 +55,17 @@ class LiteralSecret:
             for key, member in value.items():
                 if isinstance(member, str):
                     if is_literal_secret(key, member):
-                        yield self._finding((*path, key))
+                        yield self._report((*path, key))
                 else:
                     yield from self._search(member, (*path, key))
         elif isinstance(value, list):
             for index, item in enumerate(value):
                 if isinstance(item, str):
                     if is_literal_secret("", item):
-                        yield self._finding((*path, index))
+                        yield self._report((*path, index))
                 else:
                     yield from self._search(item, (*path, index))
 
-    def _finding(self, path: Path) -> Finding:
+    def _report(self, path: Path) -> Finding:
         message = f"`{path[-1]}` looks like a credential written out"
         return Finding(self.code, path, message, self.severity, "write a placeholder such as `${VAR}`")

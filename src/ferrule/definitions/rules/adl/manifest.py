@@ -11,20 +11,20 @@ from ferrule.definitions.rules.adl.injection import (
     RepeatedInjection,
     UndefinedInjection,
 )
-from ferrule.definitions.rules.adl.language_choice import LanguageChoice
 from ferrule.definitions.rules.adl.literal_secret import LiteralSecret
-from ferrule.definitions.rules.adl.service_use import UnusedService
-from ferrule.definitions.rules.adl.skill_needs import SkillNeeds
+from ferrule.definitions.rules.adl.malformed_language import MalformedLanguage
 from ferrule.definitions.rules.adl.superseded_shape import SupersededShape
-from ferrule.definitions.rules.adl.target_limits import TargetLimits
 from ferrule.definitions.rules.adl.tool_identity import DifferingToolName, DuplicateToolId
 from ferrule.definitions.rules.adl.tool_schema import UnsoundToolSchema, UnusualToolSchema
+from ferrule.definitions.rules.adl.unsupported_feature import UnsupportedFeature
+from ferrule.definitions.rules.adl.unsupported_skill import UnsupportedSkill
+from ferrule.definitions.rules.adl.unused_service import UnusedService
 
 RULES = RuleSet(
     fields.ROWS + blocks.ROWS + tool_fields.ROWS,
     (
         SupersededShape(),
-        LanguageChoice(),
+        MalformedLanguage(),
         DuplicateToolId(),
         AbsentToolField(),
         EmptyToolField(),
@@ -41,7 +41,7 @@ RULES = RuleSet(
         DeepInjection(),
         UnusedService(),
         LiteralSecret(),
-        SkillNeeds(),
-        TargetLimits(),
+        UnsupportedSkill(),
+        UnsupportedFeature(),
     ),
 )

@@ -36,18 +36,18 @@ class SupersededShape:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each old key that is still written."""
+        """Yields each old key that is still written."""
         spec = subject.get("spec")
         if not isinstance(spec, dict):
             return
         for path, hint in MOVED_ROOTS.items():
             if path[-1] in spec:
-                yield self._finding(path, hint)
+                yield self._report(path, hint)
         assistants = subject.get(*AI) if "development" in spec else None
         if isinstance(assistants, dict):
             for key in assistants:
                 if key in _MOVED_IN_AI:
-                    yield self._finding((*AI, key), _MOVED_IN_AI[key])
+                    yield self._report((*AI, key), _MOVED_IN_AI[key])
 
-    def _finding(self, path: Path, hint: str) -> Finding:
+    def _report(self, path: Path, hint: str) -> Finding:
         return Finding(self.code, path, f"`{format_path(path)}` is a superseded shape", hint=hint, on_key=True)

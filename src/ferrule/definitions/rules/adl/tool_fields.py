@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule.contracts.expect import boolean, integer, mapping, matching, one_of, sequence, string
 from ferrule.contracts.rule import Closed, Expectation, Required, Row, RuleInfo
-from ferrule.definitions.rules.adl.shape import REQUIRED, TEXT, TEXTS, ListOf, member
+from ferrule.definitions.rules.adl.mapping_rows import REQUIRED, TEXT, TEXTS, EachItem, build_member_rows
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import JsonValue
@@ -28,7 +28,7 @@ _MISPLACED = {
 }
 
 
-def _or_null(expected: Expectation) -> Expectation:
+def _allow_null(expected: Expectation) -> Expectation:
     """Leaves a written null to ADL-11, which says it better."""
 
     def check(value: JsonValue) -> str | None:
@@ -45,12 +45,12 @@ TOOLS: tuple[Row, ...] = (
     Row("spec.tools[].id", Required(), "ADL-8", hint="give the tool an id, such as `id: send_email`"),
     Row("spec.tools[].id", string(), "ADL-12"),
     Row("spec.tools[].id", _ID, "ADL-8", hint="the id becomes a symbol in code: use `_`, not `-`"),
-    Row("spec.tools[].name", _or_null(string()), "ADL-12"),
-    Row("spec.tools[].description", _or_null(string()), "ADL-12"),
-    Row("spec.tools[].tags", _or_null(sequence()), "ADL-12", hint="write a list, such as `tags: [email]`"),
+    Row("spec.tools[].name", _allow_null(string()), "ADL-12"),
+    Row("spec.tools[].description", _allow_null(string()), "ADL-12"),
+    Row("spec.tools[].tags", _allow_null(sequence()), "ADL-12", hint="write a list, such as `tags: [email]`"),
     Row("spec.tools[].tags[]", string(), "ADL-12"),
-    Row("spec.tools[].schema", _or_null(mapping()), "ADL-12"),
-    *member("spec.tools[].inject", "ADL-12", TEXTS),
+    Row("spec.tools[].schema", _allow_null(mapping()), "ADL-12"),
+    *build_member_rows("spec.tools[].inject", "ADL-12", TEXTS),
 )
 
 SERVICES: tuple[Row, ...] = (
@@ -70,9 +70,9 @@ SERVICES: tuple[Row, ...] = (
 )
 
 
-def _builtin_rows() -> Iterator[Row]:
-    """What each built-in may be told, decoded strictly, whether or not the tool is listed."""
-    kinds: dict[str, Expectation | ListOf] = {
+def _build_builtin_rows() -> Iterator[Row]:
+    """Returns the rows of each built-in's settings, which are checked whether or not the tool is listed."""
+    kinds: dict[str, Expectation | EachItem] = {
         "boolean": boolean(),
         "integer": integer(),
         "string": string(),
@@ -83,7 +83,7 @@ def _builtin_rows() -> Iterator[Row]:
         yield Row(path, mapping(), "ADL-21")
         yield Row(path, Closed(frozenset(builtin.config)), "ADL-21")
         for name, kind in builtin.config.items():
-            yield from member(f"{path}.{name}", "ADL-21", kinds[kind])
+            yield from build_member_rows(f"{path}.{name}", "ADL-21", kinds[kind])
 
 
 _GROUP_HINT = "put settings into a named group: `config: {<group>: {<setting>: …}}`"
@@ -92,7 +92,7 @@ CONFIG: tuple[Row, ...] = (
     Row("spec.config", mapping(), "ADL-36"),
     Row("spec.config.*", mapping(), "ADL-36", hint=_GROUP_HINT),
     Row("spec.config.tools", mapping(), "ADL-36", hint=_GROUP_HINT),
-    *_builtin_rows(),
+    *_build_builtin_rows(),
 )
 
 ROWS: tuple[Row, ...] = TOOLS + SERVICES + CONFIG

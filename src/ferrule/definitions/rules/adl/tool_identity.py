@@ -1,4 +1,4 @@
-"""Two rules about what a tool of a manifest is called: two tools with one id, and one tool that goes by two names."""
+"""Two rules about names of tools in a manifest: two tools with one id, and one tool with two names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.adl.tools import tool_items, user_tools
+from ferrule.definitions.rules.adl.tool_items import list_tools, list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
 
 
@@ -24,9 +24,9 @@ class DuplicateToolId:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each id that was used before, at its later place."""
+        """Yields each id that was used before, at its later place."""
         seen: set[str] = set()
-        for tool in tool_items(subject):
+        for tool in list_tools(subject):
             if tool.id is None:
                 continue
             if tool.id in seen:
@@ -49,8 +49,8 @@ class DifferingToolName:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each name that is not the id; not asked when either is in error."""
-        for tool in user_tools(subject):
+        """Yields each name that is not the id; skips tools where either is in error."""
+        for tool in list_user_tools(subject):
             written = tool.value.get("name")
             if tool.id is None or written == tool.id or not isinstance(written, str):
                 continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.adl.tools import user_tools
+from ferrule.definitions.rules.adl.tool_items import list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Path
 from ferrule.schema.validation.soundness import schema_defects
@@ -16,8 +16,8 @@ _COMPOSED = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _DECLARES_ELSEWHERE = ("$ref", "allOf", "patternProperties")
 
 
-def _schemas(subject: Subject) -> Iterator[tuple[Path, JsonObject]]:
-    for tool in user_tools(subject):
+def _list_schemas(subject: Subject) -> Iterator[tuple[Path, JsonObject]]:
+    for tool in list_user_tools(subject):
         if "schema" in tool.value:
             path = (*tool.path, "schema")
             schema = subject.get(*path)
@@ -39,10 +39,10 @@ class UnsoundToolSchema:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each offending keyword."""
+        """Yields each offending keyword."""
         unsound: set[Path] = set()
         subject.memo["adl.unsound_schemas"] = unsound
-        for path, schema in _schemas(subject):
+        for path, schema in _list_schemas(subject):
             for defect in schema_defects(schema):
                 unsound.add(path)
                 yield Finding(self.code, path + defect.path, defect.sentence(), hint=defect.hint)
@@ -62,9 +62,9 @@ class UnusualToolSchema:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A root that is no object, and required names that are not declared; not asked of an unsound schema."""
+        """Yields roots that are no object, and required names that are not declared; skips unsound schemas."""
         unsound: set[Path] = subject.memo.get("adl.unsound_schemas", set())  # type: ignore[assignment]
-        for path, schema in _schemas(subject):
+        for path, schema in _list_schemas(subject):
             if path in unsound:
                 continue
             if "type" in schema:
@@ -77,9 +77,9 @@ class UnusualToolSchema:
                 yield Finding(self.code, path, message, self.severity, "add `type: object`")
             for position in positions(schema, path):
                 if "required" in position.schema:
-                    yield from self._undeclared(position)
+                    yield from self._find_undeclared(position)
 
-    def _undeclared(self, position: SchemaPosition) -> Iterator[Finding]:
+    def _find_undeclared(self, position: SchemaPosition) -> Iterator[Finding]:
         required = position.schema["required"]
         if not isinstance(required, list) or _may_declare_elsewhere(position):
             return

@@ -1,4 +1,4 @@
-"""AT-22, AT-23: what goes in and what comes out, and the schemas that say so."""
+"""AT-22, AT-23: input and output contracts, and their schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.records import record_of, schemas_of
+from ferrule.definitions.rules.agent_tool.records import find_record, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.schema.validation.usability import call_defects
 
@@ -29,9 +29,9 @@ class MissingInputContract:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The missing contract, or the unsound schemas in it."""
+        """Yields the missing contract, or the unsound schemas in it."""
         if "input_contract" not in subject.value:
-            interface = record_of(subject, "interface")
+            interface = find_record(subject, "interface")
             if interface is not None and _has_properties(interface.value.get("model_input_schema")):
                 message = "the tool takes arguments, and `input_contract` is missing"
                 yield Finding(self.code, ("input_contract",), message)
@@ -51,7 +51,7 @@ class MissingOutputContract:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one note."""
+        """Yields at most one note."""
         if not any(key in subject.value for key in ("output_contract", "interface_ref", "tool_interface")):
             message = "nothing says what the tool gives back"
             hint = "add an `output_contract` with a `structured_schema`"
@@ -73,9 +73,9 @@ class UnsoundSchema:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every unsound keyword, under the rule of the object that holds the schema."""
+        """Yields every unsound keyword, under the rule of the object that holds the schema."""
         for rule, keys in ((self.code, _INPUTS), (MissingOutputContract.code, _OUTPUTS)):
-            for path, schema in schemas_of(subject, keys):
+            for path, schema in list_schemas(subject, keys):
                 holder = "AT-31" if path[0] not in ("input_contract", "output_contract") else rule
                 for defect in call_defects(schema) if schema else ():
                     yield Finding(holder, path + defect.path, defect.sentence(), hint=defect.hint)

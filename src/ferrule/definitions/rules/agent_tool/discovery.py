@@ -1,4 +1,4 @@
-"""AT-7, AT-8 and AT-20: what people and searches go by."""
+"""AT-7, AT-8 and AT-20: search hints, titles and kinds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
 
@@ -25,9 +25,9 @@ class UnsearchableHint:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The hint of the declaration, and of the interface."""
+        """Yields the hint of the declaration, and of the interface."""
         paths = [("search_hint",)]
-        if subject.kind == "agent_tool.declaration" and record_of(subject, "interface") is not None:
+        if subject.kind == "agent_tool.declaration" and find_record(subject, "interface") is not None:
             paths.append(("tool_interface", "search_hint"))  # type: ignore[arg-type]  # paths differ in length
         for path in paths:
             hint = subject.get(*path)
@@ -36,7 +36,7 @@ class UnsearchableHint:
                 yield Finding(self.code, path, message, Severity.WARNING)
 
 
-class Untitled:
+class UntitledTool:
     """A declaration has a title for people.
 
     Why: the name is for machines; the title is what an approver reads.
@@ -50,7 +50,7 @@ class Untitled:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one note."""
+        """Yields at most one note."""
         title = subject.value.get("title")
         if is_blank(title) and not subject.is_reported(("title",)):
             message, hint = "the tool has no title for people", "add a `title` of a few words"
@@ -71,7 +71,7 @@ class CustomKind:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one warning."""
+        """Yields at most one warning."""
         if subject.value.get("tool_kind") == "custom":
             message = "`custom` tells nothing about the tool"
             yield Finding(self.code, ("tool_kind",), message, Severity.WARNING, "choose the kind that runs it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.expect import boolean, integer, mapping, one_of, sequence, string
 from ferrule.contracts.rule import Expectation, Required, Row
-from ferrule.definitions.rules.agent_tool.profile_fields import execution_rows, permission_rows
+from ferrule.definitions.rules.agent_tool.profile_fields import build_execution_rows, build_permission_rows
 from ferrule.model.diagnostic import Severity
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
 from ferrule.model.value import JsonValue, type_name
@@ -34,8 +34,8 @@ _INTERFACE_IDS = {
 _ANSWERS = ("is_enabled", *FLAGS, "schema_validation", "value_validation", "io_preflight_validation")
 
 
-def boolean_or_string() -> Expectation:
-    """An answer, or the name of who knows it."""
+def expect_boolean_or_string() -> Expectation:
+    """Expects true, false, or an expression that is evaluated per call."""
 
     def check(value: JsonValue) -> str | None:
         return None if isinstance(value, bool | str) else f"must be true, false or a string, not a {type_name(value)}"
@@ -44,18 +44,18 @@ def boolean_or_string() -> Expectation:
     return check
 
 
-def strings(path: str, rule: str, item_rule: str | None = None) -> tuple[Row, ...]:
-    """A list of strings."""
+def build_string_rows(path: str, rule: str, item_rule: str | None = None) -> tuple[Row, ...]:
+    """Returns the rows of a list of strings."""
     return (Row(path, sequence(), rule), Row(f"{path}[]", string(), item_rule or rule))
 
 
-def mappings(path: str, rule: str) -> tuple[Row, ...]:
-    """A list of objects."""
+def build_mapping_rows(path: str, rule: str) -> tuple[Row, ...]:
+    """Returns the rows of a list of objects."""
     return (Row(path, sequence(), rule), Row(f"{path}[]", mapping(), rule))
 
 
-def interface_rows(prefix: str = "") -> tuple[Row, ...]:
-    """An interface; embedded in a declaration (with a prefix) it inherits its version and ids."""
+def build_interface_rows(prefix: str = "") -> tuple[Row, ...]:
+    """Returns the rows of an interface; an embedded one (with a prefix) inherits version and ids of its declaration."""
     rule = "AT-31"
     rows: list[Row] = []
     for key in _INTERFACE_IDS:
@@ -63,12 +63,12 @@ def interface_rows(prefix: str = "") -> tuple[Row, ...]:
             rows.append(Row(key, Required(), rule, hint=_INTERFACE_IDS[key]))
         rows.append(Row(prefix + key, string(), rule))
     rows += [Row(prefix + key, string(), rule) for key in _STRINGS]
-    rows += [row for key in _STRING_LISTS for row in strings(prefix + key, rule)]
-    rows += strings(f"{prefix}required_credentials", rule, "AT-124")
-    rows += mappings(f"{prefix}external_mappings", rule)
+    rows += [row for key in _STRING_LISTS for row in build_string_rows(prefix + key, rule)]
+    rows += build_string_rows(f"{prefix}required_credentials", rule, "AT-124")
+    rows += build_mapping_rows(f"{prefix}external_mappings", rule)
     rows += [Row(prefix + key, boolean(), rule) for key in _BOOLEANS]
     rows += [Row(prefix + key, mapping(), rule) for key in _MAPPINGS]
-    rows += [Row(prefix + key, boolean_or_string(), rule) for key in _ANSWERS]
+    rows += [Row(prefix + key, expect_boolean_or_string(), rule) for key in _ANSWERS]
     rows += [
         Row(f"{prefix}timeout_ms", integer(0), rule),
         Row(f"{prefix}max_inline_chars", integer(0), rule),
@@ -96,30 +96,30 @@ DECLARATION: tuple[Row, ...] = (
     *(Row(key, string(), "AT-1") for key in ("schema_version", "tool_id", "namespace", "name", "description")),
     Row("lifecycle", one_of(*LIFECYCLES), "AT-10"),
     Row("tool_kind", one_of(*TOOL_KINDS), "AT-18", hint="choose the kind nearest to what runs the tool"),
-    *strings("aliases", "AT-1"),
-    *strings("capability_refs", "AT-1"),
+    *build_string_rows("aliases", "AT-1"),
+    *build_string_rows("capability_refs", "AT-1"),
     *(Row(key, string(), "AT-1") for key in ("search_hint", "title")),
     *(Row(key, string(), "AT-1") for key in ("interface_ref", "execution_profile_ref", "permission_profile_ref")),
     Row("annotations", mapping(), "AT-1"),
-    *mappings("external_mappings", "AT-1"),
+    *build_mapping_rows("external_mappings", "AT-1"),
     Row("input_contract", mapping(), "AT-1"),
     Row("input_contract.schema", mapping(), "AT-22"),
     Row("input_contract.model_input_schema", mapping(), "AT-22"),
     Row("input_contract.runtime_input_schema", mapping(), "AT-22"),
     Row("input_contract.strict", boolean(), "AT-22"),
     Row("input_contract.defaults", mapping(), "AT-22"),
-    *strings("input_contract.sensitive_fields", "AT-22"),
-    *strings("input_contract.internal_only_fields", "AT-22"),
+    *build_string_rows("input_contract.sensitive_fields", "AT-22"),
+    *build_string_rows("input_contract.internal_only_fields", "AT-22"),
     Row("input_contract.argument_mode", one_of(*_MODES), "AT-85", Severity.WARNING),
     Row("output_contract", mapping(), "AT-1"),
     Row("output_contract.structured_schema", mapping(), "AT-23"),
     Row("output_contract.max_inline_bytes", integer(0), "AT-23"),
     Row("output_contract.max_inline_chars", integer(0), "AT-23"),
     Row("tool_interface", mapping(), "AT-31"),
-    *interface_rows("tool_interface."),
+    *build_interface_rows("tool_interface."),
     Row("execution_profile", mapping(), "AT-193"),
-    *execution_rows("execution_profile."),
+    *build_execution_rows("execution_profile."),
     Row("permission_profile", mapping(), "AT-120"),
-    *permission_rows("permission_profile."),
+    *build_permission_rows("permission_profile."),
 )
-INTERFACE: tuple[Row, ...] = interface_rows()
+INTERFACE: tuple[Row, ...] = build_interface_rows()

@@ -9,45 +9,50 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
-from ferrule.definitions.rules.agent_tool.earlier import CURRENT, EarlierRecord, Spelling, earlier_records
-from ferrule.definitions.rules.rewriting import renamed
+from ferrule.definitions.rules.agent_tool.earlier_spellings import (
+    CURRENT,
+    EarlierRecord,
+    Spelling,
+    list_earlier_records,
+)
+from ferrule.definitions.rules.rewriting import rename_member
 from ferrule.model.value import Path
 
 _SAME = frozenset({"0.2", "v0.2", "v0.2.0", "0.2.x"})
 """Other ways to write the current version."""
 
 
-def earlier_record(manuscript: Manuscript) -> Iterator[Fix]:
-    """A record of 0.1.x becomes one of 0.2.0, and so do those embedded in it.
+def upgrade_record(manuscript: Manuscript) -> Iterator[Fix]:
+    """Upgrades a record of 0.1.x to 0.2.0, and those embedded in it.
 
     `input_contract.schema` becomes `model_input_schema`, `file read` `file_read`, `peer-agent` `peer_agent`.
     """
     for kind, path, value in manuscript.definitions:
-        records = list(earlier_records(kind, value))
+        records = list(list_earlier_records(kind, value))
         if records:
-            yield from _upgraded(manuscript, path, records)
+            yield from _upgrade_definition(manuscript, path, records)
 
 
-def _upgraded(manuscript: Manuscript, base: Path, records: list[EarlierRecord]) -> Iterator[Fix]:
+def _upgrade_definition(manuscript: Manuscript, base: Path, records: list[EarlierRecord]) -> Iterator[Fix]:
     paths: list[Path] = []
     edits: list[Edit | None] = []
     versions = [(*base, *record.path, "schema_version") for record in records if record.has_version]
     spellings = [found._replace(path=base + found.path) for record in records for found in record.spellings]
     for place in versions:
         paths.append(place)
-        edits.append(_reworded(manuscript, place, CURRENT))
+        edits.append(_reword(manuscript, place, CURRENT))
     for found in spellings:
         paths.append(found.path)
-        edits.append(_respelt(manuscript, found))
+        edits.append(_respell(manuscript, found))
     certain = tuple(edit for edit in edits if edit is not None)
     if len(certain) != len(edits):
         return
 
     def change(value: Any) -> None:
         for place in versions:
-            _holder(value, place)["schema_version"] = CURRENT
+            _find_holder(value, place)["schema_version"] = CURRENT
         for found in spellings:
-            holder, last = _holder(value, found.path), found.path[-1]
+            holder, last = _find_holder(value, found.path), found.path[-1]
             if found.is_key:
                 holder[found.word] = holder.pop(last)
             else:
@@ -56,35 +61,35 @@ def _upgraded(manuscript: Manuscript, base: Path, records: list[EarlierRecord]) 
     yield Fix("AT-280", tuple(paths), certain, change)
 
 
-def _respelt(manuscript: Manuscript, found: Spelling) -> Edit | None:
+def _respell(manuscript: Manuscript, found: Spelling) -> Edit | None:
     if found.is_key:
-        return renamed(manuscript, found.path, found.word)
-    return _reworded(manuscript, found.path, found.word)
+        return rename_member(manuscript, found.path, found.word)
+    return _reword(manuscript, found.path, found.word)
 
 
-def same_version(manuscript: Manuscript) -> Iterator[Fix]:
-    """`schema_version: "0.2"` is the current version and is written out."""
+def complete_version(manuscript: Manuscript) -> Iterator[Fix]:
+    """Completes `schema_version: "0.2"` to the current version."""
     for _, path, value in manuscript.definitions:
         if value.get("schema_version") in _SAME:
             place = (*path, "schema_version")
 
             def change(value: Any, place: Path = place) -> None:
-                _holder(value, place)["schema_version"] = CURRENT
+                _find_holder(value, place)["schema_version"] = CURRENT
 
-            edit = _reworded(manuscript, place, CURRENT)
+            edit = _reword(manuscript, place, CURRENT)
             if edit is not None:
                 yield Fix("AT-2", (place,), (edit,), change)
 
 
-def _reworded(manuscript: Manuscript, path: Path, word: str) -> Edit | None:
+def _reword(manuscript: Manuscript, path: Path, word: str) -> Edit | None:
     node = manuscript.node(path)
     return None if node is None else manuscript.reword(node.span, word)
 
 
-def _holder(value: Any, path: Path) -> Any:
+def _find_holder(value: Any, path: Path) -> Any:
     for step in path[:-1]:
         value = value[step]
     return value
 
 
-FIXERS = Fixers(fixers=(earlier_record, same_version), rules=frozenset({"AT-2", "AT-280"}))
+FIXERS = Fixers(fixers=(upgrade_record, complete_version), rules=frozenset({"AT-2", "AT-280"}))

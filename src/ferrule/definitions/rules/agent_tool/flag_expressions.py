@@ -8,7 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.agent_tool.fields import FLAGS
-from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import JsonObject
@@ -31,8 +31,8 @@ class UnknownExpression:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every flag that holds some other text."""
-        interface = record_of(subject, "interface")
+        """Yields every flag that holds some other text."""
+        interface = find_record(subject, "interface")
         if interface is None:
             return
         for flag in FLAGS:
@@ -63,11 +63,11 @@ class CircularExpression:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unknown targets, and each circle once, at the first fact of it in the file."""
-        interface = record_of(subject, "interface")
+        """Yields unknown targets, and each circle once, at its first fact in the file."""
+        interface = find_record(subject, "interface")
         if interface is None:
             return
-        targets = _targets(interface.value)
+        targets = _map_targets(interface.value)
         told: set[str] = set()
         for flag, target in targets.items():
             path = (*interface.path, flag)
@@ -76,15 +76,15 @@ class CircularExpression:
                     self.code, path, f"`{flag}` follows {target!r}, which is no fact", hint=nearest(target, _TARGETS)
                 )
             elif flag not in told:
-                circle = _circle(flag, targets)
+                circle = _find_circle(flag, targets)
                 if circle:
                     told |= circle
                     message, hint = f"`{flag}` follows itself through `same_as`", "state one of these facts itself"
                     yield Finding(self.code, path, message, hint=hint)
 
 
-def _targets(interface: JsonObject) -> dict[str, str]:
-    """Facts that follow another, in the order of the file."""
+def _map_targets(interface: JsonObject) -> dict[str, str]:
+    """Maps each fact that follows another to that one, in the order of the file."""
     return {
         key: value.removeprefix(_SAME_AS).strip()
         for key, value in interface.items()
@@ -95,8 +95,8 @@ def _targets(interface: JsonObject) -> dict[str, str]:
     }
 
 
-def _circle(flag: str, targets: dict[str, str]) -> set[str]:
-    """The facts of the circle this one is in; empty when it is in none."""
+def _find_circle(flag: str, targets: dict[str, str]) -> set[str]:
+    """Returns the facts of the circle this one is in; empty when it is in none."""
     visited = {flag}
     at = targets[flag]
     while at in targets and at not in visited:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.definitions.content.linkage import REFERRED_BY, list_possible_ids
-from ferrule.definitions.rules.agent_tool.identity import MismatchedIdentity
+from ferrule.definitions.rules.agent_tool.mismatched_identity import MismatchedIdentity
 from ferrule.definitions.rules.agent_tool.security import CLASSIFIED_KINDS, UnclassifiableTool
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import Library, RecordOutline, ToolOutline
@@ -30,21 +30,21 @@ class NameCollision:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Each tool whose place is taken, at its name."""
+        """Yields each tool whose name is taken, at its name."""
         firsts: dict[tuple[str, str, str | None], ToolOutline] = {}
         for tool in library.outlines:
             if not isinstance(tool, ToolOutline) or not tool.name or not tool.namespace:
                 continue
             first = firsts.setdefault((tool.namespace, tool.name, tool.version), tool)
-            if first is tool or _is_told_elsewhere(first, tool):
+            if first is tool or _is_reported_elsewhere(first, tool):
                 continue
             where = "in this file" if first.file == tool.file else f"in {first.file}"
             message = f"the namespace {tool.namespace!r} already has a tool {tool.name!r} {where}"
             yield LibraryFinding(tool, Finding(self.code, tool.name_path or ("name",), message))
 
 
-def _is_told_elsewhere(first: ToolOutline, second: ToolOutline) -> bool:
-    """Two tools of one dialect that its own rules compare already."""
+def _is_reported_elsewhere(first: ToolOutline, second: ToolOutline) -> bool:
+    """Returns True for two tools of one dialect whose own rules report the collision."""
     if first.dialect != second.dialect or second.dialect == "agent_tool":
         return False
     if second.dialect == "aml":  # AML-1 speaks of misnamed files only
@@ -70,7 +70,7 @@ class AmbiguousAlias:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Each alias that is taken, at the later claim."""
+        """Yields each alias that is taken, at the later claim."""
         tools = [tool for tool in library.outlines if isinstance(tool, ToolOutline) and tool.status != "retired"]
         if not any(tool.aliases for tool in tools):
             return
@@ -90,11 +90,11 @@ class AmbiguousAlias:
 
 
 def _is_same(one: ToolOutline, other: ToolOutline) -> bool:
-    """Versions of one tool count as one."""
+    """Returns True for versions of one tool."""
     return one is other or (one.namespace, one.name) == (other.namespace, other.name)
 
 
-class UnresolvedReference:
+class UnresolvedProfile:
     """References to interfaces and profiles lead to a record of the workspace, and are there when the record is.
 
     Why: a reference that leads nowhere leaves the tool without the facts its author meant.
@@ -108,10 +108,10 @@ class UnresolvedReference:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Only in a workspace, or a file on its own, that holds records of that kind; others may live elsewhere."""
+        """Yields broken references to kinds of records that the workspace or file holds; others may live elsewhere."""
         if not library.records:
             return
-        held = _kinds_held(library)
+        held = _collect_kinds(library)
         described = {
             record.tool_id: record
             for record in library.outlines
@@ -120,10 +120,10 @@ class UnresolvedReference:
         for outline in library.outlines:
             if not isinstance(outline, ToolOutline | RecordOutline):
                 continue
-            near = held.get(_place(library, outline), set())
+            near = held.get(_find_scope(library, outline), set())
             for key, ref in outline.refs.items():
                 kind = _KINDS.get(key)
-                if kind in near and _find(library, key, ref) is None:
+                if kind in near and _find_record(library, key, ref) is None:
                     message = f"there is no {kind.replace('_', ' ')} {ref!r}"
                     hint = f"write the `{kind}_id` of a record, or leave the reference out"
                     yield LibraryFinding(outline, Finding(self.code, (key,), message, hint=hint))
@@ -133,16 +133,16 @@ class UnresolvedReference:
                 yield LibraryFinding(outline, Finding(self.code, ("interface_ref",), message, Severity.WARNING))
 
 
-def _place(library: Library, outline: ToolOutline | RecordOutline) -> str:
-    """Within what a reference must resolve: the whole workspace, or the file when the rest is not known."""
+def _find_scope(library: Library, outline: ToolOutline | RecordOutline) -> str:
+    """Returns the scope in which a reference must resolve: the workspace, or the file when the rest is not known."""
     return "" if library.is_closed else outline.file
 
 
-def _kinds_held(library: Library) -> dict[str, set[str]]:
+def _collect_kinds(library: Library) -> dict[str, set[str]]:
     held: dict[str, set[str]] = {}
     for outline in library.outlines:
         if isinstance(outline, RecordOutline):
-            held.setdefault(_place(library, outline), set()).add(outline.kind)
+            held.setdefault(_find_scope(library, outline), set()).add(outline.kind)
     return held
 
 
@@ -150,7 +150,7 @@ def _is_declaration(outline: ToolOutline | RecordOutline) -> bool:
     return isinstance(outline, ToolOutline) and outline.dialect == "agent_tool"
 
 
-class UnlikeInterface:
+class MismatchedInterface:
     """Interfaces against the declarations they belong to: identity (AT-33) and classifier input (AT-50)."""
 
     code: ClassVar[str] = MismatchedIdentity.code
@@ -159,14 +159,14 @@ class UnlikeInterface:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Interfaces by the tool they name, then references by the interface they name."""
+        """Compares interfaces with the tool they name, and references with the interface they name."""
         for outline in library.outlines:
             if isinstance(outline, RecordOutline) and outline.kind == "interface" and outline.tool_id:
-                yield from self._identity(library, outline)
+                yield from self._check_identity(library, outline)
             elif isinstance(outline, ToolOutline) and "interface_ref" in outline.refs:
-                yield from self._reference(library, outline)
+                yield from self._check_reference(library, outline)
 
-    def _identity(self, library: Library, interface: RecordOutline) -> Iterator[LibraryFinding]:
+    def _check_identity(self, library: Library, interface: RecordOutline) -> Iterator[LibraryFinding]:
         tools = [tool for tool in library.tools.get(interface.tool_id or "", ()) if tool.dialect == "agent_tool"]
         for key in ("namespace", "name"):
             theirs = getattr(interface, key)
@@ -175,8 +175,8 @@ class UnlikeInterface:
                 message = f"the `{key}` of the interface is {theirs!r}, that of the declaration {ours[0]!r}"
                 yield LibraryFinding(interface, Finding(self.code, (key,), message, Severity.WARNING))
 
-    def _reference(self, library: Library, tool: ToolOutline) -> Iterator[LibraryFinding]:
-        interface = _find(library, "interface_ref", tool.refs["interface_ref"])
+    def _check_reference(self, library: Library, tool: ToolOutline) -> Iterator[LibraryFinding]:
+        interface = _find_record(library, "interface_ref", tool.refs["interface_ref"])
         if interface is None:
             return
         if interface.tool_id and tool.tool_id and interface.tool_id != tool.tool_id:
@@ -187,11 +187,11 @@ class UnlikeInterface:
             yield LibraryFinding(tool, Finding(UnclassifiableTool.code, ("interface_ref",), message))
 
 
-def _find(library: Library, key: str, ref: str) -> RecordOutline | None:
-    """The record a reference names."""
+def _find_record(library: Library, key: str, ref: str) -> RecordOutline | None:
+    """Returns the record a reference names."""
     kind = _KINDS[key]
     found = (library.records.get((kind, name)) for name in list_possible_ids(kind, ref))
     return next((record for record in found if record is not None), None)
 
 
-LIBRARY_RULES: tuple[LibraryRule, ...] = (NameCollision(), AmbiguousAlias(), UnresolvedReference(), UnlikeInterface())
+LIBRARY_RULES: tuple[LibraryRule, ...] = (NameCollision(), AmbiguousAlias(), UnresolvedProfile(), MismatchedInterface())

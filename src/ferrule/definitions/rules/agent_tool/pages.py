@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from ferrule.contracts.rule import RuleInfo, info_of
+from ferrule.definitions.rules.agent_tool.ambiguous_membership import AmbiguousMembership
 from ferrule.definitions.rules.agent_tool.contracts import MissingInputContract, MissingOutputContract
-from ferrule.definitions.rules.agent_tool.discovery import CustomKind, UnsearchableHint, Untitled
+from ferrule.definitions.rules.agent_tool.discovery import CustomKind, UnsearchableHint, UntitledTool
 from ferrule.definitions.rules.agent_tool.flag_expressions import CircularExpression, UnknownExpression
-from ferrule.definitions.rules.agent_tool.identity import MismatchedIdentity
-from ferrule.definitions.rules.agent_tool.leaked_field import LeakedField
+from ferrule.definitions.rules.agent_tool.leaked_internal_field import LeakedInternalField
 from ferrule.definitions.rules.agent_tool.library import AmbiguousAlias, NameCollision
-from ferrule.definitions.rules.agent_tool.profile_lint import UnfamiliarKind, UnfamiliarWord, VagueShellProfile
-from ferrule.definitions.rules.agent_tool.schema_version import EarlierVersion, NewerVersion, OutdatedVersion
+from ferrule.definitions.rules.agent_tool.mismatched_identity import MismatchedIdentity
+from ferrule.definitions.rules.agent_tool.profile_lint import (
+    MalformedExecutionProfile,
+    UnfamiliarAccessKind,
+    VagueShellProfile,
+)
+from ferrule.definitions.rules.agent_tool.schema_version import (
+    EarlierSchemaVersion,
+    NewerSchemaVersion,
+    UnknownSchemaVersion,
+)
 from ferrule.definitions.rules.agent_tool.security import CredentialValue, MissingPermissionProfile, UnclassifiableTool
-from ferrule.definitions.rules.agent_tool.surface import AmbiguousMembership
 from ferrule.model.diagnostic import Severity
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
@@ -169,13 +177,13 @@ _TABLE = (
     ),
 )
 _CLASSES = (
-    OutdatedVersion,
-    EarlierVersion,
-    NewerVersion,
+    UnknownSchemaVersion,
+    EarlierSchemaVersion,
+    NewerSchemaVersion,
     NameCollision,
     AmbiguousAlias,
     UnsearchableHint,
-    Untitled,
+    UntitledTool,
     CustomKind,
     MissingInputContract,
     MissingOutputContract,
@@ -184,11 +192,11 @@ _CLASSES = (
     UnclassifiableTool,
     UnknownExpression,
     CircularExpression,
-    LeakedField,
+    LeakedInternalField,
     AmbiguousMembership,
-    UnfamiliarWord,
+    UnfamiliarAccessKind,
     CredentialValue,
-    UnfamiliarKind,
+    MalformedExecutionProfile,
     VagueShellProfile,
 )
 

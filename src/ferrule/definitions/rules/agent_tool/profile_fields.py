@@ -29,8 +29,8 @@ _PERMISSION_STRINGS = (
 )  # fmt: skip
 
 
-def string_or_mapping() -> Expectation:
-    """An id, or an object that has one."""
+def expect_string_or_mapping() -> Expectation:
+    """Expects an id, or an object with one."""
 
     def check(value: JsonValue) -> str | None:
         return None if isinstance(value, str | dict) else f"must be a string or a mapping, not a {type_name(value)}"
@@ -39,8 +39,8 @@ def string_or_mapping() -> Expectation:
     return check
 
 
-def _identified(prefix: str, record_id: str, rule: str) -> list[Row]:
-    """Version and id: required, unless the record is embedded and inherits them."""
+def _build_identity_rows(prefix: str, record_id: str, rule: str) -> list[Row]:
+    """Returns the rows of version and id: required, unless the record is embedded and inherits them."""
     rows: list[Row] = []
     for key in ("schema_version", record_id):
         if not prefix:
@@ -50,11 +50,11 @@ def _identified(prefix: str, record_id: str, rule: str) -> list[Row]:
     return rows
 
 
-def execution_rows(prefix: str = "") -> tuple[Row, ...]:
-    """An execution profile. Its kind is open: runtimes may know others."""
+def build_execution_rows(prefix: str = "") -> tuple[Row, ...]:
+    """Returns the rows of an execution profile. Its kind is open: runtimes may know others."""
     rule = "AT-193"
     return (
-        *_identified(prefix, "execution_profile_id", rule),
+        *_build_identity_rows(prefix, "execution_profile_id", rule),
         Row(f"{prefix}execution_kind", Required(), rule, hint="such as http_api, mcp_server or shell"),
         Row(f"{prefix}execution_kind", string(), rule),
         *(Row(prefix + key, boolean(), rule) for key in _CAPABILITIES),
@@ -66,11 +66,11 @@ def execution_rows(prefix: str = "") -> tuple[Row, ...]:
     )
 
 
-def permission_rows(prefix: str = "") -> tuple[Row, ...]:
-    """A permission profile."""
+def build_permission_rows(prefix: str = "") -> tuple[Row, ...]:
+    """Returns the rows of a permission profile."""
     rule = "AT-120"
     rows = [
-        *_identified(prefix, "permission_profile_id", rule),
+        *_build_identity_rows(prefix, "permission_profile_id", rule),
         Row(f"{prefix}risk_level", Required(), rule, hint="low, medium, high or critical"),
         Row(f"{prefix}risk_level", one_of("low", "medium", "high", "critical"), rule),
         *(Row(prefix + key, string(), rule) for key in _PERMISSION_STRINGS),
@@ -79,18 +79,21 @@ def permission_rows(prefix: str = "") -> tuple[Row, ...]:
     ]
     for key in ("access_kinds", "write_effects", "rule_matching_fields"):
         rows += [Row(prefix + key, sequence(), rule), Row(f"{prefix}{key}[]", string(), rule)]
-    rows += [Row(f"{prefix}policy_refs", sequence(), rule), Row(f"{prefix}policy_refs[]", string_or_mapping(), rule)]
+    rows += [
+        Row(f"{prefix}policy_refs", sequence(), rule),
+        Row(f"{prefix}policy_refs[]", expect_string_or_mapping(), rule),
+    ]
     for key in ("approval_required", "redaction_required", "non_interactive_prompt_avoidable"):
         rows.append(Row(prefix + key, boolean(), rule))
     return tuple(rows)
 
 
-EXECUTION: tuple[Row, ...] = execution_rows()
-PERMISSION: tuple[Row, ...] = permission_rows()
+EXECUTION: tuple[Row, ...] = build_execution_rows()
+PERMISSION: tuple[Row, ...] = build_permission_rows()
 
 _WARNING = Severity.WARNING
 SCHEDULER: tuple[Row, ...] = (
-    *_identified("", "scheduler_policy_id", "AT-163"),
+    *_build_identity_rows("", "scheduler_policy_id", "AT-163"),
     Row("scope", string(), "AT-163"),
     Row("max_parallel", integer(1), "AT-160"),
     Row("ordering_policy", one_of("preserve_terminal_order", "allow_unordered", "serial"), "AT-166", _WARNING),
@@ -109,7 +112,7 @@ SCHEDULER: tuple[Row, ...] = (
 
 _DEFERRED = "deferred_tools[]"
 SURFACE: tuple[Row, ...] = (
-    *_identified("", "surface_id", "AT-63"),
+    *_build_identity_rows("", "surface_id", "AT-63"),
     Row("scope", Required(), "AT-63", hint="such as turn, session or workspace"),
     Row("scope", string(), "AT-63"),
     Row("scope", one_of(*SCOPES), "AT-65", _WARNING),
@@ -123,12 +126,12 @@ SURFACE: tuple[Row, ...] = (
     *(
         row
         for key in ("policy_refs", "runtime_refs")  # written as ids; objects are accepted
-        for row in (Row(key, sequence(), "AT-63"), Row(f"{key}[]", string_or_mapping(), "AT-63"))
+        for row in (Row(key, sequence(), "AT-63"), Row(f"{key}[]", expect_string_or_mapping(), "AT-63"))
     ),
     Row("loaded_tools", sequence(), "AT-63"),
-    Row("loaded_tools[]", string_or_mapping(), "AT-63"),
+    Row("loaded_tools[]", expect_string_or_mapping(), "AT-63"),
     Row("deferred_tools", sequence(), "AT-63"),
-    Row(_DEFERRED, string_or_mapping(), "AT-63"),
+    Row(_DEFERRED, expect_string_or_mapping(), "AT-63"),
     Row(f"{_DEFERRED}.tool_id", Required(), "AT-180"),
     Row(f"{_DEFERRED}.tool_id", string(), "AT-180"),
     Row(f"{_DEFERRED}.name", Required(), "AT-180"),

@@ -1,4 +1,4 @@
-"""AT-121, AT-193 and AT-195: words in profiles that look misspelt, and what shell profiles leave open."""
+"""AT-121, AT-193 and AT-195: words in profiles that look misspelt, and shell profiles that leave something open."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.agent_tool.profile_fields import ACCESS_KINDS, EXECUTION_KINDS, WRITE_EFFECTS
-from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 
@@ -24,7 +24,7 @@ _SHELL_FACTS = (
 """What a shell profile says, and the keys it may say it with."""
 
 
-class UnfamiliarWord:
+class UnfamiliarAccessKind:
     """Access kinds and write effects are the standard's words; others are kept, and noted when they look misspelt.
 
     Why: a policy that asks about `file_write` does not see `file_writes`.
@@ -38,8 +38,8 @@ class UnfamiliarWord:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Words near to a known one; spaces count as underscores."""
-        profile = record_of(subject, "permission_profile")
+        """Yields words near to a known one; spaces count as underscores."""
+        profile = find_record(subject, "permission_profile")
         if profile is None:
             return
         for key, known in (("access_kinds", ACCESS_KINDS), ("write_effects", WRITE_EFFECTS)):
@@ -70,12 +70,12 @@ class VagueShellProfile:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one note, with the list of what is missing."""
-        profile = record_of(subject, "execution_profile")
+        """Yields at most one note, with the list of what is missing."""
+        profile = find_record(subject, "execution_profile")
         if profile is None or profile.value.get("execution_kind") != "shell":
             return
         said = set(profile.value)
-        if record_of(subject, "interface") is not None:  # then AT-50 asks for the classifier input
+        if find_record(subject, "interface") is not None:  # then AT-50 asks for the classifier input
             said.add("classifier_input")
         missing = [fact for fact, keys in _SHELL_FACTS if said.isdisjoint(keys)]
         if missing:
@@ -83,7 +83,7 @@ class VagueShellProfile:
             yield Finding(self.code, (*profile.path, "execution_kind"), message, Severity.INFO)
 
 
-class UnfamiliarKind:
+class MalformedExecutionProfile:
     """Execution profiles name their kind; other words than the standard's are kept, and noted when they look misspelt.
 
     Why: the kind picks the executor.
@@ -97,8 +97,8 @@ class UnfamiliarKind:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one note."""
-        profile = record_of(subject, "execution_profile")
+        """Yields at most one note."""
+        profile = find_record(subject, "execution_profile")
         kind = profile.value.get("execution_kind") if profile else None
         if profile is not None and isinstance(kind, str) and kind not in EXECUTION_KINDS:
             hint = nearest(kind, EXECUTION_KINDS)

@@ -16,43 +16,43 @@ EMBEDDED = {
 """The key under which a declaration may hold a record of a kind."""
 
 
-class Placed(NamedTuple):
+class PlacedRecord(NamedTuple):
     """A record, or a schema, and its path in the definition."""
 
     path: Path
     value: JsonObject
 
 
-def record_of(subject: Subject, kind: str) -> Placed | None:
-    """The record of this kind: the definition itself, or what a declaration embeds."""
+def find_record(subject: Subject, kind: str) -> PlacedRecord | None:
+    """Returns the record of this kind: the definition itself, or the one a declaration embeds."""
     if subject.kind == f"agent_tool.{kind}":
-        return Placed((), subject.value)
+        return PlacedRecord((), subject.value)
     if subject.kind != "agent_tool.declaration":
         return None
     key = EMBEDDED[kind]
     value = subject.get(key) if key in subject.value else None
-    return Placed((key,), value) if isinstance(value, dict) else None
+    return PlacedRecord((key,), value) if isinstance(value, dict) else None
 
 
-def records_of(subject: Subject) -> Iterator[Placed]:
-    """The definition and every record embedded in it."""
-    yield Placed((), subject.value)
+def list_records(subject: Subject) -> Iterator[PlacedRecord]:
+    """Yields the definition and every record embedded in it."""
+    yield PlacedRecord((), subject.value)
     if subject.kind == "agent_tool.declaration":
         for key in EMBEDDED.values():
             if key in subject.value:
                 value = subject.get(key)
                 if isinstance(value, dict):
-                    yield Placed((key,), value)
+                    yield PlacedRecord((key,), value)
 
 
-def schemas_of(subject: Subject, keys: tuple[str, ...]) -> Iterator[Placed]:
-    """The schemas under some keys of the input contract, the output contract and the interface."""
+def list_schemas(subject: Subject, keys: tuple[str, ...]) -> Iterator[PlacedRecord]:
+    """Yields the schemas under some keys of the input contract, the output contract and the interface."""
     holders: list[Path] = [()] if subject.kind == "agent_tool.interface" else _HOLDERS
     for holder in holders:
         for key in keys:
             value = subject.get(*holder, key)
             if isinstance(value, dict):
-                yield Placed((*holder, key), value)
+                yield PlacedRecord((*holder, key), value)
 
 
 _HOLDERS: list[Path] = [("input_contract",), ("output_contract",), ("tool_interface",)]

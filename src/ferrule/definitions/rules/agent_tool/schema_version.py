@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.earlier import CURRENT, earlier_records
-from ferrule.definitions.rules.agent_tool.records import records_of
+from ferrule.definitions.rules.agent_tool.earlier_spellings import CURRENT, list_earlier_records
+from ferrule.definitions.rules.agent_tool.records import list_records
 from ferrule.model.diagnostic import Finding, Severity
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
@@ -18,7 +18,7 @@ _READABLE = (0, 1)
 """Records of 0.1.x stay readable and say nothing wrong; how to bring them up to date is a note (AT-280)."""
 
 
-class OutdatedVersion:
+class UnknownSchemaVersion:
     """Records say `schema_version: "0.2.0"`; those of 0.1.x stay readable.
 
     Why: readers decide by it what the fields mean.
@@ -32,30 +32,30 @@ class OutdatedVersion:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every version that is not the current one, and what an old readable record says in other words."""
-        for earlier in earlier_records(subject.kind, subject.value):
+        """Yields every version that is not the current one, and the old spellings of a readable earlier record."""
+        for earlier in list_earlier_records(subject.kind, subject.value):
             if earlier.has_version:
                 path = (*earlier.path, "schema_version")
-                yield Finding(EarlierVersion.code, path, _EARLIER, Severity.INFO, f'write "{CURRENT}"')
+                yield Finding(EarlierSchemaVersion.code, path, _EARLIER, Severity.INFO, f'write "{CURRENT}"')
             for found in earlier.spellings:
                 message = f"`{found.word}` is how it is written since {CURRENT}"
-                yield Finding(EarlierVersion.code, found.path, message, Severity.INFO, on_key=found.is_key)
-        for path, record in records_of(subject):
+                yield Finding(EarlierSchemaVersion.code, found.path, message, Severity.INFO, on_key=found.is_key)
+        for path, record in list_records(subject):
             written = record.get("schema_version")
             if written == CURRENT or not isinstance(written, str) or not written.strip():
                 continue
-            numbers = _numbers(written)
+            numbers = _parse_numbers(written)
             where = (*path, "schema_version")
             if numbers > (0, 2, 0):
                 message = f"version {written} is newer than {CURRENT}; it is read as far as it is understood"
-                yield Finding(NewerVersion.code, where, message, Severity.WARNING)
+                yield Finding(NewerSchemaVersion.code, where, message, Severity.WARNING)
             elif numbers[:2] != _READABLE:
                 yield Finding(
                     self.code, where, f"`schema_version` should be {CURRENT}, not {show(written)}", self.severity
                 )
 
 
-class EarlierVersion:
+class EarlierSchemaVersion:
     """A record of 0.1.x is read as it is; this is how to bring it to 0.2.0.
 
     Besides the version, `input_contract.schema` is now `model_input_schema`, words of permission profiles have underscores
@@ -71,7 +71,7 @@ class EarlierVersion:
     since: ClassVar[str] = "0.1"
 
 
-class NewerVersion:
+class NewerSchemaVersion:
     """A record of a later version of the standard is read as far as it is understood.
 
     Why: its new fields may mean more than is checked here.
@@ -85,6 +85,6 @@ class NewerVersion:
     since: ClassVar[str] = "0.1"
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_numbers(version: str) -> tuple[int, ...]:
     parts = _VERSION.fullmatch(version)
     return tuple(map(int, parts.groups())) if parts else ()

@@ -1,4 +1,4 @@
-"""AT-24, AT-50 and AT-124: what tools that can do harm must say, and what nobody may write down."""
+"""AT-24, AT-50 and AT-124: harmful tools without a permission profile or classifier input, and literal credentials."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 
 CLASSIFIED_KINDS = frozenset({"shell_command", "code_execution", "browser_action"})
@@ -39,7 +39,7 @@ class MissingPermissionProfile:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """At most one warning."""
+        """Yields at most one warning."""
         value = subject.value
         kind = subject.get("tool_kind")
         if not isinstance(kind, str) or kind not in PROFILED_KINDS:
@@ -68,11 +68,11 @@ class UnclassifiableTool:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The embedded interface; a linked one is looked at when all files are known."""
+        """Yields the embedded interface; a linked one is looked at when all files are known."""
         kind = subject.get("tool_kind")
         if not isinstance(kind, str) or kind not in CLASSIFIED_KINDS:
             return
-        interface = record_of(subject, "interface")
+        interface = find_record(subject, "interface")
         if interface is not None and is_empty(interface.value.get("classifier_input")):
             message = f"the `classifier_input` of a {kind} tool is empty"
             yield Finding(self.code, (*interface.path, "classifier_input"), message, hint="such as input.command")
@@ -92,9 +92,9 @@ class CredentialValue:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Texts that look like tokens, and members that hold one."""
+        """Yields texts that look like tokens, and members that hold one."""
         for kind, key in (("interface", "required_credentials"), ("permission_profile", "credential_refs")):
-            record = record_of(subject, kind)
+            record = find_record(subject, kind)
             if record is None:
                 continue
             items = record.value.get(key)
@@ -110,5 +110,5 @@ class CredentialValue:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a classifier input says nothing."""
+    """Returns True for a classifier input without content."""
     return value is None or value in ("", [], {}) or (isinstance(value, str) and not value.strip())

@@ -37,7 +37,7 @@ POLICIES = frozenset(
 
 
 def is_tool_definition(entry: JsonValue) -> bool:
-    """True for an entry of a tool list that defines a tool rather than naming one."""
+    """Returns True for an entry of a tool list that defines a tool rather than naming one."""
     if not isinstance(entry, dict):
         return False
     if not DEFINING_KEYS.isdisjoint(entry):
@@ -45,23 +45,23 @@ def is_tool_definition(entry: JsonValue) -> bool:
     return "ref" not in entry and len(_IDENTITY_KEYS.intersection(entry)) >= 2
 
 
-def _reference(value: JsonValue) -> str | None:
+def _expect_reference(value: JsonValue) -> str | None:
     return "defines a tool where only a reference may stand" if is_tool_definition(value) else None
 
 
-def _tool_list(value: JsonValue) -> str | None:
+def _expect_tool_list(value: JsonValue) -> str | None:
     if isinstance(value, dict | list):
         return None
     return f"must be a mapping with `refs`, or a list of references, not {a_type(value)}"
 
 
-def mapping_or_nothing(value: JsonValue) -> str | None:
-    """An expectation: what may be left empty, but holds nothing else than a mapping."""
+def expect_mapping_or_null(value: JsonValue) -> str | None:
+    """Expects a mapping or null."""
     return None if value is None or isinstance(value, dict) else f"must be a mapping, not {a_type(value)}"
 
 
-def identity_rows(identifier: str, rule: str) -> tuple[Row, ...]:
-    """The fields that agents and roles share, reported under one code."""
+def build_identity_rows(identifier: str, rule: str) -> tuple[Row, ...]:
+    """Returns the rows of the fields that agents and roles share, reported under one code."""
     return (
         Row("spec_version", Required(), rule, hint='write `spec_version: "1.2"`'),
         Row(identifier, Required(), rule),
@@ -72,24 +72,24 @@ def identity_rows(identifier: str, rule: str) -> tuple[Row, ...]:
         Row("status", Required(), rule),
         Row("status", STATUS, rule),
         Row("meta", mapping(), rule, hint="give it `name`, `description` and `owner`"),
-        *(row for key in ("name", "description", "owner") for row in _text_rows(f"meta.{key}", rule)),
+        *(row for key in ("name", "description", "owner") for row in _build_text_rows(f"meta.{key}", rule)),
     )
 
 
-def _text_rows(path: str, rule: str) -> tuple[Row, ...]:
+def _build_text_rows(path: str, rule: str) -> tuple[Row, ...]:
     return (Row(path, Required(deep=True), rule), Row(path, string(), rule))
 
 
-def limit_rows(entry: str, rule: str) -> tuple[Row, ...]:
-    """The limits that may stand beside a `ref`."""
+def build_limit_rows(entry: str, rule: str) -> tuple[Row, ...]:
+    """Returns the rows of the limits that may stand beside a `ref`."""
     return (
         Row(f"{entry}.approval_required", boolean(), rule, hint="write `true` or `false`, without quotes"),
         Row(f"{entry}.max_calls_per_run", integer(1), rule),
     )
 
 
-def reference_rows(entry: str, rule: str) -> tuple[Row, ...]:
-    """An entry that names another file."""
+def build_reference_rows(entry: str, rule: str) -> tuple[Row, ...]:
+    """Returns the rows of an entry that names another file."""
     return (
         Row(entry, mapping(), rule, hint="write `- ref: the-name`"),
         Row(f"{entry}.ref", Required(), rule, hint="write `ref: the-name`"),
@@ -97,24 +97,26 @@ def reference_rows(entry: str, rule: str) -> tuple[Row, ...]:
     )
 
 
-def _tool_rows(entry: str) -> tuple[Row, ...]:
-    shape, *members = reference_rows(entry, "AML-90")
-    inlined = Row(entry, _reference, "AML-5", hint="move it to tools/<tool_id>.tool.md and write `ref: <tool_id>` here")
-    return (shape, inlined, *members, *limit_rows(entry, "AML-90"))
+def _build_tool_rows(entry: str) -> tuple[Row, ...]:
+    shape, *members = build_reference_rows(entry, "AML-90")
+    inlined = Row(
+        entry, _expect_reference, "AML-5", hint="move it to tools/<tool_id>.tool.md and write `ref: <tool_id>` here"
+    )
+    return (shape, inlined, *members, *build_limit_rows(entry, "AML-90"))
 
 
 _CONFIRMATION = "guardrails.tool_calls.require_user_confirmation_for"
 
 FIELDS: tuple[Row, ...] = (
-    *identity_rows("agent_id", "AML-89"),
-    Row("tools", _tool_list, "AML-90", hint="list one `- ref: the-name` per tool"),
+    *build_identity_rows("agent_id", "AML-89"),
+    Row("tools", _expect_tool_list, "AML-90", hint="list one `- ref: the-name` per tool"),
     Row("tools.tool_choice", one_of("none", "auto", "required"), "AML-90"),
     Row("tools.refs", sequence(), "AML-90", hint="list one `- ref: the-name` per tool"),
-    *_tool_rows("tools.refs[]"),
-    *_tool_rows("tools[]"),
+    *_build_tool_rows("tools.refs[]"),
+    *_build_tool_rows("tools[]"),
     Row("role", Required(), "AML-93", Severity.WARNING, "name the iam file that bounds this agent: `role: <iam_id>`"),
     Row("role", string(), "AML-93", hint="name one iam file: `role: <iam_id>`"),
-    Row("policies", mapping_or_nothing, "AML-100"),
+    Row("policies", expect_mapping_or_null, "AML-100"),
     Row("policies", Closed(POLICIES), "AML-100"),
     Row(_CONFIRMATION, sequence(), "AML-100"),
     Row(f"{_CONFIRMATION}[]", string(), "AML-100"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import schemas
+from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.value import JsonObject, Path
 
 _MODES = frozenset({"inline", "ref"})
@@ -26,43 +26,43 @@ class Attachment(NamedTuple):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What has to be declared."""
+        """The members that must be declared."""
         return (*_ALWAYS, *(("content",) if self.inline else ()), *(("url",) if self.ref else ()))
 
     @property
     def required(self) -> tuple[str, ...]:
-        """What has to be required; when both ways are open, neither `content` nor `url`."""
+        """The members that must be required; when both ways are open, neither `content` nor `url`."""
         return _ALWAYS if self.inline and self.ref else self.members
 
 
-def attachments(subject: Subject) -> list[Attachment]:
-    """Every attachment of the interface, looked for once."""
+def list_attachments(subject: Subject) -> list[Attachment]:
+    """Returns every attachment of the interface; computed once per definition."""
     found = cast("list[Attachment] | None", subject.memo.get(_NAME))
     if found is None:
         found = []
-        for path, schema, _ in schemas(subject):
+        for path, schema, _ in list_schemas(subject):
             properties = schema.get("properties")
             if isinstance(properties, dict) and "transfer" in properties:
-                attachment = attachment_of(schema, path)
+                attachment = find_attachment(schema, path)
                 if attachment is not None:
                     found.append(attachment)
         subject.memo[_NAME] = found
     return found
 
 
-def attachment_of(schema: JsonObject, path: Path = ()) -> Attachment | None:
-    """The attachment an object schema describes: one whose `transfer` can only be inline or ref. None for any other."""
+def find_attachment(schema: JsonObject, path: Path = ()) -> Attachment | None:
+    """Returns the attachment an object schema describes: one whose `transfer` can only be inline or ref. None for any other."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or "transfer" not in properties:
         return None
     word = schema.get("type")
     if word != "object" and not (isinstance(word, list) and "object" in word):
         return None
-    modes = _modes(properties["transfer"])
+    modes = _list_modes(properties["transfer"])
     return None if modes is None else Attachment(path, schema, properties, "inline" in modes, "ref" in modes)
 
 
-def _modes(transfer: Any) -> frozenset[str] | None:
+def _list_modes(transfer: Any) -> frozenset[str] | None:
     if not isinstance(transfer, dict):
         return None
     words = [transfer["const"]] if "const" in transfer else transfer.get("enum")

@@ -1,6 +1,6 @@
-"""Moves what a database transport says about its connection into the credentials (AML-57), where nothing has to be guessed.
+"""Moves connection fields of a database transport into its credentials (AML-57), where nothing has to be guessed.
 
-What belongs into a secret stays with a person: nobody but them can write there.
+Fields that belong in a secret stay with a person, who alone can write there.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
-from ferrule.definitions.rules.aml.secret_reference import fields_of
+from ferrule.definitions.rules.aml.secret_reference import parse_reference
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
-from ferrule.definitions.rules.rewriting import added, dropped, moved
+from ferrule.definitions.rules.rewriting import add_member, drop_member, move_member
 from ferrule.model.document import Span
 from ferrule.model.value import JsonObject, dig
 
@@ -19,19 +19,19 @@ _CREDENTIALS = ("transport", "credentials")
 _SOURCE = ("transport", "connection_source")
 
 
-def connection_source(manuscript: Manuscript) -> Iterator[Fix]:
-    """`connection_source: "env:X"` becomes `credentials` of scheme service-account, the one scheme here with a secret."""
+def move_connection_source(manuscript: Manuscript) -> Iterator[Fix]:
+    """Rewrites `connection_source: "env:X"` as `credentials` of scheme service-account, the only one here with a secret."""
     transport = manuscript.value.get("transport")
     if not isinstance(transport, dict) or transport.get("type") != "database":
         return
-    fields = fields_of(transport.get("connection_source"))
+    fields = parse_reference(transport.get("connection_source"))
     if fields is None:
         return
     credentials = transport.get("credentials")
     if "credentials" not in transport:
-        edits = _new_credentials(manuscript, fields)
+        edits = _write_credentials(manuscript, fields)
     elif isinstance(credentials, dict) and credentials.get("scheme") == "service-account":
-        edits = _into_credentials(manuscript, fields) if fields.keys().isdisjoint(credentials) else ()
+        edits = _extend_credentials(manuscript, fields) if fields.keys().isdisjoint(credentials) else ()
     else:
         return
     if not edits:
@@ -45,7 +45,7 @@ def connection_source(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix(_RULE, (_SOURCE,), edits, change)
 
 
-def _new_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
+def _write_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
     node = manuscript.node(_SOURCE)
     if node is None or node.span.end_line != node.opener.line:
         return ()
@@ -57,14 +57,14 @@ def _new_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Ed
     return (manuscript.replace(whole, indent.join(["credentials:", *members])),)
 
 
-def _into_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
-    edits = [dropped(manuscript, _SOURCE)]
-    edits += [added(manuscript, _CREDENTIALS, key, value) for key, value in fields.items()]
+def _extend_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
+    edits = [drop_member(manuscript, _SOURCE)]
+    edits += [add_member(manuscript, _CREDENTIALS, key, value) for key, value in fields.items()]
     return tuple(edit for edit in edits if edit is not None) if None not in edits else ()
 
 
-def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
-    """`host`, `port` and the like move into `credentials` of scheme iam-role, which has no secret to hold them."""
+def move_connection_field(manuscript: Manuscript) -> Iterator[Fix]:
+    """Moves `host`, `port` and the like into `credentials` of scheme iam-role, which has no secret to hold them."""
     transport = manuscript.value.get("transport")
     credentials = dig(manuscript.value, _CREDENTIALS)
     if not isinstance(transport, dict) or transport.get("type") != "database" or not isinstance(credentials, dict):
@@ -75,7 +75,7 @@ def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
         is_plain = isinstance(value, str | int) and not isinstance(value, bool)
         if key not in CONNECTION_KEYS or key == "password" or key in credentials or not is_plain:
             continue
-        edits = moved(manuscript, ("transport", key), "credentials")
+        edits = move_member(manuscript, ("transport", key), "credentials")
         if edits is not None:
 
             def change(value: JsonObject, key: str = key) -> None:
@@ -85,4 +85,4 @@ def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
             yield Fix(_RULE, (("transport", key),), edits, change)
 
 
-CONNECTION: tuple[Fixer, ...] = (connection_source, connection_field)
+CONNECTION: tuple[Fixer, ...] = (move_connection_source, move_connection_field)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.attachment import attachment_of
-from ferrule.definitions.rules.aml.interface import schemas, unsound
+from ferrule.definitions.rules.aml.attachment import find_attachment
+from ferrule.definitions.rules.aml.interface import collect_error_paths, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import JsonObject, Path, is_number
@@ -16,7 +16,7 @@ from ferrule.schema.walk import SchemaPosition
 
 _BOUNDS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _FEW = 50
-"""Among more properties than this the nearest name is not looked for, which takes time for each."""
+"""With more properties than this there is no hint: comparing each name takes time."""
 _TELLING = frozenset({"required", "default", "minimum", "minLength", "minItems"})
 _SILENT = frozenset({"type", "default", "description", "format", "sensitive"})
 """Keywords under which a default is judged by its type alone, formats not being asserted."""
@@ -43,14 +43,14 @@ class ContradictorySchema:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each undeclared name, lower bound and default."""
-        broken = unsound(subject)
-        for position in schemas(subject):
+        """Yields a finding at each undeclared name, lower bound and default."""
+        broken = collect_error_paths(subject)
+        for position in list_schemas(subject):
             schema = position.schema
             if _TELLING.isdisjoint(schema):
                 continue
             if "required" in schema and "$ref" not in schema:
-                yield from self._undeclared(position, schema["required"])
+                yield from self._find_undeclared(position, schema["required"])
             for lower, upper in _BOUNDS:
                 if lower in schema and upper in schema:
                     least, most = schema[lower], schema[upper]
@@ -61,7 +61,7 @@ class ContradictorySchema:
                 message = "the default does not fit its own schema"
                 yield self._warn((*position.path, "default"), message, "change the default, or what the schema allows")
 
-    def _undeclared(self, position: SchemaPosition, required: Any) -> Iterator[Finding]:
+    def _find_undeclared(self, position: SchemaPosition, required: Any) -> Iterator[Finding]:
         properties = position.schema.get("properties")
         if not isinstance(required, list) or not (properties is None or isinstance(properties, dict)):
             return
@@ -84,7 +84,7 @@ class ContradictorySchema:
 
 
 def _is_attachment_member(position: SchemaPosition, name: str) -> bool:
-    attachment = attachment_of(position.schema)
+    attachment = find_attachment(position.schema)
     return attachment is not None and name in attachment.members
 
 

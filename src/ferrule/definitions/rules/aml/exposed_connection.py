@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.secret_reference import advice
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.secret_reference import advise
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
 from ferrule.model.diagnostic import Finding, Severity
 
@@ -32,8 +32,8 @@ class ExposedConnection:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each connection key directly under `transport`."""
-        transport = transport_of(subject)
+        """Yields a finding at each connection key directly under `transport`."""
+        transport = read_transport(subject)
         if transport.kind != "database" or _MISPLACED.isdisjoint(transport.block):
             return
         for key in transport.block:
@@ -41,5 +41,5 @@ class ExposedConnection:
                 message = f"`{key}` does not belong directly under `transport`"
                 hint = _HINTS.get(key, _MOVE)
                 if key == "connection_source":
-                    hint = f"in `credentials`, with `scheme: service-account`, {advice(transport.block[key])}"
+                    hint = f"in `credentials`, with `scheme: service-account`, {advise(transport.block[key])}"
                 yield Finding(self.code, ("transport", key), message, hint=hint, on_key=True)

@@ -52,7 +52,7 @@ MISSING_FIELDS = {
     "interface.output": "describe the result by a JSON Schema; without any it is `{type: object}`",
     "use_guidance": "tell the model when to use the tool: `use_when`, `avoid_when`, `side_effects`",
 }
-"""What to write where a required field is not there (AML-7)."""
+"""Hints for required fields that are missing (AML-7)."""
 TYPES = ("retrieval", "action", "function", "human")
 _PROTOCOLS = (
     "rest-api",
@@ -76,40 +76,40 @@ _WARNING = Severity.WARNING
 _PHRASES = "list a few situations in words; the model chooses between tools by them"
 
 
-def _block(value: JsonValue) -> str | None:
-    """A mapping; a block left empty is reported field by field (AML-7)."""
+def _expect_block(value: JsonValue) -> str | None:
+    """Expects a mapping; an empty block is reported field by field (AML-7)."""
     return None if isinstance(value, dict) or is_blank(value) else f"must be a mapping, not {a_type(value)}"
 
 
-def _not_empty(value: JsonValue) -> str | None:
+def _expect_content(value: JsonValue) -> str | None:
     return None if value else "is empty"
 
 
-def _effects(value: JsonValue) -> str | None:
+def _expect_effects(value: JsonValue) -> str | None:
     if value is None or isinstance(value, str | list):
         return None
     return f"must be a string or a list of strings, not {a_type(value)}"
 
 
-def _text(path: str) -> tuple[Row, ...]:
+def _build_text_rows(path: str) -> tuple[Row, ...]:
     return (
         Row(path, Required(deep=True), "AML-7", hint=MISSING_FIELDS[path]),
         Row(path, string(), "AML-12", hint="quote it if it is meant as text"),
     )
 
 
-def _schema(path: str) -> tuple[Row, ...]:
+def _build_schema_rows(path: str) -> tuple[Row, ...]:
     return (
         Row(path, Required(deep=True), "AML-7", hint=MISSING_FIELDS[path]),
         Row(path, mapping(), "AML-23", hint="write a JSON Schema of `type: object`"),
     )
 
 
-def _guidance(path: str) -> tuple[Row, ...]:
+def _build_guidance_rows(path: str) -> tuple[Row, ...]:
     return (
         Row(path, Required(blank_ok=True), "AML-74", _WARNING, _PHRASES),
         Row(path, sequence(), "AML-73", hint="write a list of phrases"),
-        Row(path, _not_empty, "AML-74", _WARNING, _PHRASES),
+        Row(path, _expect_content, "AML-74", _WARNING, _PHRASES),
         Row(f"{path}[]", string(), "AML-73"),
     )
 
@@ -141,11 +141,11 @@ FIELDS: tuple[Row, ...] = (
     ),
     Row("status", Required(), "AML-7"),
     Row("status", one_of(*STATUSES), "AML-11"),
-    Row("meta", _block, "AML-12"),
+    Row("meta", _expect_block, "AML-12"),
     Row("meta", Closed(frozenset({"name", "description", "owner", "tags", "last_updated"})), "AML-15", _WARNING),
-    *_text("meta.name"),
-    *_text("meta.description"),
-    *_text("meta.owner"),
+    *_build_text_rows("meta.name"),
+    *_build_text_rows("meta.description"),
+    *_build_text_rows("meta.owner"),
     Row("meta.tags", sequence(), "AML-12"),
     Row("meta.tags[]", string(), "AML-12"),
     Row("meta.last_updated", iso_date(), "AML-12"),
@@ -157,10 +157,10 @@ FIELDS: tuple[Row, ...] = (
         hint="`type` says how the tool behaves; how it is reached belongs in `transport.type`",
         hints=dict.fromkeys(_PROTOCOLS, "how the tool is reached belongs in `transport.type`"),
     ),
-    Row("interface", _block, "AML-23"),
+    Row("interface", _expect_block, "AML-23"),
     Row("interface", Closed(frozenset({"input", "output"})), "AML-15", _WARNING),
-    *_schema("interface.input"),
-    *_schema("interface.output"),
+    *_build_schema_rows("interface.input"),
+    *_build_schema_rows("interface.output"),
     Row("error_codes", mapping(), "AML-36"),
     Row("error_codes.*", mapping(), "AML-36", hint="write `{meaning: …, agent_action: …}`"),
     Row("error_codes.*", Closed(frozenset({"meaning", "agent_action"})), "AML-15", _WARNING),
@@ -171,9 +171,9 @@ FIELDS: tuple[Row, ...] = (
     Row("use_guidance", Required(), "AML-7", hint=MISSING_FIELDS["use_guidance"]),
     Row("use_guidance", mapping(), "AML-73", hint=MISSING_FIELDS["use_guidance"]),
     Row("use_guidance", Closed(frozenset({"use_when", "avoid_when", "side_effects"})), "AML-15", _WARNING),
-    *_guidance("use_guidance.use_when"),
-    *_guidance("use_guidance.avoid_when"),
-    Row("use_guidance.side_effects", _effects, "AML-73"),
+    *_build_guidance_rows("use_guidance.use_when"),
+    *_build_guidance_rows("use_guidance.avoid_when"),
+    Row("use_guidance.side_effects", _expect_effects, "AML-73"),
     Row("use_guidance.side_effects[]", string(), "AML-73"),
     Row("approval_required", boolean(), "AML-17"),
     Row("max_calls_per_run", integer(1), "AML-17"),
@@ -184,5 +184,5 @@ FIELDS: tuple[Row, ...] = (
 
 
 def is_status_code(key: str) -> bool:
-    """True for the text of an HTTP status code."""
+    """Returns True for the text of an HTTP status code."""
     return _STATUS_CODE.fullmatch(key) is not None

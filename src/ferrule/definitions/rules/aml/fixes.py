@@ -1,4 +1,4 @@
-"""What can be mended in AML tool files without asking anyone: the meaning is plain and nothing has to be guessed.
+"""Fixes for AML tool files that need no decision by a person: the meaning is certain and nothing has to be guessed.
 
 Words (quotes, spelling, letter case) are here; superseded keys, which move and split, are in `superseded_fixes.py`,
 connections of databases in `connection_fixes.py`.
@@ -50,35 +50,35 @@ _RENAMED: tuple[tuple[str, Path, dict[str, str]], ...] = (
 """Values that were renamed or are spelt the other way."""
 
 
-def unquoted_version(manuscript: Manuscript) -> Iterator[Fix]:
-    """`spec_version: 1.2` is a number to YAML; its text in quotes is the version that was meant."""
+def quote_version(manuscript: Manuscript) -> Iterator[Fix]:
+    """Quotes `spec_version: 1.2`, which is a number to YAML."""
     path = ("spec_version",)
     node = manuscript.node(path)
     if node is not None and is_number(manuscript.value["spec_version"]):
         written = manuscript.text_of(node.span)
-        yield Fix("AML-8", (path,), (manuscript.replace(node.span, f'"{written}"'),), _set(path, written))
+        yield Fix("AML-8", (path,), (manuscript.replace(node.span, f'"{written}"'),), _make_change(path, written))
 
 
-def unquoted_null(manuscript: Manuscript) -> Iterator[Fix]:
-    """`type: [string, null]` holds a null where the type's name was meant, which has quotes."""
+def quote_null(manuscript: Manuscript) -> Iterator[Fix]:
+    """Quotes the null in `type: [string, null]`: the name of the type was meant."""
     for side in ("input", "output"):
-        for path in _null_types(dig(manuscript.value, ("interface", side)), ("interface", side)):
-            yield from _quoted_nulls(manuscript, path)
+        for path in _find_null_types(dig(manuscript.value, ("interface", side)), ("interface", side)):
+            yield from _quote_nulls(manuscript, path)
 
 
-def _null_types(value: object, path: Path) -> Iterator[Path]:
+def _find_null_types(value: object, path: Path) -> Iterator[Path]:
     if isinstance(value, dict):
         for key, member in value.items():
             if key == "type" and (member is None or (isinstance(member, list) and None in member)):
                 yield (*path, key)
             else:
-                yield from _null_types(member, (*path, key))
+                yield from _find_null_types(member, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _null_types(item, (*path, index))
+            yield from _find_null_types(item, (*path, index))
 
 
-def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
+def _quote_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
     written: Any = dig(manuscript.value, path)
     places = [path] if written is None else [(*path, index) for index, item in enumerate(written) if item is None]
     edits: list[Edit] = []
@@ -90,54 +90,54 @@ def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
 
     def change(value: JsonObject) -> None:
         for place in places:
-            _set(place, "null")(value)
+            _make_change(place, "null")(value)
 
     yield Fix("AML-27", (path, *places), tuple(edits), change)
 
 
-def other_case(manuscript: Manuscript) -> Iterator[Fix]:
-    """`status: Active`, a word of a closed list in the wrong letter case, gets the right one."""
+def correct_case(manuscript: Manuscript) -> Iterator[Fix]:
+    """Corrects the letter case of a word of a closed list: `status: Active`."""
     for rule, path, words in _WORDS:
         value = dig(manuscript.value, path)
         if isinstance(value, str) and value not in words:
             meant = next((word for word in words if word.lower() == value.strip().lower()), None)
             if meant is not None:
-                yield from _reworded(manuscript, rule, path, meant)
+                yield from _reword(manuscript, rule, path, meant)
 
 
-def renamed_word(manuscript: Manuscript) -> Iterator[Fix]:
-    """`parameterized-sql`, `aws-sqs` and the like get their names of today."""
+def rename_word(manuscript: Manuscript) -> Iterator[Fix]:
+    """Replaces `parameterized-sql`, `aws-sqs` and the like by their current names."""
     for rule, path, words in _RENAMED:
         value = dig(manuscript.value, path)
         if isinstance(value, str) and value in words:
-            yield from _reworded(manuscript, rule, path, words[value])
+            yield from _reword(manuscript, rule, path, words[value])
 
 
-def trailing_slash(manuscript: Manuscript) -> Iterator[Fix]:
-    """`base_url: https://example.com/v1/` loses its last slash: the endpoint begins with it."""
+def strip_trailing_slash(manuscript: Manuscript) -> Iterator[Fix]:
+    """Strips the last slash of `base_url: https://example.com/v1/`: the endpoint begins with it."""
     path = ("transport", "base_url")
     value = dig(manuscript.value, path)
     if isinstance(value, str) and value.endswith("/"):
-        yield from _reworded(manuscript, "AML-40", path, value.rstrip("/"))
+        yield from _reword(manuscript, "AML-40", path, value.rstrip("/"))
 
 
-def lowercase_method(manuscript: Manuscript) -> Iterator[Fix]:
-    """`endpoint: post /send`: the method is written in capitals."""
+def capitalise_method(manuscript: Manuscript) -> Iterator[Fix]:
+    """Writes the method of `endpoint: post /send` in capitals."""
     path = ("transport", "endpoint")
     value = dig(manuscript.value, path)
     if isinstance(value, str):
         method, space, rest = value.partition(" ")
         if method not in _METHODS and method.upper() in _METHODS:
-            yield from _reworded(manuscript, "AML-41", path, method.upper() + space + rest)
+            yield from _reword(manuscript, "AML-41", path, method.upper() + space + rest)
 
 
-def _reworded(manuscript: Manuscript, rule: str, path: Path, word: str) -> Iterator[Fix]:
+def _reword(manuscript: Manuscript, rule: str, path: Path, word: str) -> Iterator[Fix]:
     node = manuscript.node(path)
     if node is not None:
-        yield Fix(rule, (path,), (manuscript.reword(node.span, word),), _set(path, word))
+        yield Fix(rule, (path,), (manuscript.reword(node.span, word),), _make_change(path, word))
 
 
-def _set(path: Path, word: str) -> Any:
+def _make_change(path: Path, word: str) -> Any:
     def change(value: Any) -> None:
         for step in path[:-1]:
             value = value[step]
@@ -148,12 +148,12 @@ def _set(path: Path, word: str) -> Any:
 
 FIXERS = Fixers(
     fixers=(
-        unquoted_version,
-        unquoted_null,
-        other_case,
-        renamed_word,
-        trailing_slash,
-        lowercase_method,
+        quote_version,
+        quote_null,
+        correct_case,
+        rename_word,
+        strip_trailing_slash,
+        capitalise_method,
         *SUPERSEDED,
         *CONNECTION,
     ),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.fields import GOVERNANCE_KEYS
-from ferrule.definitions.rules.aml.interface import keywords, schemas
+from ferrule.definitions.rules.aml.interface import list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 
 _KEYS = frozenset(GOVERNANCE_KEYS)
@@ -27,21 +27,21 @@ class GovernanceDefault:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A note on each such key that is sound, an error at a `sensitive` that is neither true nor false."""
+        """Yields a note on each such key that is sound, an error at a `sensitive` that is neither true nor false."""
         if not _KEYS.isdisjoint(subject.value):
             for key in GOVERNANCE_KEYS:
                 if key in subject.value and not subject.has_error_below((key,)):
-                    yield _note((key,))
-        if "sensitive" not in keywords(subject):
+                    yield _report((key,))
+        if "sensitive" not in list_keywords(subject):
             return
-        for path, schema, _ in schemas(subject):
+        for path, schema, _ in list_schemas(subject):
             if "sensitive" in schema:
                 if isinstance(schema["sensitive"], bool):
-                    yield _note((*path, "sensitive"))
+                    yield _report((*path, "sensitive"))
                 else:
                     yield Finding(self.code, (*path, "sensitive"), "`sensitive` must be true or false")
 
 
-def _note(path: tuple[str | int, ...]) -> Finding:
+def _report(path: tuple[str | int, ...]) -> Finding:
     message = f"`{path[-1]}` extends AML; Ferrule honours it, other readers may not"
     return Finding(GovernanceDefault.code, path, message, Severity.INFO, on_key=True)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.attachment import Attachment, attachments
-from ferrule.definitions.rules.aml.interface import unsound
+from ferrule.definitions.rules.aml.attachment import Attachment, list_attachments
+from ferrule.definitions.rules.aml.interface import collect_error_paths
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Path
 
@@ -36,14 +36,14 @@ class IncompleteAttachment:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per member that is undeclared, optional or of the wrong kind."""
-        found = attachments(subject)
+        """Yields one finding per member that is undeclared, optional or of the wrong kind."""
+        found = list_attachments(subject)
         if found:
-            broken = unsound(subject)
+            broken = collect_error_paths(subject)
             for attachment in found:
-                yield from self._members(attachment, broken)
+                yield from self._check_members(attachment, broken)
 
-    def _members(self, attachment: Attachment, broken: Collection[Path]) -> Iterator[Finding]:
+    def _check_members(self, attachment: Attachment, broken: Collection[Path]) -> Iterator[Finding]:
         path = attachment.path
         for member in attachment.members:
             at = (*path, "properties", member)
@@ -56,9 +56,9 @@ class IncompleteAttachment:
                 message = f"the attachment does not require `{member}`"
                 yield Finding(self.code, (*path, "required", member), message, hint="add it to `required`")
             else:
-                yield from self._keywords(at, broken, attachment.properties[member])
+                yield from self._check_keywords(at, broken, attachment.properties[member])
 
-    def _keywords(self, at: Path, broken: Collection[Path], schema: Any) -> Iterator[Finding]:
+    def _check_keywords(self, at: Path, broken: Collection[Path], schema: Any) -> Iterator[Finding]:
         member = str(at[-1])
         for keyword, wanted in _EXPECTED[member]:
             written = schema.get(keyword) if isinstance(schema, dict) else None

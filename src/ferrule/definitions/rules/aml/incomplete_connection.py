@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
 
@@ -37,8 +37,8 @@ class IncompleteConnection:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each field the engine needs."""
-        transport = transport_of(subject)
+        """Yields a finding at each field the engine needs."""
+        transport = read_transport(subject)
         if transport.kind != "database" or transport.scheme != "iam-role":
             return
         engine, credentials = subject.get("transport", "engine"), transport.credentials

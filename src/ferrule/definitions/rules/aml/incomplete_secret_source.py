@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.expect import a_type
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import SECRET_SCHEMES
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue
@@ -39,8 +39,8 @@ class IncompleteSecretSource:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each field of the source that is missing, empty or no text."""
-        credentials, scheme = transport_of(subject)[2:]
+        """Yields a finding at each field of the source that is missing, empty or no text."""
+        credentials, scheme = read_transport(subject)[2:]
         if scheme not in SECRET_SCHEMES:
             return
         source = subject.get(*_BLOCK, "source")
@@ -49,18 +49,18 @@ class IncompleteSecretSource:
         required, optional = _FIELDS.get(source, ((), ()))
         for field in required:
             if field not in credentials:
-                yield self._wrong(field, f"the source {source} needs `{field}`")
-            elif problem := _problem(credentials[field]):
-                yield self._wrong(field, f"`{field}` {problem}")
+                yield self._report(field, f"the source {source} needs `{field}`")
+            elif problem := _why_unusable(credentials[field]):
+                yield self._report(field, f"`{field}` {problem}")
         for field in optional:
-            if field in credentials and (problem := _problem(credentials[field])):
-                yield self._wrong(field, f"`{field}` {problem}")
+            if field in credentials and (problem := _why_unusable(credentials[field])):
+                yield self._report(field, f"`{field}` {problem}")
 
-    def _wrong(self, field: str, message: str) -> Finding:
+    def _report(self, field: str, message: str) -> Finding:
         return Finding(self.code, (*_BLOCK, field), message)
 
 
-def _problem(value: JsonValue) -> str | None:
+def _why_unusable(value: JsonValue) -> str | None:
     if not isinstance(value, str):
         return f"must be a string, not {a_type(value)}"
     return None if value.strip() else "is empty"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import keywords, schemas
+from ferrule.definitions.rules.aml.interface import list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.schema.inlining import REFUSED_BY_AML
@@ -88,10 +88,10 @@ class KeywordOutsideSubset:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each keyword outside the subset."""
-        if keywords(subject) <= _KNOWN:
+        """Yields a finding at each keyword outside the subset."""
+        if list_keywords(subject) <= _KNOWN:
             return
-        for path, schema, _ in schemas(subject):
+        for path, schema, _ in list_schemas(subject):
             if schema.keys() <= _KNOWN:
                 continue
             for keyword in schema:

@@ -8,23 +8,23 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.definitions.rules.aml.agent_links import (
-    guardrail_findings,
-    knowledge_findings,
-    observability_findings,
-    role_findings,
+    check_guardrails,
+    check_knowledge,
+    check_observability,
+    check_role,
 )
 from ferrule.definitions.rules.aml.links import LinkedAgent, Links
-from ferrule.definitions.rules.aml.misnamed_definition import TOOL_LIBRARY_RULES, ClaimedTwice
-from ferrule.definitions.rules.aml.role_links import collection_findings, grant_findings
-from ferrule.definitions.rules.aml.tool_references import tool_findings
+from ferrule.definitions.rules.aml.misnamed_definition import TOOL_LIBRARY_RULES, DuplicateDefinitionId
+from ferrule.definitions.rules.aml.role_links import check_collections, check_grants
+from ferrule.definitions.rules.aml.tool_references import check_tools
 from ferrule.model.diagnostic import Severity
 from ferrule.model.outline import Library
 
-_OF_AGENTS = (role_findings, tool_findings, knowledge_findings, guardrail_findings, observability_findings)
-_OF_ROLES = (grant_findings, collection_findings)
+_OF_AGENTS = (check_role, check_tools, check_knowledge, check_guardrails, check_observability)
+_OF_ROLES = (check_grants, check_collections)
 
 
-class AgentLinks:
+class AgentReferences:
     """Agents against the tools, roles and guardrails they name."""
 
     code: ClassVar[str] = "AML-91"
@@ -33,18 +33,18 @@ class AgentLinks:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Every finding on an agent that needs another file."""
+        """Yields every finding on an agent that needs another file."""
         if not library.is_closed:
             return
         links = Links(library)
-        for agent in links.agents():
+        for agent in links.list_agents():
             linked = LinkedAgent(links, agent)
             for findings in _OF_AGENTS:
                 for finding in findings(linked):
                     yield LibraryFinding(agent, finding)
 
 
-class RoleLinks:
+class RoleReferences:
     """Roles against the tools and collections they grant."""
 
     code: ClassVar[str] = "AML-95"
@@ -53,14 +53,19 @@ class RoleLinks:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Every finding on a role that needs another file."""
+        """Yields every finding on a role that needs another file."""
         if not library.is_closed:
             return
         links = Links(library)
-        for role in links.roles():
+        for role in links.list_roles():
             for findings in _OF_ROLES:
                 for finding in findings(links, role):
                     yield LibraryFinding(role, finding)
 
 
-LIBRARY_RULES: tuple[LibraryRule, ...] = (*TOOL_LIBRARY_RULES, ClaimedTwice(), AgentLinks(), RoleLinks())
+LIBRARY_RULES: tuple[LibraryRule, ...] = (
+    *TOOL_LIBRARY_RULES,
+    DuplicateDefinitionId(),
+    AgentReferences(),
+    RoleReferences(),
+)

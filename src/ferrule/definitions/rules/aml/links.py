@@ -1,9 +1,9 @@
-"""Agents and roles with their references looked up. What the cross-file rules of this folder ask; knows nothing of findings."""
+"""Looks up the references of agents and roles for the cross-file rules of this folder. Knows nothing of findings."""
 
 from __future__ import annotations
 
 from ferrule.definitions.rules.aml.agent_fields import is_tool_definition
-from ferrule.definitions.rules.aml.misnamed_definition import stem_of
+from ferrule.definitions.rules.aml.misnamed_definition import get_stem
 from ferrule.model.effective import Grants, RefEntry, references
 from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline, newest
@@ -14,67 +14,67 @@ _COMPARISONS = 20_000
 
 
 class Links:
-    """Looks names up in one library."""
+    """The tools, roles and guardrails of one library, by name."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._roles = _by_id(self.roles())
+        self._roles = _index_roles(self.list_roles())
         self._grants: dict[tuple[str, str], Grants] = {}
         self._guesses: dict[tuple[str, str], str | None] = {}
         self._tool_names: list[str] | None = None
 
-    def agents(self) -> list[AgentOutline]:
-        """Every agent, also one whose id is wrong."""
+    def list_agents(self) -> list[AgentOutline]:
+        """Returns every agent, also one whose id is wrong."""
         return [outline for outline in self.library.outlines if isinstance(outline, AgentOutline)]
 
-    def roles(self) -> list[RoleOutline]:
-        """Every role, also one whose id is wrong."""
+    def list_roles(self) -> list[RoleOutline]:
+        """Returns every role, also one whose id is wrong."""
         return [outline for outline in self.library.outlines if isinstance(outline, RoleOutline)]
 
-    def tool(self, ref: str) -> ToolOutline | None:
-        """The AML tool of this id, if its file can be read; of several the newest whose file is named for it."""
+    def find_tool(self, ref: str) -> ToolOutline | None:
+        """Returns the AML tool of this id, if its file can be read; of several the newest whose file is named for it."""
         group = self.library.tools.get(ref)
         if group is not None and len(group) > 1:
-            named = [tool for tool in group if tool.dialect == "aml" and stem_of(tool.file, ".tool.md") == ref]
+            named = [tool for tool in group if tool.dialect == "aml" and get_stem(tool.file, ".tool.md") == ref]
             if named:
                 return newest(named)
         return self.library.aml_tool(ref)
 
-    def role(self, name: str) -> RoleOutline | None:
-        """The role of this id, if its file can be read; of several the one whose file is named for it."""
+    def find_role(self, name: str) -> RoleOutline | None:
+        """Returns the role of this id, if its file can be read; of several the one whose file is named for it."""
         return self._roles.get(name)
 
     def has_tool(self, ref: str) -> bool:
-        """True when there is such a tool, or a file of that name that cannot be read."""
-        return self.tool(ref) is not None or ("tool", ref) in self.library.broken
+        """Returns True when there is such a tool, or a file of that name that cannot be read."""
+        return self.find_tool(ref) is not None or ("tool", ref) in self.library.broken
 
     def has_role(self, name: str) -> bool:
-        """True when there is such a role, or a file of that name that cannot be read."""
+        """Returns True when there is such a role, or a file of that name that cannot be read."""
         return name in self._roles or ("role", name) in self.library.broken
 
-    def grants(self, role: RoleOutline, key: str) -> Grants:
-        """A role's grants of one kind, read once."""
+    def find_grants(self, role: RoleOutline, key: str) -> Grants:
+        """Returns a role's grants of one kind; computed once."""
         known = self._grants.get((role.file, key))
         if known is None:
             known = self._grants[role.file, key] = Grants(role.value, key)
         return known
 
-    def near_tool(self, ref: str) -> str | None:
-        """A hint that names the nearest tool."""
+    def suggest_tool(self, ref: str) -> str | None:
+        """Returns a hint that names the nearest tool."""
         if self._tool_names is None:
             tools = self.library.tools.items()
             self._tool_names = [name for name, group in tools if any(tool.dialect == "aml" for tool in group)]
-        return self._guess("tool", ref, self._tool_names)
+        return self._suggest("tool", ref, self._tool_names)
 
-    def near_role(self, name: str) -> str | None:
-        """A hint that names the nearest role."""
-        return self._guess("role", name, list(self._roles))
+    def suggest_role(self, name: str) -> str | None:
+        """Returns a hint that names the nearest role."""
+        return self._suggest("role", name, list(self._roles))
 
-    def near_guardrail(self, name: str) -> str | None:
-        """A hint that names the nearest guardrail."""
-        return self._guess("guardrail", name, list(self.library.guardrails or ()))
+    def suggest_guardrail(self, name: str) -> str | None:
+        """Returns a hint that names the nearest guardrail."""
+        return self._suggest("guardrail", name, list(self.library.guardrails or ()))
 
-    def _guess(self, kind: str, name: str, known: list[str]) -> str | None:
+    def _suggest(self, kind: str, name: str, known: list[str]) -> str | None:
         if (kind, name) not in self._guesses:
             if len(self._guesses) >= max(3, _COMPARISONS // (len(known) or 1)):
                 return None
@@ -82,10 +82,10 @@ class Links:
         return self._guesses[kind, name]
 
 
-def _by_id(roles: list[RoleOutline]) -> dict[str, RoleOutline]:
+def _index_roles(roles: list[RoleOutline]) -> dict[str, RoleOutline]:
     found: dict[str, RoleOutline] = {}
     for role in roles:
-        if role.iam_id is not None and (role.iam_id not in found or stem_of(role.file, ".iam.md") == role.iam_id):
+        if role.iam_id is not None and (role.iam_id not in found or get_stem(role.file, ".iam.md") == role.iam_id):
             found[role.iam_id] = role
     return found
 
@@ -100,7 +100,7 @@ class LinkedAgent:
         self.outline = outline
         self.value: JsonObject = outline.value
         self.status = self.value.get("status")
-        self.role = self._role()
+        self.role = self._find_role()
         """The role whose grants count. None when there is none, it is disabled, or its file cannot be read."""
 
     @property
@@ -109,15 +109,15 @@ class LinkedAgent:
         name = self.value.get("role")
         return name if isinstance(name, str) and not is_blank(name) else None
 
-    def tool_references(self) -> list[RefEntry]:
+    def list_tool_references(self) -> list[RefEntry]:
         """Its readable tool references; definitions put among them are left out."""
         return [entry for entry in references(self.value, "tools").entries if not is_tool_definition(entry.entry)]
 
-    def grants(self, key: str) -> Grants | None:
-        """What its role grants, or None when that is not to be looked at."""
-        return None if self.role is None else self.links.grants(self.role, key)
+    def find_grants(self, key: str) -> Grants | None:
+        """Returns its role's grants of one kind; None without a usable role."""
+        return None if self.role is None else self.links.find_grants(self.role, key)
 
-    def _role(self) -> RoleOutline | None:
+    def _find_role(self) -> RoleOutline | None:
         name = self.role_name
-        role = None if name is None else self.links.role(name)
+        role = None if name is None else self.links.find_role(name)
         return None if role is None or role.value.get("status") == "disabled" else role

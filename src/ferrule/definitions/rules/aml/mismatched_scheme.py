@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 
 _WEB = frozenset({"none", "api-key", "bearer-token", "oauth2"})
@@ -30,8 +30,8 @@ class MismatchedScheme:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at `scheme` when the transport does not usually take it."""
-        _, kind, _, scheme = transport_of(subject)
+        """Yields a finding at `scheme` when the transport does not usually take it."""
+        _, kind, _, scheme = read_transport(subject)
         if kind is not None and scheme is not None and scheme not in _ALLOWED[kind]:
             usual = ", ".join(sorted(_ALLOWED[kind]))
             message = f"the scheme {scheme} is unusual for {kind}"

@@ -13,8 +13,8 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 
 
-def stem_of(file: str, suffix: str) -> str:
-    """A file's name without its folder and ending."""
+def get_stem(file: str, suffix: str) -> str:
+    """Returns a file's name without its folder and ending."""
     name = file.rsplit("/", 1)[-1]
     return name.removesuffix(suffix) if name.endswith(suffix) else name.removesuffix(".md")
 
@@ -33,8 +33,8 @@ class MisnamedAgent:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A warning at the id that differs from the file's name."""
-        return _misnamed(self.code, "agent_id", ".agent.md", subject)
+        """Yields a warning at the id that differs from the file's name."""
+        return _check_name(self.code, "agent_id", ".agent.md", subject)
 
 
 class MisnamedRole:
@@ -51,18 +51,18 @@ class MisnamedRole:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A warning at the id that differs from the file's name."""
-        return _misnamed(self.code, "iam_id", ".iam.md", subject)
+        """Yields a warning at the id that differs from the file's name."""
+        return _check_name(self.code, "iam_id", ".iam.md", subject)
 
 
-def _misnamed(code: str, key: str, suffix: str, subject: Subject) -> Iterator[Finding]:
+def _check_name(code: str, key: str, suffix: str, subject: Subject) -> Iterator[Finding]:
     identifier = subject.get(key)
-    if isinstance(identifier, str) and (stem := stem_of(subject.document.source.file, suffix)) != identifier:
+    if isinstance(identifier, str) and (stem := get_stem(subject.document.source.file, suffix)) != identifier:
         message = f"`{key}` is {identifier!r} but the file is named {stem!r}"
         yield Finding(code, (key,), message, Severity.WARNING, f"rename the file to {identifier}{suffix}")
 
 
-class ClaimedTwice:
+class DuplicateDefinitionId:
     """An id belongs to one file.
 
     Why: a reference to an id that two files define is a guess.
@@ -76,16 +76,16 @@ class ClaimedTwice:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """An error at the id of the misnamed file, or of the later one."""
+        """Yields an error at the id of the misnamed file, or of the later one."""
         if not library.is_closed:
             return
         agents = [outline for outline in library.outlines if isinstance(outline, AgentOutline)]
-        yield from _repeated("AML-89", "agent_id", ".agent.md", [(agent, agent.agent_id) for agent in agents])
+        yield from _check_repeated("AML-89", "agent_id", ".agent.md", [(agent, agent.agent_id) for agent in agents])
         roles = [outline for outline in library.outlines if isinstance(outline, RoleOutline)]
-        yield from _repeated("AML-95", "iam_id", ".iam.md", [(role, role.iam_id) for role in roles])
+        yield from _check_repeated("AML-95", "iam_id", ".iam.md", [(role, role.iam_id) for role in roles])
 
 
-def _repeated(
+def _check_repeated(
     code: str,
     key: str,
     suffix: str,
@@ -98,7 +98,7 @@ def _repeated(
     for identifier, claimants in owners.items():
         if len(claimants) == 1:
             continue
-        owner = next((one for one in claimants if stem_of(one.file, suffix) == identifier), claimants[0])
+        owner = next((one for one in claimants if get_stem(one.file, suffix) == identifier), claimants[0])
         for claimant in claimants:
             if claimant is not owner:
                 message = f"`{key}` {identifier!r} is already defined in {owner.file}"
@@ -108,7 +108,7 @@ def _repeated(
 SUFFIX = ".tool.md"
 
 
-class MisnamedFile:
+class MisnamedToolFile:
     """A tool's file is named for its id: `tools/<tool_id>.tool.md`.
 
     Why: people look a tool up by the name agents use; a second file with the same id makes the misnamed one an error.
@@ -122,17 +122,17 @@ class MisnamedFile:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at `tool_id` when the file is named differently."""
+        """Yields a finding at `tool_id` when the file is named differently."""
         tool_id, file = subject.get("tool_id"), subject.document.source.file
         if isinstance(tool_id, str) and is_misnamed(file, tool_id):
-            message = f"`tool_id` is {tool_id!r} but the file is named {stem_of(file, SUFFIX)!r}"
+            message = f"`tool_id` is {tool_id!r} but the file is named {get_stem(file, SUFFIX)!r}"
             hint = f"rename the file to {tool_id + SUFFIX!r}"
             yield Finding(self.code, ("tool_id",), message, self.severity, hint)
 
 
 def is_misnamed(file: str, tool_id: str) -> bool:
-    """True when the last part of a path is not the tool's."""
-    return stem_of(file, SUFFIX) != tool_id
+    """Returns True when the last part of a path is not the tool's."""
+    return get_stem(file, SUFFIX) != tool_id
 
 
 class SharedToolId:
@@ -148,7 +148,7 @@ class SharedToolId:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """A finding on each misnamed file of an id that several files have."""
+        """Yields a finding on each misnamed file whose id several files have."""
         for tool_id, outlines in library.tools.items():
             if len(outlines) < 2:
                 continue
@@ -159,11 +159,11 @@ class SharedToolId:
             for tool in tools:
                 if is_misnamed(tool.file, tool_id):
                     other = owner if owner is not tool else tools[1]
-                    yield LibraryFinding(tool, _shared(tool.file, tool_id, other.file))
+                    yield LibraryFinding(tool, _report_shared(tool.file, tool_id, other.file))
 
 
-def _shared(file: str, tool_id: str, other: str) -> Finding:
-    message = f"`tool_id` is {tool_id!r}, as in {other}, but this file is named {stem_of(file, SUFFIX)!r}"
+def _report_shared(file: str, tool_id: str, other: str) -> Finding:
+    message = f"`tool_id` is {tool_id!r}, as in {other}, but this file is named {get_stem(file, SUFFIX)!r}"
     return Finding(SharedToolId.code, ("tool_id",), message, hint="give this tool an id of its own, or remove the file")
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 
@@ -43,15 +43,15 @@ class MisshapenFunctionId:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at the function id of a lambda transport, or of a token broker (under AML-61)."""
-        transport = transport_of(subject)
+        """Yields a finding at the function id of a lambda transport, or of a token broker (under AML-61)."""
+        transport = read_transport(subject)
         if transport.kind == "lambda":
-            yield from _judged(subject, ("transport",), self.code)
+            yield from _check_block(subject, ("transport",), self.code)
         if transport.scheme == "oauth2":
-            yield from _judged(subject, ("transport", "credentials"), "AML-61")
+            yield from _check_block(subject, ("transport", "credentials"), "AML-61")
 
 
-def _judged(subject: Subject, block: Path, code: str) -> Iterator[Finding]:
+def _check_block(subject: Subject, block: Path, code: str) -> Iterator[Finding]:
     provider, function_id = subject.get(*block, "provider"), subject.get(*block, "function_id")
     shape = _SHAPES.get(provider) if isinstance(provider, str) else None
     if shape is None or not isinstance(function_id, str):

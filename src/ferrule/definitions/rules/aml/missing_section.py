@@ -27,7 +27,7 @@ class MissingSection:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per section that the body lacks."""
+        """Yields one finding per section that the body lacks."""
         present = list_headings(subject.document.body)
         for section, folded in _FOLDED:
             if folded not in present:

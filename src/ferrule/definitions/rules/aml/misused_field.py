@@ -31,7 +31,7 @@ class EmptyBlock:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per field, as when the block is not there at all."""
+        """Yields one finding per field, as when the block is not there at all."""
         for block, keys in _REQUIRED.items():
             if block in subject.value and is_blank(subject.value[block]):
                 for key in keys:
@@ -39,7 +39,7 @@ class EmptyBlock:
                     yield Finding(self.code, (block, key), f"`{field}` is missing", hint=MISSING_FIELDS[field])
 
 
-class MisplacedStatus:
+class MalformedErrorCode:
     """`error_codes` maps HTTP status codes (100 to 599) to a `meaning` and an `agent_action`, both filled in.
 
     Why: the failing response is looked up by its status, and the model is told both texts.
@@ -53,7 +53,7 @@ class MisplacedStatus:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each key that is no status code."""
+        """Yields a finding at each key that is no status code."""
         codes = subject.get("error_codes")
         if isinstance(codes, dict):
             for key in codes:
@@ -77,7 +77,7 @@ class UndatedDeprecation:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at `meta` when the date is missing."""
+        """Yields a finding at `meta` when the date is missing."""
         if subject.get("status") != "deprecated":
             return
         meta = subject.get("meta")
@@ -100,7 +100,7 @@ class UnusableExtension:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each member that is passed over."""
+        """Yields a finding at each member that cannot be used."""
         extension = subject.get(EXTENSION) if EXTENSION in subject.value else MISSING
         if not isinstance(extension, dict):
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ferrule.contracts.rule import RuleInfo, info_of
 from ferrule.definitions.rules.aml import agent_fields, role_fields
 from ferrule.definitions.rules.aml.agent_links import UnusableRole
+from ferrule.definitions.rules.aml.idle_safeguard import IdleSafeguard
 from ferrule.definitions.rules.aml.tool import TOOL_RULES
 from ferrule.definitions.rules.aml.tool_references import (
     DeprecatedTool,
@@ -20,7 +21,6 @@ from ferrule.definitions.rules.aml.tool_references import (
     UnresolvedTool,
 )
 from ferrule.definitions.rules.aml.transport_pages import TRANSPORT_PAGES
-from ferrule.definitions.rules.aml.undeclared_confirmation import UndeclaredConfirmation
 from ferrule.definitions.rules.aml.weak_agent import WeakAgent
 from ferrule.definitions.rules.aml.weak_role import WeakRole
 from ferrule.model.diagnostic import Severity
@@ -35,7 +35,7 @@ _AGENT_CLASSES = (
     UngrantedReference,
     ForbiddenAccess,
     WeakRole,
-    UndeclaredConfirmation,
+    IdleSafeguard,
     WeakAgent,
 )
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from ferrule.contracts.expect import filled_string, one_of, sequence
 from ferrule.contracts.rule import Required, Row, RuleInfo
-from ferrule.definitions.rules.aml.agent_fields import identity_rows, limit_rows, mapping_or_nothing, reference_rows
+from ferrule.definitions.rules.aml.agent_fields import (
+    build_identity_rows,
+    build_limit_rows,
+    build_reference_rows,
+    expect_mapping_or_null,
+)
 from ferrule.model.diagnostic import Severity
 from ferrule.model.effective import COLLECTION_ACCESS, KNOWLEDGE_ACCESS, TOOL_ACCESS
 
@@ -12,16 +17,16 @@ CLOUD_IDENTITY = {"aws": "role_arn", "azure": "client_id", "gcp": "service_accou
 """The key that names the identity to assume, by provider."""
 
 
-def _grant_rows(key: str, words: tuple[str, ...]) -> tuple[Row, ...]:
+def _build_grant_rows(key: str, words: tuple[str, ...]) -> tuple[Row, ...]:
     entry = f"{key}[]"
     return (
         Row(key, sequence(), "AML-95", hint="list one `- ref: the-name` per grant"),
-        *reference_rows(entry, "AML-95"),
+        *build_reference_rows(entry, "AML-95"),
         Row(f"{entry}.access", one_of(*words), "AML-96"),
     )
 
 
-def _cloud_identity_rows(provider: str, key: str) -> tuple[Row, ...]:
+def _build_identity_rows(provider: str, key: str) -> tuple[Row, ...]:
     when = ("cloud.provider", frozenset({provider}))
     return (
         Row(f"cloud.{key}", Required(), "AML-98", when=when),
@@ -30,15 +35,15 @@ def _cloud_identity_rows(provider: str, key: str) -> tuple[Row, ...]:
 
 
 FIELDS: tuple[Row, ...] = (
-    *identity_rows("iam_id", "AML-95"),
-    *_grant_rows("tools", TOOL_ACCESS),
-    *limit_rows("tools[]", "AML-95"),
-    *_grant_rows("knowledge_bases", KNOWLEDGE_ACCESS),
-    *_grant_rows("collections", COLLECTION_ACCESS),
-    Row("cloud", mapping_or_nothing, "AML-98"),
+    *build_identity_rows("iam_id", "AML-95"),
+    *_build_grant_rows("tools", TOOL_ACCESS),
+    *build_limit_rows("tools[]", "AML-95"),
+    *_build_grant_rows("knowledge_bases", KNOWLEDGE_ACCESS),
+    *_build_grant_rows("collections", COLLECTION_ACCESS),
+    Row("cloud", expect_mapping_or_null, "AML-98"),
     Row("cloud.provider", Required(), "AML-98"),
     Row("cloud.provider", one_of(*CLOUD_IDENTITY), "AML-98"),
-    *(row for provider, key in CLOUD_IDENTITY.items() for row in _cloud_identity_rows(provider, key)),
+    *(row for provider, key in CLOUD_IDENTITY.items() for row in _build_identity_rows(provider, key)),
 )
 
 INFOS = (

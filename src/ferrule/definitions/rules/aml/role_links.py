@@ -1,4 +1,4 @@
-"""What a role says about other files: the tools it grants and the collections it lets agents write to."""
+"""Rules about a role's references to other files: the tools it grants and the collections it lets agents write to."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _BROKEN_GRANT = "AML-95"
 _WRITING = ("write", "read-write")
 
 
-def grant_findings(links: Links, role: RoleOutline) -> Iterator[Finding]:
-    """For every tool a role grants, the worst that is wrong with the grant."""
+def check_grants(links: Links, role: RoleOutline) -> Iterator[Finding]:
+    """Yields the worst defect of each grant of a tool."""
     for grant in references(role.value, "tools").entries:
-        finding = _grant_finding(links, role, grant)
+        finding = _check_grant(links, role, grant)
         if finding is not None:
             yield finding
 
 
-def _grant_finding(links: Links, role: RoleOutline, grant: RefEntry) -> Finding | None:
+def _check_grant(links: Links, role: RoleOutline, grant: RefEntry) -> Finding | None:
     path, name = (*grant.path, "ref"), grant.ref
-    tool = links.tool(name)
+    tool = links.find_tool(name)
     if tool is None:
         if links.has_tool(name):
             return None
-        hint = links.near_tool(name) or "add the tool's file, or remove the grant"
+        hint = links.suggest_tool(name) or "add the tool's file, or remove the grant"
         return Finding(_BROKEN_GRANT, path, f"there is no tool {name!r}", hint=hint)
     if tool.status == "disabled":
         return Finding(
@@ -51,8 +51,8 @@ def _is_unguarded(grant: RefEntry, tool: ToolOutline) -> bool:
     return approval is False or (approval is None and "approval_required" not in grant.entry)
 
 
-def collection_findings(links: Links, role: RoleOutline) -> Iterator[Finding]:
-    """Grants to write to a collection that takes no writes."""
+def check_collections(links: Links, role: RoleOutline) -> Iterator[Finding]:
+    """Yields grants to write to a collection that accepts no writes."""
     for grant in references(role.value, "collections").entries:
         if grant.entry.get("access") not in _WRITING:
             continue

@@ -9,11 +9,13 @@ from typing import ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import SIDES, keywords, schemas
-from ferrule.definitions.rules.aml.unremarkable import FORMATS
+from ferrule.definitions.rules.aml.interface import SIDES, list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.schema.inlining import REFUSED_BY_AML
+
+FORMATS = frozenset({"date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6"})
+"""The values of `format` the runtime enforces (AML-30)."""
 
 
 class RefusedReference:
@@ -31,10 +33,10 @@ class RefusedReference:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per refused keyword."""
-        if REFUSED_BY_AML.isdisjoint(keywords(subject)):
+        """Yields one finding per refused keyword."""
+        if REFUSED_BY_AML.isdisjoint(list_keywords(subject)):
             return
-        for path, schema, _ in schemas(subject):
+        for path, schema, _ in list_schemas(subject):
             if REFUSED_BY_AML.isdisjoint(schema):
                 continue
             for keyword in schema:
@@ -44,7 +46,7 @@ class RefusedReference:
                     yield Finding(self.code, (*path, keyword), message, hint=hint, on_key=True)
 
 
-class UntypedRoot:
+class UntypedInterfaceRoot:
     """`interface.input` and `interface.output` have `type: object` at their root.
 
     Why: arguments and results travel as JSON objects.
@@ -58,7 +60,7 @@ class UntypedRoot:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at the root's `type`, or at the side when it has none."""
+        """Yields a finding at the root's `type`, or at the side when it has none."""
         for side in SIDES:
             schema = subject.get("interface", side)
             if not isinstance(schema, dict) or schema.get("type") == "object":
@@ -85,10 +87,10 @@ class UnsupportedFormat:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each other format."""
-        if "format" not in keywords(subject):
+        """Yields a finding at each other format."""
+        if "format" not in list_keywords(subject):
             return
-        for path, schema, _ in schemas(subject):
+        for path, schema, _ in list_schemas(subject):
             if "format" in schema:
                 value = schema["format"]
                 if isinstance(value, str) and value not in FORMATS:

@@ -1,4 +1,4 @@
-"""What earlier AML versions wrote as one word, `env:NAME` or `secrets:path`, and the fields it is today."""
+"""Converts secret references of earlier AML versions (`env:NAME`, `secrets:path`) into the fields of today."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _AZURE = re.compile(
 _PATH = re.compile(r"secrets:([A-Za-z0-9/_+=.@-]{1,80})")
 
 
-def fields_of(reference: object) -> dict[str, str] | None:
-    """The source and its fields; None when the word does not say which manager keeps the secret."""
+def parse_reference(reference: object) -> dict[str, str] | None:
+    """Returns the source and its fields; None when the reference does not name the manager that keeps the secret."""
     if not isinstance(reference, str):
         return None
     if match := _ENVIRONMENT.fullmatch(reference):
@@ -32,9 +32,9 @@ def fields_of(reference: object) -> dict[str, str] | None:
     return None
 
 
-def advice(reference: object) -> str:
-    """What to write in place of the word."""
-    fields = fields_of(reference)
+def advise(reference: object) -> str:
+    """Returns a hint with the fields to write in place of the reference."""
+    fields = parse_reference(reference)
     if fields is not None:
         return "write " + ", ".join(f"`{key}: {value}`" for key, value in fields.items())
     match = _PATH.fullmatch(reference) if isinstance(reference, str) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -31,24 +31,24 @@ class SuperfluousCredentialField:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each field besides `scheme`; for a database at unknown ones only (under AML-15)."""
-        _, kind, credentials, scheme = transport_of(subject)
+        """Yields a finding at each field besides `scheme`; for a database at unknown ones only (under AML-15)."""
+        _, kind, credentials, scheme = read_transport(subject)
         if scheme == "none":
-            yield from self._extra(credentials, scheme)
+            yield from self._check_extra(credentials, scheme)
         elif scheme == "iam-role":
             if kind == "database":
-                yield from _unknown(credentials)
+                yield from _check_unknown(credentials)
             elif kind is not None:
-                yield from self._extra(credentials, scheme)
+                yield from self._check_extra(credentials, scheme)
 
-    def _extra(self, credentials: JsonObject, scheme: str) -> Iterator[Finding]:
+    def _check_extra(self, credentials: JsonObject, scheme: str) -> Iterator[Finding]:
         for key in credentials:
             if key not in _BARE and not key.startswith(EXTENSION):
                 message = f"the scheme {scheme} takes no `{key}`"
                 yield Finding(self.code, (*_BLOCK, key), message, Severity.WARNING, "remove it", on_key=True)
 
 
-def _unknown(credentials: JsonObject) -> Iterator[Finding]:
+def _check_unknown(credentials: JsonObject) -> Iterator[Finding]:
     for key in credentials:
         if key not in _CONNECTION and key not in WRITTEN_SECRETS and not key.startswith(EXTENSION):
             message, hint = f"unknown key {key!r} in `transport.credentials`", nearest(key, _CONNECTION)

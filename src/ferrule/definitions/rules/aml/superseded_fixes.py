@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
-from ferrule.definitions.rules.aml.secret_reference import fields_of
+from ferrule.definitions.rules.aml.secret_reference import parse_reference
 from ferrule.definitions.rules.aml.superseded_key import OAUTH2_KEYS
 from ferrule.definitions.rules.aml.transport_fields import SCHEMES
-from ferrule.definitions.rules.rewriting import dropped
+from ferrule.definitions.rules.rewriting import drop_member
 from ferrule.model.document import Span
 from ferrule.model.value import JsonObject, Path, dig
 
@@ -20,17 +20,17 @@ _CREDENTIALS = ("transport", "credentials")
 _ARN = "arn:aws:lambda:"
 
 
-def superseded_parameters(manuscript: Manuscript) -> Iterator[Fix]:
-    """Root `parameters` becomes `interface.input`."""
-    yield from _into_interface(manuscript, "parameters", "input")
+def move_parameters(manuscript: Manuscript) -> Iterator[Fix]:
+    """Moves root `parameters` to `interface.input`."""
+    yield from _move_into_interface(manuscript, "parameters", "input")
 
 
-def superseded_response_schema(manuscript: Manuscript) -> Iterator[Fix]:
-    """Root `response_schema` becomes `interface.output`."""
-    yield from _into_interface(manuscript, "response_schema", "output")
+def move_response_schema(manuscript: Manuscript) -> Iterator[Fix]:
+    """Moves root `response_schema` to `interface.output`."""
+    yield from _move_into_interface(manuscript, "response_schema", "output")
 
 
-def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]:
+def _move_into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]:
     node = manuscript.node((old,))
     interface = manuscript.value.get("interface")
     if node is None or not isinstance(manuscript.value[old], dict):
@@ -44,7 +44,9 @@ def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]
         text = f"interface:{manuscript.newline}{manuscript.indent(block, manuscript.step)}"
         edits: tuple[Edit, ...] | None = (Edit(manuscript.offset(lines.start), manuscript.offset(lines.end), text),)
     else:
-        edits = _joined(manuscript, block, new) if isinstance(interface, dict) and new not in interface else None
+        edits = (
+            _join_interface(manuscript, block, new) if isinstance(interface, dict) and new not in interface else None
+        )
         if edits is not None:
             edits = (*edits, manuscript.remove_lines(lines))
     if edits is None:
@@ -56,8 +58,8 @@ def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]
     yield Fix("AML-16", ((old,),), edits, change)
 
 
-def _joined(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | None:
-    """The block as a member of the `interface` that is there: `input` as its first, `output` as its last."""
+def _join_interface(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | None:
+    """Inserts the block into the existing `interface`: `input` as its first member, `output` as its last."""
     interface = manuscript.node(("interface",))
     if interface is None or not interface.children:
         return None
@@ -69,8 +71,8 @@ def _joined(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | 
     return (Edit(at, at, manuscript.indent(block, child.opener.column - 1)),)
 
 
-def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
-    """`transport.auth` becomes `transport.credentials`, its `token_source` a source and that source's fields."""
+def rename_auth(manuscript: Manuscript) -> Iterator[Fix]:
+    """Renames `transport.auth` to `transport.credentials`, and splits its `token_source` into a source and its fields."""
     path = ("transport", "auth")
     node = manuscript.node(path)
     auth = dig(manuscript.value, path)
@@ -81,7 +83,7 @@ def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
     edits: tuple[Edit, ...] = (manuscript.reword(node.opener, "credentials"),)
     fields: dict[str, str] | None = {}
     if "token_source" in auth:
-        fields = _unsaid_fields(auth)
+        fields = _find_source_fields(auth)
         source = _split_source(manuscript, (*path, "token_source"), fields)
         if source is None:
             return
@@ -95,13 +97,13 @@ def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix("AML-16", (path,), edits, change)
 
 
-def superseded_token_source(manuscript: Manuscript) -> Iterator[Fix]:
-    """`token_source: "env:X"` becomes a source and its fields; `secrets:…` too, when it is a secret manager's own address."""
+def split_token_source(manuscript: Manuscript) -> Iterator[Fix]:
+    """Splits `token_source: "env:X"` into a source and its fields; `secrets:…` too, when it is a manager's own address."""
     path = ("transport", "credentials", "token_source")
     credentials = dig(manuscript.value, path[:-1])
     if not isinstance(credentials, dict):
         return
-    fields = _unsaid_fields(credentials)
+    fields = _find_source_fields(credentials)
     edit = _split_source(manuscript, path, fields)
     if edit is None:
         return
@@ -118,9 +120,9 @@ def _has_broker(credentials: JsonObject) -> bool:
     )
 
 
-def _unsaid_fields(credentials: JsonObject) -> dict[str, str] | None:
-    """What `token_source` says, when it is certain and nothing else in the credentials says it too."""
-    fields = fields_of(credentials.get("token_source"))
+def _find_source_fields(credentials: JsonObject) -> dict[str, str] | None:
+    """Returns the fields that `token_source` means, when they are certain and the credentials have none of them."""
+    fields = parse_reference(credentials.get("token_source"))
     return fields if fields is not None and fields.keys().isdisjoint(credentials) else None
 
 
@@ -128,7 +130,7 @@ def _split_source(manuscript: Manuscript, path: Path, fields: dict[str, str] | N
     node = manuscript.node(path)
     if node is None or fields is None or node.span.end_line != node.opener.line:
         return None
-    between = between_members(manuscript, node.opener)
+    between = find_separator(manuscript, node.opener)
     whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
     return manuscript.replace(whole, between.join(f'{key}: "{value}"' for key, value in fields.items()))
 
@@ -138,13 +140,13 @@ def _name_source(credentials: JsonObject, fields: dict[str, str]) -> None:
     credentials |= fields
 
 
-def superseded_client(manuscript: Manuscript) -> Iterator[Fix]:
-    """`token_url`, `client_id` and the like go once `provider` and `function_id` name the token broker that knows them."""
+def drop_client(manuscript: Manuscript) -> Iterator[Fix]:
+    """Drops `token_url`, `client_id` and the like once `provider` and `function_id` name the token broker that has them."""
     credentials = dig(manuscript.value, _CREDENTIALS)
     if not isinstance(credentials, dict) or credentials.get("scheme") != "oauth2" or not _has_broker(credentials):
         return
     for key in OAUTH2_KEYS:
-        edit = dropped(manuscript, (*_CREDENTIALS, key)) if key in credentials else None
+        edit = drop_member(manuscript, (*_CREDENTIALS, key)) if key in credentials else None
         if edit is not None:
 
             def change(value: JsonObject, key: str = key) -> None:
@@ -153,8 +155,8 @@ def superseded_client(manuscript: Manuscript) -> Iterator[Fix]:
             yield Fix("AML-16", ((*_CREDENTIALS, key),), (edit,), change)
 
 
-def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
-    """`function_arn` of a lambda becomes `provider: aws` and `function_id`."""
+def rename_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
+    """Renames `function_arn` of a lambda to `function_id`, with `provider: aws`."""
     path = ("transport", "function_arn")
     node = manuscript.node(path)
     transport = manuscript.value.get("transport")
@@ -165,7 +167,7 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
         return
     if transport.get("provider", "aws") != "aws":
         return
-    provider = "" if "provider" in transport else f'provider: "aws"{between_members(manuscript, node.opener)}'
+    provider = "" if "provider" in transport else f'provider: "aws"{find_separator(manuscript, node.opener)}'
 
     def change(value: JsonObject) -> None:
         value["transport"]["function_id"] = value["transport"].pop("function_arn")
@@ -174,18 +176,18 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix("AML-16", (path,), (manuscript.replace(node.opener, f"{provider}function_id"),), change)
 
 
-def between_members(manuscript: Manuscript, key: Span) -> str:
-    """What separates two members where this key stands: a new line in a block, a comma in a flow."""
+def find_separator(manuscript: Manuscript, key: Span) -> str:
+    """Returns the separator of members beside this key: a new line in a block, a comma in a flow."""
     if manuscript.is_block_key(key):
         return manuscript.newline + " " * (key.column - 1)
     return ", "
 
 
 SUPERSEDED: tuple[Fixer, ...] = (
-    superseded_parameters,
-    superseded_response_schema,
-    superseded_auth,
-    superseded_token_source,
-    superseded_client,
-    superseded_function_arn,
+    move_parameters,
+    move_response_schema,
+    rename_auth,
+    split_token_source,
+    drop_client,
+    rename_function_arn,
 )

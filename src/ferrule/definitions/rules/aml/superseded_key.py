@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.fields import SUPERSEDED_ROOT_KEYS
-from ferrule.definitions.rules.aml.secret_reference import advice
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.secret_reference import advise
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import SECRET_SCHEMES
 from ferrule.model.diagnostic import Finding, Severity
 
@@ -17,7 +17,7 @@ _BROKER = (
     "then remove this"
 )
 OAUTH2_KEYS = ("token_url", "client_id", "client_secret", "grant_type")
-"""What a token broker knows now."""
+"""Keys that a token broker has replaced."""
 _WARNING = Severity.WARNING
 
 
@@ -35,26 +35,26 @@ class SupersededKey:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per old key, saying where its content belongs now."""
+        """Yields one finding per old key, saying where its content belongs now."""
         for key, hint in SUPERSEDED_ROOT_KEYS.items():
             if key in subject.value:
-                yield _superseded((key,), hint)
-        block, kind, credentials, scheme = transport_of(subject)
+                yield _report((key,), hint)
+        block, kind, credentials, scheme = read_transport(subject)
         if kind is not None:
             if "auth" in block:
-                yield _superseded(("transport", "auth"), _auth_hint(block["auth"]))
+                yield _report(("transport", "auth"), _advise_auth(block["auth"]))
             if "function_arn" in block and kind == "lambda":
                 hint = "write `provider: aws` and give the ARN as `function_id`"
-                yield _superseded(("transport", "function_arn"), hint)
+                yield _report(("transport", "function_arn"), hint)
         if "token_source" in credentials and (scheme == "oauth2" or scheme in SECRET_SCHEMES):
-            yield _superseded(("transport", "credentials", "token_source"), advice(credentials["token_source"]))
+            yield _report(("transport", "credentials", "token_source"), advise(credentials["token_source"]))
         if scheme == "oauth2":
             for key in OAUTH2_KEYS:
                 if key in credentials:
-                    yield _superseded(("transport", "credentials", key), _BROKER)
+                    yield _report(("transport", "credentials", key), _BROKER)
 
 
-def _auth_hint(auth: Any) -> str:
+def _advise_auth(auth: Any) -> str:
     if not isinstance(auth, dict):
         return "write `credentials` with a `scheme` and the source of the secret"
     if auth.get("scheme") == "oauth2" and not {"provider", "function_id"} <= auth.keys():
@@ -63,11 +63,11 @@ def _auth_hint(auth: Any) -> str:
             "its `function_id`, in place of the token address and the client"
         )
     if "token_source" in auth:
-        return f"rename it to `credentials`; in place of `token_source` {advice(auth['token_source'])}"
+        return f"rename it to `credentials`; in place of `token_source` {advise(auth['token_source'])}"
     return "rename it to `credentials` and name the source of the secret"
 
 
-def _superseded(path: tuple[str, ...], hint: str) -> Finding:
+def _report(path: tuple[str, ...], hint: str) -> Finding:
     return Finding(
         SupersededKey.code, path, f"`{path[-1]}` is a key of an earlier AML version", _WARNING, hint, on_key=True
     )

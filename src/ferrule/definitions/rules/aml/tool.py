@@ -11,56 +11,56 @@ from ferrule.definitions.rules.aml.incomplete_attachment import IncompleteAttach
 from ferrule.definitions.rules.aml.incomplete_connection import IncompleteConnection
 from ferrule.definitions.rules.aml.incomplete_secret_source import IncompleteSecretSource
 from ferrule.definitions.rules.aml.keyword_outside_subset import KeywordOutsideSubset
-from ferrule.definitions.rules.aml.malformed_keyword import MalformedKeyword
+from ferrule.definitions.rules.aml.malformed_schema_keyword import MalformedSchemaKeyword
 from ferrule.definitions.rules.aml.mismatched_scheme import MismatchedScheme
-from ferrule.definitions.rules.aml.misnamed_definition import MisnamedFile
+from ferrule.definitions.rules.aml.misnamed_definition import MisnamedToolFile
 from ferrule.definitions.rules.aml.misshapen_function_id import MisshapenFunctionId
 from ferrule.definitions.rules.aml.misused_field import (
     EmptyBlock,
-    MisplacedStatus,
+    MalformedErrorCode,
     UndatedDeprecation,
     UnusableExtension,
 )
-from ferrule.definitions.rules.aml.repeated_effect import RepeatedEffect
-from ferrule.definitions.rules.aml.risky_inline import RiskyInline
-from ferrule.definitions.rules.aml.schema_subset import RefusedReference, UnsupportedFormat, UntypedRoot
-from ferrule.definitions.rules.aml.sentence_count import SentenceCount
+from ferrule.definitions.rules.aml.repeated_side_effect import RepeatedSideEffect
+from ferrule.definitions.rules.aml.risky_inline_attachment import RiskyInlineAttachment
+from ferrule.definitions.rules.aml.schema_subset import RefusedReference, UnsupportedFormat, UntypedInterfaceRoot
 from ferrule.definitions.rules.aml.superfluous_credential_field import SuperfluousCredentialField
 from ferrule.definitions.rules.aml.superseded_key import SupersededKey
 from ferrule.definitions.rules.aml.transport_fields import TRANSPORT_FIELDS
 from ferrule.definitions.rules.aml.unapproved_version import UnapprovedVersion
+from ferrule.definitions.rules.aml.unbalanced_description import UnbalancedDescription
 from ferrule.definitions.rules.aml.undescribed_property import UndescribedProperty
-from ferrule.definitions.rules.aml.unknown_type import UnknownType
-from ferrule.definitions.rules.aml.unstated_effects import UnstatedEffects
+from ferrule.definitions.rules.aml.unknown_schema_type import UnknownSchemaType
+from ferrule.definitions.rules.aml.unstated_side_effects import UnstatedSideEffects
 from ferrule.definitions.rules.aml.written_secret import WrittenSecret
 
 _WHOLE_FILE: tuple[Rule, ...] = (
     EmptyBlock(),
-    MisnamedFile(),
+    MisnamedToolFile(),
     UnapprovedVersion(),
-    SentenceCount(),
+    UnbalancedDescription(),
     SupersededKey(),
-    MisplacedStatus(),
-    UnstatedEffects(),
+    MalformedErrorCode(),
+    UnstatedSideEffects(),
     UndatedDeprecation(),
     UnusableExtension(),
 )
 _SCHEMAS: tuple[Rule, ...] = (
-    MalformedKeyword(),
+    MalformedSchemaKeyword(),
     RefusedReference(),
-    UnknownType(),
-    UntypedRoot(),
+    UnknownSchemaType(),
+    UntypedInterfaceRoot(),
     KeywordOutsideSubset(),
     UnsupportedFormat(),
     IncompleteAttachment(),
     ContradictorySchema(),
-    RiskyInline(),
+    RiskyInlineAttachment(),
     UndescribedProperty(),
     GovernanceDefault(),
 )
 _TRANSPORT: tuple[Rule, ...] = (
     WrittenSecret(),
-    RepeatedEffect(),
+    RepeatedSideEffect(),
     MisshapenFunctionId(),
     ExposedConnection(),
     IncompleteSecretSource(),

@@ -1,4 +1,4 @@
-"""What can be wrong with a tool that an agent names, from worst to mildest. Each reference gets the first complaint that applies.
+"""Rules about the tools that an agent names, from worst to mildest. Each reference gets the findings of the first that fails.
 
 Every step of `LADDER` is one rule; the next is asked only when the one before it had nothing to say.
 """
@@ -30,16 +30,16 @@ class ToolUse(NamedTuple):
     tool: ToolOutline | None
     """None when it is not found, or its file cannot be read."""
 
-    def at(self, key: str, rule: str, message: str, severity: Severity, hint: str | None = None) -> Finding:
-        """A finding at a key of the entry."""
+    def report(self, key: str, rule: str, message: str, severity: Severity, hint: str | None = None) -> Finding:
+        """Returns a finding at a key of the entry."""
         return Finding(rule, (*self.reference.path, key), message, severity, hint)
 
 
-class Step(Protocol):
-    """One rule of the ladder."""
+class ReferenceRule(Protocol):
+    """A rule about one reference to a tool."""
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """What is wrong; empty when nothing is."""
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns the defects of one use; empty when there are none."""
         ...
 
 
@@ -56,13 +56,13 @@ class UnresolvedTool:
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """An error when there is no such tool."""
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns an error when there is no such tool."""
         ref = use.reference.ref
         if use.tool is not None or use.agent.links.has_tool(ref):
             return []
-        hint = use.agent.links.near_tool(ref) or "add the tool's file, or remove the reference"
-        return [use.at("ref", self.code, f"there is no tool {ref!r}", self.severity, hint)]
+        hint = use.agent.links.suggest_tool(ref) or "add the tool's file, or remove the reference"
+        return [use.report("ref", self.code, f"there is no tool {ref!r}", self.severity, hint)]
 
 
 class DisabledTool:
@@ -78,12 +78,12 @@ class DisabledTool:
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """An error when the tool is disabled."""
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns an error when the tool is disabled."""
         if use.tool is None or use.tool.status != "disabled":
             return []
         message, hint = f"the tool {use.reference.ref!r} is disabled", "remove the reference, or enable the tool"
-        return [use.at("ref", self.code, message, self.severity, hint)]
+        return [use.report("ref", self.code, message, self.severity, hint)]
 
 
 class UngrantedReference:
@@ -99,14 +99,14 @@ class UngrantedReference:
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """An error when the role does not grant the tool."""
-        return ungranted(use.agent, use.reference, "tools", "tool")
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns an error when the role does not grant the tool."""
+        return check_granted(use.agent, use.reference, "tools", "tool")
 
 
-def ungranted(agent: LinkedAgent, reference: RefEntry, key: str, noun: str) -> list[Finding]:
-    """An error at a reference that the agent's role does not list."""
-    grants = agent.grants(key)
+def check_granted(agent: LinkedAgent, reference: RefEntry, key: str, noun: str) -> list[Finding]:
+    """Returns an error at a reference that the agent's role does not list."""
+    grants = agent.find_grants(key)
     if grants is None or not grants.is_complete or grants.of(reference.ref):
         return []
     message = f"the role {agent.role_name!r} does not grant the {noun} {reference.ref!r}"
@@ -128,18 +128,18 @@ class ForbiddenAccess:
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """An error when the role denies the tool, or grants only reading and the tool does more."""
-        grants = use.agent.grants("tools")
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns an error when the role denies the tool, or grants only reading and the tool does more."""
+        grants = use.agent.find_grants("tools")
         access = None if grants is None else access_of(grants.of(use.reference.ref), TOOL_ACCESS)
         name, role = use.reference.ref, use.agent.role_name
         if access == DENY:
             message = f"the role {role!r} denies the tool {name!r}"
-            return [use.at("ref", self.code, message, self.severity, "remove it here, or have the role changed")]
+            return [use.report("ref", self.code, message, self.severity, "remove it here, or have the role changed")]
         kind = None if use.tool is None else use.tool.type
         if access == CALL_READ_ONLY and kind is not None and kind not in READ_ONLY_TYPES:
             message = f"the role {role!r} grants {name!r} for reading only, but its type is {kind}"
-            return [use.at("ref", self.code, message, self.severity, "ask for `access: call`, with an approval")]
+            return [use.report("ref", self.code, message, self.severity, "ask for `access: call`, with an approval")]
         return []
 
 
@@ -156,20 +156,20 @@ class LoosenedLimit:
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """An error at each override that is looser."""
-        grants = use.agent.grants("tools")
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns an error at each override that is looser."""
+        grants = use.agent.find_grants("tools")
         bound = bounds(use.tool, () if grants is None else grants.of(use.reference.ref))
         own = use.reference.limits
         found: list[Finding] = []
         if bound.approval_required and own.approval_required is False:
             message = f"{use.reference.ref!r} requires approval, and an agent cannot waive it"
-            found.append(use.at("approval_required", self.code, message, self.severity, "remove this line"))
+            found.append(use.report("approval_required", self.code, message, self.severity, "remove this line"))
         limit, wanted = bound.max_calls_per_run, own.max_calls_per_run
         if limit is not None and wanted is not None and wanted > limit:
             message = f"{use.reference.ref!r} may be called {limit} times per run, and an agent cannot raise that"
             hint = f"write at most {limit}"
-            found.append(use.at("max_calls_per_run", self.code, message, self.severity, hint))
+            found.append(use.report("max_calls_per_run", self.code, message, self.severity, hint))
         return found
 
 
@@ -186,17 +186,17 @@ class DeprecatedTool:
     severity: ClassVar[Severity] = Severity.WARNING
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """A warning that quotes the note about what to do, where there is one."""
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns a warning that quotes the note about what to do, where there is one."""
         if use.tool is None or use.tool.status != "deprecated":
             return []
-        note = use.reference.notes or _migration_note(use.agent) or use.tool.notes
+        note = use.reference.notes or _find_migration_note(use.agent) or use.tool.notes
         message = f"the tool {use.reference.ref!r} is deprecated"
         hint = "move to the tool that replaces it"
-        return [use.at("ref", self.code, f"{message}: {note}" if note else message, self.severity, hint)]
+        return [use.report("ref", self.code, f"{message}: {note}" if note else message, self.severity, hint)]
 
 
-def _migration_note(agent: LinkedAgent) -> str | None:
+def _find_migration_note(agent: LinkedAgent) -> str | None:
     notes = agent.value.get("notes")
     if isinstance(notes, dict):
         notes = notes.get("migration_notes")
@@ -216,15 +216,15 @@ class DraftTool:
     severity: ClassVar[Severity] = Severity.WARNING
     since: ClassVar[str] = "0.1"
 
-    def complaints(self, use: ToolUse) -> list[Finding]:
-        """A warning when an active agent names a draft."""
+    def find_defects(self, use: ToolUse) -> list[Finding]:
+        """Returns a warning when an active agent names a draft."""
         if use.agent.status != "active" or use.tool is None or use.tool.status != "draft":
             return []
         message = f"the tool {use.reference.ref!r} is a draft, which an active agent cannot use in production"
-        return [use.at("ref", self.code, message, self.severity, "activate the tool, or leave it out until then")]
+        return [use.report("ref", self.code, message, self.severity, "activate the tool, or leave it out until then")]
 
 
-LADDER: tuple[Step, ...] = (
+LADDER: tuple[ReferenceRule, ...] = (
     UnresolvedTool(),
     DisabledTool(),
     UngrantedReference(),
@@ -235,8 +235,8 @@ LADDER: tuple[Step, ...] = (
 )
 
 
-def tool_findings(agent: LinkedAgent) -> Iterator[Finding]:
-    """For every tool an agent names, what the first rule that objects has to say."""
-    for reference in agent.tool_references():
-        use = ToolUse(agent, reference, agent.links.tool(reference.ref))
-        yield from next((found for step in LADDER if (found := step.complaints(use))), ())
+def check_tools(agent: LinkedAgent) -> Iterator[Finding]:
+    """Yields for every tool an agent names the findings of the first rule that fails."""
+    for reference in agent.list_tool_references():
+        use = ToolUse(agent, reference, agent.links.find_tool(reference.ref))
+        yield from next((found for step in LADDER if (found := step.find_defects(use))), ())

@@ -1,4 +1,4 @@
-"""How a tool is reached, read once and shared by the rules about it."""
+"""The `transport` of a tool, read once and shared by the rules about it."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Transport(NamedTuple):
 _NONE = Transport({}, None, {}, None)
 
 
-def transport_of(subject: Subject) -> Transport:
-    """The transport of a tool whose structure has been checked."""
+def read_transport(subject: Subject) -> Transport:
+    """Returns the transport of a tool whose structure has been checked."""
     known = cast("Transport | None", subject.memo.get(_NAME))
     if known is None:
-        known = subject.memo[_NAME] = _read(subject)
+        known = subject.memo[_NAME] = _parse_transport(subject)
     return known
 
 
-def _read(subject: Subject) -> Transport:
+def _parse_transport(subject: Subject) -> Transport:
     block = subject.get("transport")
     if not isinstance(block, dict):
         return _NONE
     credentials = subject.get("transport", "credentials")
     if not isinstance(credentials, dict):
-        return Transport(block, _word(subject, block, "transport", "type"), {}, None)
-    scheme = _word(subject, credentials, "transport", "credentials", "scheme")
-    return Transport(block, _word(subject, block, "transport", "type"), credentials, scheme)
+        return Transport(block, _get_word(subject, block, "transport", "type"), {}, None)
+    scheme = _get_word(subject, credentials, "transport", "credentials", "scheme")
+    return Transport(block, _get_word(subject, block, "transport", "type"), credentials, scheme)
 
 
-def _word(subject: Subject, block: JsonObject, *path: str) -> str | None:
+def _get_word(subject: Subject, block: JsonObject, *path: str) -> str | None:
     word = block.get(path[-1])
     return word if isinstance(word, str) and not (subject.has_errors and subject.is_reported(path)) else None

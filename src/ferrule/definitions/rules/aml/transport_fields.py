@@ -33,7 +33,7 @@ CONNECTION_KEYS = frozenset(
         "cluster_arn",
     ]
 )
-"""What a database connection is made of; belongs in `credentials` or in the secret (AML-57)."""
+"""Fields of a database connection, which belong in `credentials` or in the secret (AML-57)."""
 CREDENTIAL_KEYS = frozenset(
     [
         "scheme",
@@ -77,7 +77,7 @@ SCHEMES = ("none", "iam-role", "api-key", "bearer-token", "oauth2", "service-acc
 SOURCES = ("env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault")
 
 EXTENSION = "x-"
-"""How keys of `transport` and its credentials begin that are no words of the standard, and mean something to an executor."""
+"""The prefix of keys of `transport` and its credentials that are not in the standard and have a meaning to an executor."""
 
 _HUMAN = ("x-assignees", "x-expires-seconds", "x-message", "x-remind-seconds")
 EXTENSIONS = {
@@ -106,11 +106,11 @@ _CLOUDS = one_of("aws", "gcp", "azure")
 _WARNING = Severity.WARNING
 
 
-def _mapping_or_nothing(value: JsonValue) -> str | None:
+def _expect_mapping_or_null(value: JsonValue) -> str | None:
     return None if value is None or isinstance(value, dict) else f"must be a mapping, not {a_type(value)}"
 
 
-def _of(
+def _rows_of_kind(
     kind: str,
     key: str,
     rule: str,
@@ -118,12 +118,12 @@ def _of(
     hint: str | None = None,
     hints: dict[str, str] | None = None,
 ) -> Iterable[Row]:
-    """Rows for a key of one kind of transport."""
+    """Returns the rows of a key of one kind of transport."""
     when = ("transport.type", frozenset({kind}))
     return tuple(Row(f"transport.{key}", expect, rule, hint=hint, when=when, hints=hints or {}) for expect in expected)
 
 
-def _closed(kind: str) -> Row:
+def _close_transport(kind: str) -> Row:
     superseded = frozenset({"auth", "function_arn"} if kind == "lambda" else {"auth"})
     misplaced = CONNECTION_KEYS | {"connection_source"} if kind == "database" else frozenset()
     known = frozenset({"type", "credentials", *TRANSPORT_KEYS[kind]})
@@ -132,16 +132,16 @@ def _closed(kind: str) -> Row:
     return Row("transport", closed, "AML-15", _WARNING, when=("transport.type", frozenset({kind})))
 
 
-def _closed_credentials(schemes: frozenset[str], superseded: Iterable[str]) -> Row:
+def _close_credentials(schemes: frozenset[str], superseded: Iterable[str]) -> Row:
     elsewhere = WRITTEN_SECRETS | frozenset(superseded)
     closed = Closed(CREDENTIAL_KEYS, elsewhere=elsewhere, extensions=EXTENSION, own=CREDENTIAL_EXTENSIONS)
     return Row(_CREDENTIALS, closed, "AML-15", _WARNING, when=(f"{_CREDENTIALS}.scheme", schemes))
 
 
-def _with(
+def _rows_of_scheme(
     schemes: Iterable[str], key: str, rule: str, *expected: Expectation | Required, hint: str | None = None
 ) -> Iterable[Row]:
-    """Rows for a key of the credentials under some schemes."""
+    """Returns the rows of a key of the credentials under some schemes."""
     when = (f"{_CREDENTIALS}.scheme", frozenset(schemes))
     return tuple(Row(f"{_CREDENTIALS}.{key}", expect, rule, hint=hint, when=when) for expect in expected)
 
@@ -160,12 +160,12 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         hint="say how the tool is reached; only a tool of type function needs no transport",
         when=("type", frozenset({"retrieval", "action", "human"})),
     ),
-    Row("transport", _mapping_or_nothing, "AML-37", hint="write `type`, `credentials` and what the type needs"),
-    *(_closed(kind) for kind in TRANSPORT_KEYS),
+    Row("transport", _expect_mapping_or_null, "AML-37", hint="write `type`, `credentials` and what the type needs"),
+    *(_close_transport(kind) for kind in TRANSPORT_KEYS),
     Row("transport.type", Required(), "AML-38"),
     Row("transport.type", one_of(*TRANSPORT_KEYS), "AML-38"),
-    *_of("rest-api", "base_url", "AML-40", Required(), _BASE_URL),
-    *_of("rest-api", "endpoint", "AML-41", Required(), _ENDPOINT),
+    *_rows_of_kind("rest-api", "base_url", "AML-40", Required(), _BASE_URL),
+    *_rows_of_kind("rest-api", "endpoint", "AML-41", Required(), _ENDPOINT),
     Row(
         "transport.endpoint",
         _DEEP_ENDPOINT,
@@ -174,8 +174,8 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         "name a path; `base_url` alone is rarely what is called",
         _REST,
     ),
-    *_of("rest-api", "timeout_ms", "AML-42", integer(1)),
-    *_of("rest-api", "retry_policy", "AML-43", mapping()),
+    *_rows_of_kind("rest-api", "timeout_ms", "AML-42", integer(1)),
+    *_rows_of_kind("rest-api", "retry_policy", "AML-43", mapping()),
     Row(
         "transport.retry_policy",
         Closed(frozenset({"max_attempts", "on_status", "backoff_ms"})),
@@ -183,18 +183,20 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         _WARNING,
         when=_REST,
     ),
-    *_of("rest-api", "retry_policy.max_attempts", "AML-43", integer(1)),
-    *_of("rest-api", "retry_policy.on_status", "AML-44", sequence()),
-    *_of("rest-api", "retry_policy.on_status[]", "AML-44", integer()),
-    *_of("rest-api", "retry_policy.backoff_ms", "AML-45", integer(0)),
-    *_of("lambda", "provider", "AML-47", Required(), _CLOUDS),
-    *_of("lambda", "function_id", "AML-48", Required(), string(), hint="name the function in its provider's way"),
-    *_of("lambda", "invocation_type", "AML-49", Required(), one_of("RequestResponse", "Event")),
-    *_of("lambda", "payload_format", "AML-50", one_of("json", "raw")),
-    *_of("mcp", "url", "AML-52", Required(), _FULL_URL),
-    *_of("mcp", "tool_name", "AML-52", Required(), string(), hint="name the tool as the MCP server does"),
-    *_of("mcp", "protocol_version", "AML-52", filled_string()),
-    *_of(
+    *_rows_of_kind("rest-api", "retry_policy.max_attempts", "AML-43", integer(1)),
+    *_rows_of_kind("rest-api", "retry_policy.on_status", "AML-44", sequence()),
+    *_rows_of_kind("rest-api", "retry_policy.on_status[]", "AML-44", integer()),
+    *_rows_of_kind("rest-api", "retry_policy.backoff_ms", "AML-45", integer(0)),
+    *_rows_of_kind("lambda", "provider", "AML-47", Required(), _CLOUDS),
+    *_rows_of_kind(
+        "lambda", "function_id", "AML-48", Required(), string(), hint="name the function in its provider's way"
+    ),
+    *_rows_of_kind("lambda", "invocation_type", "AML-49", Required(), one_of("RequestResponse", "Event")),
+    *_rows_of_kind("lambda", "payload_format", "AML-50", one_of("json", "raw")),
+    *_rows_of_kind("mcp", "url", "AML-52", Required(), _FULL_URL),
+    *_rows_of_kind("mcp", "tool_name", "AML-52", Required(), string(), hint="name the tool as the MCP server does"),
+    *_rows_of_kind("mcp", "protocol_version", "AML-52", filled_string()),
+    *_rows_of_kind(
         "message-queue",
         "provider",
         "AML-53",
@@ -206,17 +208,19 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
             "azure-servicebus": "it is now written `azure`",
         },
     ),
-    *_of("message-queue", "queue_url", "AML-54", Required(), string(), hint="give the queue's URL, ARN or topic path"),
-    *_of("message-queue", "message_format", "AML-54", one_of("json", "avro")),
-    *_of("message-queue", "response_queue_url", "AML-54", filled_string()),
-    *_of(
+    *_rows_of_kind(
+        "message-queue", "queue_url", "AML-54", Required(), string(), hint="give the queue's URL, ARN or topic path"
+    ),
+    *_rows_of_kind("message-queue", "message_format", "AML-54", one_of("json", "avro")),
+    *_rows_of_kind("message-queue", "response_queue_url", "AML-54", filled_string()),
+    *_rows_of_kind(
         "database",
         "engine",
         "AML-55",
         Required(),
         one_of("postgresql", "mysql", "mssql", "bigquery", "snowflake", "rds-data-api"),
     ),
-    *_of(
+    *_rows_of_kind(
         "database",
         "query_method",
         "AML-56",
@@ -225,11 +229,13 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
     ),
     Row(_CREDENTIALS, Required(), "AML-39", hint="a tool without authentication says `credentials: {scheme: none}`"),
     Row(_CREDENTIALS, mapping(), "AML-39", hint="write at least `{scheme: none}`"),
-    _closed_credentials(SECRET_SCHEMES, ["token_source"]),
-    _closed_credentials(frozenset({"oauth2"}), SUPERSEDED_CREDENTIAL_KEYS),
+    _close_credentials(SECRET_SCHEMES, ["token_source"]),
+    _close_credentials(frozenset({"oauth2"}), SUPERSEDED_CREDENTIAL_KEYS),
     Row(f"{_CREDENTIALS}.scheme", Required(), "AML-58"),
     Row(f"{_CREDENTIALS}.scheme", one_of(*SCHEMES), "AML-58"),
-    *_with(SECRET_SCHEMES, "source", "AML-59", Required(), hint=f"say where the secret is kept: {', '.join(SOURCES)}"),
+    *_rows_of_scheme(
+        SECRET_SCHEMES, "source", "AML-59", Required(), hint=f"say where the secret is kept: {', '.join(SOURCES)}"
+    ),
     Row(
         f"{_CREDENTIALS}.source",
         one_of(*SOURCES),
@@ -241,17 +247,25 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
             "`scheme: iam-role` alone uses the identity the runtime has"
         },
     ),
-    *_with(["oauth2"], "provider", "AML-60", Required(), hint="name the cloud of the token broker: aws, gcp or azure"),
-    *_with(["oauth2"], "provider", "AML-61", _CLOUDS),
-    *_with(["oauth2"], "function_id", "AML-60", Required(), hint="name the function that fetches the token"),
-    *_with(["oauth2"], "function_id", "AML-61", string()),
-    *_with(["oauth2"], "scopes", "AML-61", sequence()),
-    *_with(["oauth2"], "scopes[]", "AML-61", string()),
-    *_with(["api-key"], "header", "AML-65", Required(), string(), hint="name the header that carries the key"),
-    *_with(["api-key"], "x-in", "AML-65", one_of("header", "query", "cookie")),
-    *_with(["api-key"], "x-name", "AML-65", string()),
-    *_with(["api-key"], "x-encode", "AML-65", one_of("basic")),
-    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and", "AML-58", sequence(), hint="list credentials, each with its `scheme`"),
-    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and[]", "AML-58", mapping()),
-    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and[].scheme", "AML-58", Required(), one_of("api-key", "bearer-token")),
+    *_rows_of_scheme(
+        ["oauth2"], "provider", "AML-60", Required(), hint="name the cloud of the token broker: aws, gcp or azure"
+    ),
+    *_rows_of_scheme(["oauth2"], "provider", "AML-61", _CLOUDS),
+    *_rows_of_scheme(["oauth2"], "function_id", "AML-60", Required(), hint="name the function that fetches the token"),
+    *_rows_of_scheme(["oauth2"], "function_id", "AML-61", string()),
+    *_rows_of_scheme(["oauth2"], "scopes", "AML-61", sequence()),
+    *_rows_of_scheme(["oauth2"], "scopes[]", "AML-61", string()),
+    *_rows_of_scheme(
+        ["api-key"], "header", "AML-65", Required(), string(), hint="name the header that carries the key"
+    ),
+    *_rows_of_scheme(["api-key"], "x-in", "AML-65", one_of("header", "query", "cookie")),
+    *_rows_of_scheme(["api-key"], "x-name", "AML-65", string()),
+    *_rows_of_scheme(["api-key"], "x-encode", "AML-65", one_of("basic")),
+    *_rows_of_scheme(
+        SECRET_SCHEMES | {"oauth2"}, "x-and", "AML-58", sequence(), hint="list credentials, each with its `scheme`"
+    ),
+    *_rows_of_scheme(SECRET_SCHEMES | {"oauth2"}, "x-and[]", "AML-58", mapping()),
+    *_rows_of_scheme(
+        SECRET_SCHEMES | {"oauth2"}, "x-and[].scheme", "AML-58", Required(), one_of("api-key", "bearer-token")
+    ),
 )

@@ -25,7 +25,7 @@ class UnapprovedVersion:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """An error at a version that is written and not accepted."""
+        """Yields an error at a version that is written and not accepted."""
         version = subject.value.get("spec_version")
         approved = subject.settings.approved_versions
         if is_blank(version) or (isinstance(version, str) and version in approved):

@@ -1,4 +1,4 @@
-"""Properties the model has to fill in blind."""
+"""Properties without a description."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import schemas
+from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.schema.walk import SchemaPosition
 
@@ -27,8 +27,8 @@ class UndescribedProperty:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each property without a description."""
-        for position in schemas(subject):
+        """Yields a finding at each property without a description."""
+        for position in list_schemas(subject):
             properties = position.schema.get("properties")
             if not isinstance(properties, dict):
                 continue
@@ -44,5 +44,5 @@ class UndescribedProperty:
 
 
 def _is_refinement(position: SchemaPosition, name: str) -> bool:
-    """True for a property of a branch that the schema around the branch declares already."""
+    """Returns True for a property of a branch that the schema around the branch declares already."""
     return position.around is not None and position.around.declares(name)

@@ -1,4 +1,4 @@
-"""What makes an agent hard to use, to test or to watch, as far as its own file shows it."""
+"""Agents that are hard to use, test or observe, as far as one file shows."""
 
 from __future__ import annotations
 
@@ -30,51 +30,51 @@ class WeakAgent:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Every weakness that needs no other file."""
+        """Yields every weakness that shows without other files."""
         description = subject.get("meta", "description")
         if isinstance(description, str) and len(description.strip()) > LONGEST_DESCRIPTION:
             message = f"the description is longer than {LONGEST_DESCRIPTION} characters"
             hint = "say in one or two sentences what it is for, and leave the rest to the body"
-            yield self._found(("meta", "description"), message, hint)
-        yield from self._interface(subject)
+            yield self._warn(("meta", "description"), message, hint)
+        yield from self._check_interface(subject)
         temperature = subject.get("runtime", "temperature")
         if is_number(temperature) and temperature > WARMEST:
             message = f"a temperature above {WARMEST} makes answers hard to repeat"
-            yield self._found(("runtime", "temperature"), message, f"write {WARMEST} or less")
+            yield self._warn(("runtime", "temperature"), message, f"write {WARMEST} or less")
         if "knowledge" not in subject.value:
             message = "the agent has no `knowledge`; that is right only if it makes no claims that change over time"
             yield Finding(self.code, ("knowledge",), message, Severity.INFO)
         if subject.get("status") == "active":
-            yield from self._in_production(subject)
+            yield from self._check_production(subject)
 
-    def _interface(self, subject: Subject) -> Iterator[Finding]:
+    def _check_interface(self, subject: Subject) -> Iterator[Finding]:
         if _is_absent(subject, "interface", "input", "examples"):
             hint = "give one or two calls under `interface.input.examples`"
-            yield self._found(("interface", "input", "examples"), "the agent's input has no examples", hint)
+            yield self._warn(("interface", "input", "examples"), "the agent's input has no examples", hint)
         path: Path = ("interface", "output", "schema")
         schema = subject.get(*path)
         if isinstance(schema, dict) and _may_be_object(schema) and schema.get("additionalProperties") is not False:
             if "additionalProperties" in schema:
                 path = (*path, "additionalProperties")
             message = "the output schema lets any other property through"
-            yield self._found(path, message, "add `additionalProperties: false` at its root")
+            yield self._warn(path, message, "add `additionalProperties: false` at its root")
 
-    def _in_production(self, subject: Subject) -> Iterator[Finding]:
+    def _check_production(self, subject: Subject) -> Iterator[Finding]:
         if subject.get("policies", "audit_level") == "none":
             hint = "write `standard` or `full`"
-            yield self._found(("policies", "audit_level"), "an active agent is not audited", hint)
+            yield self._warn(("policies", "audit_level"), "an active agent is not audited", hint)
         observability = subject.get("observability")
         if isinstance(observability, dict | list):
-            for path in _console_exporters(observability, ("observability",)):
+            for path in _find_console_exporters(observability, ("observability",)):
                 message = "an active agent must not export its telemetry to the console"
                 yield Finding(self.code, path, message, hint="name the exporter of your telemetry system")
 
-    def _found(self, path: Path, message: str, hint: str | None = None) -> Finding:
+    def _warn(self, path: Path, message: str, hint: str | None = None) -> Finding:
         return Finding(self.code, path, message, _WARNING, hint)
 
 
 def _is_absent(subject: Subject, *path: str) -> bool:
-    """True when a key, or a mapping around it, is not written; false when something around it is no mapping."""
+    """Returns True when a key, or a mapping around it, is not written; false when something around it is no mapping."""
     around = subject.get(*path[:-1])
     if isinstance(around, Missing):
         return len(path) > 1 and _is_absent(subject, *path[:-1])
@@ -88,23 +88,23 @@ def _may_be_object(schema: JsonObject) -> bool:
     return kinds == "object" or (isinstance(kinds, list) and "object" in kinds)
 
 
-def _console_exporters(value: Any, path: Path) -> Iterator[Path]:
+def _find_console_exporters(value: Any, path: Path) -> Iterator[Path]:
     if isinstance(value, dict):
         for key, member in value.items():
             if key == "exporter" and member == "console":
                 yield (*path, key)
             elif key == "exporters" and isinstance(member, list):
-                yield from _console_items(member, (*path, key))
+                yield from _find_console_items(member, (*path, key))
             elif isinstance(member, dict | list):
-                yield from _console_exporters(member, (*path, key))
+                yield from _find_console_exporters(member, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _console_exporters(item, (*path, index))
+            yield from _find_console_exporters(item, (*path, index))
 
 
-def _console_items(items: list[Any], path: Path) -> Iterator[Path]:
+def _find_console_items(items: list[Any], path: Path) -> Iterator[Path]:
     for index, item in enumerate(items):
         if item == "console" or (isinstance(item, dict) and "console" in (item.get("type"), item.get("name"))):
             yield (*path, index)
         else:
-            yield from _console_exporters(item, (*path, index))
+            yield from _find_console_exporters(item, (*path, index))

@@ -1,4 +1,4 @@
-"""What makes a role wider or staler than its owner may think, as far as its own file shows it."""
+"""Roles that are wider or staler than their owner may think, as far as one file shows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class WeakRole:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A stale date and a missing cloud block; grants of actions are looked at among all files."""
-        updated = _date(subject.get("meta", "last_updated"))
-        today = _date(subject.settings.today[:10])
+        """Yields a stale date and a missing cloud block; `role_links` checks grants of actions."""
+        updated = _parse_date(subject.get("meta", "last_updated"))
+        today = _parse_date(subject.settings.today[:10])
         if updated is not None and today is not None and (today - updated).days > OLDEST_DAYS:
             message = f"the role was last updated on {updated}, more than {OLDEST_DAYS} days ago"
             hint = "review its grants and set the date"
@@ -40,7 +40,7 @@ class WeakRole:
             yield Finding(self.code, ("cloud",), message, self.severity, "add `cloud` with `provider` and its identity")
 
 
-def _date(value: JsonValue | Missing) -> date | None:
+def _parse_date(value: JsonValue | Missing) -> date | None:
     if not isinstance(value, str) or len(value) != 10:  # nothing but YYYY-MM-DD is a date here
         return None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue
@@ -28,15 +28,15 @@ class WrittenSecret:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each key that would hold a secret. The value is never shown."""
-        credentials = transport_of(subject).credentials
-        yield from self._in(credentials, _BLOCK)
+        """Yields a finding at each key that would hold a secret. The value is never shown."""
+        credentials = read_transport(subject).credentials
+        yield from self._check_keys(credentials, _BLOCK)
         others = credentials.get("x-and")
         for index, each in enumerate(others if isinstance(others, list) else ()):
             if isinstance(each, dict):
-                yield from self._in(each, (*_BLOCK, "x-and", index))
+                yield from self._check_keys(each, (*_BLOCK, "x-and", index))
 
-    def _in(self, credentials: Mapping[str, JsonValue], path: tuple[str | int, ...]) -> Iterator[Finding]:
+    def _check_keys(self, credentials: Mapping[str, JsonValue], path: tuple[str | int, ...]) -> Iterator[Finding]:
         if WRITTEN_SECRETS.isdisjoint(credentials):
             return
         for key in credentials:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import CompatFinding
-from ferrule.definitions.rules.compat.versions import VERSION, changed_aml_tools, is_stale, listed, next_version, shown
+from ferrule.definitions.rules.compat.versions import (
+    VERSION,
+    bump_version,
+    format_changes,
+    format_value,
+    is_stale,
+    list_changed_tools,
+)
 from ferrule.model.change import Comparison, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.semver import Bump
@@ -31,32 +38,32 @@ class BreakingInput:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """At most one finding per tool."""
-        for change in changed_aml_tools(comparison):
+        """Yields at most one finding per tool."""
+        for change in list_changed_tools(comparison):
             if is_stale(change) or change.made is Bump.MAJOR or change.new is None:
                 continue
             if change.needed is Bump.MAJOR:
-                yield CompatFinding(change.new.outline, self._broken(change))
+                yield CompatFinding(change.new.outline, self._report_break(change))
             elif change.is_undecided:
-                yield CompatFinding(change.new.outline, self._undecided(change))
+                yield CompatFinding(change.new.outline, self._report_undecided(change))
 
-    def _broken(self, change: ToolChange) -> Finding:
+    def _report_break(self, change: ToolChange) -> Finding:
         told = []
         if change.narrowed:
-            told.append(listed(change.narrowed))
+            told.append(format_changes(change.narrowed))
         if change.example is not MISSING:
-            told.append(f"`{shown(change.example)}` was accepted and no longer is")  # type: ignore[arg-type]
+            told.append(f"`{format_value(change.example)}` was accepted and no longer is")  # type: ignore[arg-type]
         message = f"the input of {change.part.outline.tool_id!r} breaks its callers: {'; '.join(told)}"
-        return Finding(self.code, VERSION, message, hint=_hint(change))
+        return Finding(self.code, VERSION, message, hint=_suggest_version(change))
 
-    def _undecided(self, change: ToolChange) -> Finding:
+    def _report_undecided(self, change: ToolChange) -> Finding:
         message = (
             f"whether the input of {change.part.outline.tool_id!r} still accepts everything cannot be decided;"
             " a person must look"
         )
-        return Finding(self.code, VERSION, message, Severity.WARNING, f"if it does not, {_hint(change)}")
+        return Finding(self.code, VERSION, message, Severity.WARNING, f"if it does not, {_suggest_version(change)}")
 
 
-def _hint(change: ToolChange) -> str:
+def _suggest_version(change: ToolChange) -> str:
     before = change.old.outline.version if change.old else None
-    return f"{before} needs a major version after it: {next_version(before, Bump.MAJOR)}"
+    return f"{before} needs a major version after it: {bump_version(before, Bump.MAJOR)}"

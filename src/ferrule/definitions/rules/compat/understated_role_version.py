@@ -1,4 +1,4 @@
-"""AML-99: a role whose version does not say what happened to its grants."""
+"""AML-99: a role whose version does not show how its grants changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import CompatFinding
-from ferrule.definitions.rules.compat.versions import VERSION, next_version
+from ferrule.definitions.rules.compat.versions import VERSION, bump_version
 from ferrule.model.change import Comparison
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import DENY, references
@@ -33,17 +33,20 @@ class UnderstatedRoleVersion:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """One finding per role that is on both sides and whose version was raised too little."""
+        """Yields one finding per role that is on both sides and whose version was raised too little."""
         for iam_id, new in comparison.candidate.roles.items():
             old = comparison.published.roles.get(iam_id)
             if old is not None and old.value != new.value:
-                yield from self._judged(old, new)
+                yield from self._check_role(old, new)
 
-    def _judged(self, old: RoleOutline, new: RoleOutline) -> Iterator[CompatFinding]:
+    def _check_role(self, old: RoleOutline, new: RoleOutline) -> Iterator[CompatFinding]:
         before, after = parse_version(old.value.get("version")), parse_version(new.value.get("version"))
         if before is None or after is None:
             return
-        removed, added = _grants(old.value) - _grants(new.value), _grants(new.value) - _grants(old.value)
+        removed, added = (
+            _collect_grants(old.value) - _collect_grants(new.value),
+            _collect_grants(new.value) - _collect_grants(old.value),
+        )
         needed = Bump.MAJOR if removed else Bump.MINOR if added else Bump.PATCH
         made = bump_between(before, after)
         if made >= needed:
@@ -51,11 +54,11 @@ class UnderstatedRoleVersion:
         names = ", ".join(sorted(name for _, name in removed or added)[:3])
         what = "removes grants" if removed else "adds grants" if added else "changes"
         message = f"the role {new.iam_id!r} {what}{f' ({names})' if names else ''} without a {needed.word} version"
-        hint = f"after {old.value['version']} comes {next_version(old.value['version'], needed)}"
+        hint = f"after {old.value['version']} comes {bump_version(old.value['version'], needed)}"
         yield CompatFinding(new, Finding(self.code, VERSION, message, hint=hint))
 
 
-def _grants(role: JsonObject) -> set[Grant]:
+def _collect_grants(role: JsonObject) -> set[Grant]:
     granted: set[Grant] = set()
     for kind in _KINDS:
         entries = references(role, kind).entries

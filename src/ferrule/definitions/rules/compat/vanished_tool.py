@@ -25,15 +25,15 @@ class VanishedTool:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """One finding on the renamed tool's file, or one on every published reference to a removed tool."""
+        """Yields one finding on the renamed tool's file, or one on every published reference to a removed tool."""
         for change in comparison.changes:
             if is_vanished(change, comparison):
-                yield from self._told(change, comparison)
+                yield from self._report_tool(change, comparison)
 
-    def _told(self, change: ToolChange, comparison: Comparison) -> Iterator[CompatFinding]:
+    def _report_tool(self, change: ToolChange, comparison: Comparison) -> Iterator[CompatFinding]:
         tool_id = change.part.outline.tool_id
-        users = ", ".join(agents_naming(tool_id, comparison))
-        successor = _successor(change.part, comparison)
+        users = ", ".join(list_agents_naming(tool_id, comparison))
+        successor = _find_successor(change.part, comparison)
         if successor is not None:
             message = f"{tool_id!r} was renamed to {successor.outline.tool_id!r}, but published agents use it: {users}"
             hint = f"keep the id {tool_id}, or publish both until no published agent uses the old one"
@@ -50,7 +50,7 @@ class VanishedTool:
 
 
 def is_vanished(change: ToolChange, comparison: Comparison) -> bool:
-    """True for an AML tool that is gone although a published agent names it."""
+    """Returns True for an AML tool that is gone although a published agent names it."""
     outline = change.part.outline
     return (
         change.new is None
@@ -58,12 +58,12 @@ def is_vanished(change: ToolChange, comparison: Comparison) -> bool:
         and bool(change.agents)
         and ("tool", outline.tool_id) not in comparison.candidate.broken
         and all(part.outline.tool_id != outline.tool_id for part in comparison.candidate.parts)
-        and bool(agents_naming(outline.tool_id, comparison))
+        and bool(list_agents_naming(outline.tool_id, comparison))
     )
 
 
-def agents_naming(tool_id: str, comparison: Comparison) -> list[str]:
-    """Published agents that reference the tool."""
+def list_agents_naming(tool_id: str, comparison: Comparison) -> list[str]:
+    """Returns the published agents that reference the tool."""
     return sorted(
         agent_id
         for agent_id, agent in comparison.published.agents.items()
@@ -71,8 +71,8 @@ def agents_naming(tool_id: str, comparison: Comparison) -> list[str]:
     )
 
 
-def _successor(old: ComparedTool, comparison: Comparison) -> ComparedTool | None:
-    """The one new tool with the old one's interface or name."""
+def _find_successor(old: ComparedTool, comparison: Comparison) -> ComparedTool | None:
+    """Returns the one new tool with the old one's interface or name."""
     known = {part.outline.tool_id for part in comparison.published.parts}
     alike = [
         part

@@ -1,4 +1,4 @@
-"""Rules about changes that the version does not say, and what all version rules of this folder share.
+"""Rules about changes that the version does not show, and the functions all version rules of this folder share.
 
 A changed tool keeps its version (AML-82), results promise less without a major version (AML-84), an agent's id and version
 name a second content (AML-89), an input contract changes under one version (OXP-50). `breaking_input.py` (AML-83) and
@@ -23,20 +23,20 @@ from ferrule.schema.validation.containment import without_annotations
 VERSION = ("version",)
 
 
-def changed_aml_tools(comparison: Comparison) -> Iterator[ToolChange]:
-    """AML tools on both sides whose front matter differs and whose versions can be compared."""
+def list_changed_tools(comparison: Comparison) -> Iterator[ToolChange]:
+    """Yields AML tools on both sides whose front matter differs and whose versions can be compared."""
     for change in comparison.changes:
         if change.word == "changed" and change.made is not None and change.part.outline.dialect == "aml":
             yield change
 
 
 def is_stale(change: ToolChange) -> bool:
-    """True when the version was not raised, which is the only thing then said about it (AML-82)."""
+    """Returns True when the version was not raised; other rules then report nothing about it (AML-82)."""
     return change.made is Bump.NONE
 
 
-def next_version(text: str | None, bump: Bump) -> str:
-    """The smallest version that makes this bump; below 1.0.0 a minor one counts as major."""
+def bump_version(text: str | None, bump: Bump) -> str:
+    """Returns the smallest version that makes this bump; below 1.0.0 a minor one counts as major."""
     version = parse_version(text)
     if version is None:
         return "a higher one"
@@ -48,15 +48,15 @@ def next_version(text: str | None, bump: Bump) -> str:
     return f"{major}.{minor}.{patch + 1}" if version.is_release else f"{major}.{minor}.{patch}"
 
 
-def listed(changes: tuple[SchemaChange, ...]) -> str:
-    """The first few changes in words."""
+def format_changes(changes: tuple[SchemaChange, ...]) -> str:
+    """Returns the first few changes in words."""
     texts = [change.text for change in changes[:3]]
     more = f" (and {len(changes) - 3} more)" if len(changes) > 3 else ""
     return ", ".join(texts) + more
 
 
-def shown(value: JsonValue) -> str:
-    """A counterexample short enough for a message."""
+def format_value(value: JsonValue) -> str:
+    """Returns a counterexample short enough for a message."""
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 120 else text[:117] + "…"
 
@@ -76,8 +76,8 @@ class StaleVersion:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """One finding per changed tool with an old or lower version."""
-        for change in changed_aml_tools(comparison):
+        """Yields one finding per changed tool with an old or lower version."""
+        for change in list_changed_tools(comparison):
             if not is_stale(change) or change.old is None or change.new is None:
                 continue
             before, after = change.old.outline.version, change.new.outline.version
@@ -89,7 +89,7 @@ class StaleVersion:
             changed = f"changed: {', '.join(change.fields)}; " if change.fields else ""
             if change.fields == ("namespace",):
                 changed = f"set `namespace` in ferrule.toml to {change.old.outline.namespace!r} again, or "
-            hint = f"{changed}use {next_version(before, change.needed)} or higher"
+            hint = f"{changed}use {bump_version(before, change.needed)} or higher"
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, hint=hint))
 
 
@@ -107,7 +107,7 @@ class ChangedContract:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """One finding per version whose input schema is not what it was."""
+        """Yields one finding per version whose input schema is not what it was."""
         for change in comparison.changes:
             old, new = change.old, change.new
             if change.word != "changed" or old is None or new is None or new.outline.dialect != "oxp":
@@ -118,8 +118,8 @@ class ChangedContract:
                 continue
             message = f"the input of {new.outline.tool_id}@{new.outline.version} is not what was published"
             if change.example is not MISSING:
-                message += f": `{shown(change.example)}` was accepted and no longer is"  # type: ignore[arg-type]
-            hint = f"publish it as {next_version(new.outline.version, max(change.needed, Bump.MINOR))}"
+                message += f": `{format_value(change.example)}` was accepted and no longer is"  # type: ignore[arg-type]
+            hint = f"publish it as {bump_version(new.outline.version, max(change.needed, Bump.MINOR))}"
             yield CompatFinding(new.outline, Finding(self.code, VERSION, message, hint=hint))
 
 
@@ -138,13 +138,13 @@ class WeakenedOutput:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """At most one finding per tool."""
-        for change in changed_aml_tools(comparison):
+        """Yields at most one finding per tool."""
+        for change in list_changed_tools(comparison):
             if not change.weakened or is_stale(change) or change.made is Bump.MAJOR or change.new is None:
                 continue
-            message = f"the output of {change.part.outline.tool_id!r} promises less: {listed(change.weakened)}"
+            message = f"the output of {change.part.outline.tool_id!r} promises less: {format_changes(change.weakened)}"
             before = change.old.outline.version if change.old else None
-            hint = f"a major version ({next_version(before, Bump.MAJOR)}) would tell its readers"
+            hint = f"a major version ({bump_version(before, Bump.MAJOR)}) would tell its readers"
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, self.severity, hint))
 
 
@@ -162,7 +162,7 @@ class RepublishedAgent:
     since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
-        """One finding per changed agent with an unchanged version."""
+        """Yields one finding per changed agent with an unchanged version."""
         for agent_id, new in comparison.candidate.agents.items():
             old = comparison.published.agents.get(agent_id)
             if old is None or old.value == new.value or not isinstance(new.value.get("version"), str):
@@ -170,5 +170,5 @@ class RepublishedAgent:
             version = new.value["version"]
             if old.value.get("version") == version:
                 message = f"the agent {agent_id!r} {version} is published already, with other content"
-                hint = f"use {next_version(version, Bump.PATCH)} or higher"
+                hint = f"use {bump_version(version, Bump.PATCH)} or higher"
                 yield CompatFinding(new, Finding(self.code, VERSION, message, hint=hint))

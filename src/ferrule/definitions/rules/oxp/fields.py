@@ -14,7 +14,7 @@ _WRITTEN = Required(blank_ok=True, null_ok=True)
 _ID = r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@[0-9]+\.[0-9]+\.[0-9]+"
 
 
-def _mapping_or_null() -> Expectation:
+def _expect_mapping_or_null() -> Expectation:
     def check(value: JsonValue) -> str | None:
         if value is None or isinstance(value, dict):
             return None
@@ -24,7 +24,7 @@ def _mapping_or_null() -> Expectation:
     return check
 
 
-def _nothing(reason: str) -> Expectation:
+def _expect_nothing(reason: str) -> Expectation:
     def check(_: JsonValue) -> str | None:
         return reason
 
@@ -54,7 +54,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("input_schema", mapping(), "OXP-9", hint='a tool without input has {"parameters": {}}'),
     Row("input_schema.parameters", mapping(), "OXP-9", hint="a tool without input has an empty object here"),
-    Row("output_schema", _mapping_or_null(), "OXP-13", hint="{} means any value, null means no output"),
+    Row("output_schema", _expect_mapping_or_null(), "OXP-13", hint="{} means any value, null means no output"),
     Row("requirements", mapping(), "OXP-14", hint="leave it out when nothing is required"),
     Row("requirements", Closed(REQUIREMENT_KEYS), "OXP-14", Severity.INFO),
     Row("requirements.authorization", sequence(), "OXP-15", hint='write [{"id": "provider"}]'),
@@ -68,7 +68,12 @@ ROWS: tuple[Row, ...] = (
     Row("requirements.secrets[]", mapping(), "OXP-16", hint='write {"id": "NAME"}'),
     Row("requirements.secrets[].id", Required(), "OXP-16", hint="name the secret"),
     Row("requirements.secrets[].id", string(), "OXP-16"),
-    Row("requirements.secrets[].value", _nothing("must not be in a definition"), "OXP-16", hint="name the secret only"),
+    Row(
+        "requirements.secrets[].value",
+        _expect_nothing("must not be in a definition"),
+        "OXP-16",
+        hint="name the secret only",
+    ),
     Row("requirements.user_id", boolean(), "OXP-17"),
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.definitions.rules.oxp.missing_schema import LATER_DRAFT
-from ferrule.definitions.rules.rewriting import added, renamed, wrapped
+from ferrule.definitions.rules.rewriting import add_member, rename_member, wrap_mapping
 from ferrule.model.value import JsonObject, Path
 
 _ID = re.compile(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@([0-9]+\.[0-9]+\.[0-9]+)")
@@ -25,35 +25,37 @@ _KEYWORDS = frozenset(
         "unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
     }
 )  # fmt: skip
-"""What may stand in a schema of arguments; another word in `input_schema` may be a mistake for `parameters`."""
+"""Keywords of a schema of arguments; another word in `input_schema` may be a mistake for `parameters`."""
 _BEFORE_INPUT = ("id", "name", "description", "version")
 _BEFORE_OUTPUT = (*_BEFORE_INPUT, "input_schema")
 
 
-def listed_under_items(manuscript: Manuscript) -> Iterator[Fix]:
-    """A catalog's `items` become its `tools`."""
+def rename_items(manuscript: Manuscript) -> Iterator[Fix]:
+    """Renames a catalog's `items` to `tools`."""
     if not any(kind == "oxp.catalog" for kind, _, _ in manuscript.definitions) or "tools" in manuscript.value:
         return
 
     def change(value: Any) -> None:
         value["tools"] = value.pop("items")
 
-    yield from _offered(("items",), "OXP-1", renamed(manuscript, ("items",), "tools"), change)
+    yield from _offer(("items",), "OXP-1", rename_member(manuscript, ("items",), "tools"), change)
 
 
-def unwrapped_schema(manuscript: Manuscript) -> Iterator[Fix]:
-    """A schema that stands directly in `input_schema` becomes its `parameters`."""
-    for path, value in _tools(manuscript):
+def wrap_schema(manuscript: Manuscript) -> Iterator[Fix]:
+    """Wraps a schema that stands directly in `input_schema` as its `parameters`."""
+    for path, value in _list_tools(manuscript):
         schema = value.get("input_schema")
         if isinstance(schema, dict) and "parameters" not in schema and _is_schema(schema):
             place = (*path, "input_schema")
 
             def change(value: Any, path: Path = path) -> None:
-                tool = _at(value, path)
+                tool = _find_value(value, path)
                 tool["input_schema"] = {"parameters": tool["input_schema"]}
 
-            edit = wrapped(manuscript, place, "parameters") if schema else _emptied(manuscript, place)
-            yield from _offered((*place, "parameters"), "OXP-9", edit, change)
+            edit = (
+                wrap_mapping(manuscript, place, "parameters") if schema else _write_empty_parameters(manuscript, place)
+            )
+            yield from _offer((*place, "parameters"), "OXP-9", edit, change)
 
 
 def _is_schema(value: JsonObject) -> bool:
@@ -62,54 +64,54 @@ def _is_schema(value: JsonObject) -> bool:
     return all(key in _KEYWORDS or key.startswith("x-") for key in value)
 
 
-def _emptied(manuscript: Manuscript, place: Path) -> Edit | None:
-    return added(manuscript, place, "parameters", {})
+def _write_empty_parameters(manuscript: Manuscript, place: Path) -> Edit | None:
+    return add_member(manuscript, place, "parameters", {})
 
 
-def absent_schema(manuscript: Manuscript) -> Iterator[Fix]:
-    """An `input_schema` or `output_schema` that is not there is written as one that says nothing: any input, any output."""
-    for path, value in _tools(manuscript):
+def add_schema(manuscript: Manuscript) -> Iterator[Fix]:
+    """Adds a missing `input_schema` or `output_schema` that accepts any value."""
+    for path, value in _list_tools(manuscript):
         if "input_schema" not in value:
-            yield from _completed(manuscript, path, "input_schema", {"parameters": {}}, _BEFORE_INPUT)
+            yield from _add_member(manuscript, path, "input_schema", {"parameters": {}}, _BEFORE_INPUT)
         if "output_schema" not in value:
-            yield from _completed(manuscript, path, "output_schema", {}, _BEFORE_OUTPUT)
+            yield from _add_member(manuscript, path, "output_schema", {}, _BEFORE_OUTPUT)
 
 
-def absent_version(manuscript: Manuscript) -> Iterator[Fix]:
-    """A `version` that is not there is the one of the id."""
-    for path, value in _tools(manuscript):
+def add_version(manuscript: Manuscript) -> Iterator[Fix]:
+    """Adds a missing `version`: the one in the id."""
+    for path, value in _list_tools(manuscript):
         identity = value.get("id")
         match = _ID.fullmatch(identity) if isinstance(identity, str) else None
         if match is not None and "version" not in value:
-            yield from _completed(manuscript, path, "version", match[1], _BEFORE_INPUT)
+            yield from _add_member(manuscript, path, "version", match[1], _BEFORE_INPUT)
 
 
-def _completed(manuscript: Manuscript, path: Path, key: str, member: Any, after: tuple[str, ...]) -> Iterator[Fix]:
+def _add_member(manuscript: Manuscript, path: Path, key: str, member: Any, after: tuple[str, ...]) -> Iterator[Fix]:
     def change(value: Any) -> None:
-        _at(value, path)[key] = member
+        _find_value(value, path)[key] = member
 
-    yield from _offered((*path, key), "OXP-1", added(manuscript, path, key, member, after), change)
+    yield from _offer((*path, key), "OXP-1", add_member(manuscript, path, key, member, after), change)
 
 
-def _offered(path: Path, error: str, edit: Edit | None, change: Any) -> Iterator[Fix]:
+def _offer(path: Path, error: str, edit: Edit | None, change: Any) -> Iterator[Fix]:
     if edit is not None:
         for rule in (LATER_DRAFT, error):
             yield Fix(rule, (path,), (edit,), change)
 
 
-def _tools(manuscript: Manuscript) -> Iterator[tuple[Path, JsonObject]]:
+def _list_tools(manuscript: Manuscript) -> Iterator[tuple[Path, JsonObject]]:
     for kind, path, value in manuscript.definitions:
         if kind == "oxp.tool":
             yield path, value
 
 
-def _at(value: Any, path: Path) -> Any:
+def _find_value(value: Any, path: Path) -> Any:
     for step in path:
         value = value[step]
     return value
 
 
 FIXERS = Fixers(
-    fixers=(unwrapped_schema, absent_version, absent_schema, listed_under_items),
+    fixers=(wrap_schema, add_version, add_schema, rename_items),
     rules=frozenset({LATER_DRAFT, "OXP-1", "OXP-9"}),
 )

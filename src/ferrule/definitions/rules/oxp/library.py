@@ -25,7 +25,7 @@ class DuplicateId:
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         firsts: dict[tuple[str, str | None], ToolOutline] = {}
-        for tool in _identified(library):
+        for tool in _list_identified(library):
             first = firsts.setdefault((tool.tool_id, tool.version), tool)
             if first is not tool:
                 where = "in this file" if first.file == tool.file else f"in {first.file}"
@@ -49,16 +49,16 @@ class MisleadingName:
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         seen: set[tuple[str, str | None]] = set()
         by_file: dict[str, list[ToolOutline]] = {}
-        for tool in _identified(library):
+        for tool in _list_identified(library):
             key = (tool.tool_id, tool.version)
             if key not in seen and tool.name:  # a duplicate id is one defect already
                 seen.add(key)
                 by_file.setdefault(tool.file, []).append(tool)
         for tools in by_file.values():
-            yield from self._in_file(tools)
+            yield from self._check_file(tools)
 
-    def _in_file(self, tools: list[ToolOutline]) -> Iterator[LibraryFinding]:
-        latest = _latest(tools) if len(tools) > 1 else {}
+    def _check_file(self, tools: list[ToolOutline]) -> Iterator[LibraryFinding]:
+        latest = _keep_latest(tools) if len(tools) > 1 else {}
         named: dict[str, ToolOutline] = {}
         for tool in tools:
             if latest.get(tool.tool_id, tool) is tool:
@@ -74,23 +74,23 @@ class MisleadingName:
                 yield LibraryFinding(tool, Finding(self.code, ("name",), message, Severity.WARNING, hint))
 
 
-def _identified(library: Library) -> Iterable[ToolOutline]:
-    """OXP definitions whose id is sound."""
+def _list_identified(library: Library) -> Iterable[ToolOutline]:
+    """Returns the OXP definitions with a valid id."""
     return [
         tool for tool in library.outlines if isinstance(tool, ToolOutline) and tool.dialect == "oxp" and tool.tool_id
     ]
 
 
-def _latest(tools: list[ToolOutline]) -> dict[str, ToolOutline]:
+def _keep_latest(tools: list[ToolOutline]) -> dict[str, ToolOutline]:
     latest: dict[str, ToolOutline] = {}
     for tool in tools:
         known = latest.get(tool.tool_id)
-        if known is None or _order(tool) > _order(known):
+        if known is None or _sort_key(tool) > _sort_key(known):
             latest[tool.tool_id] = tool
     return latest
 
 
-def _order(tool: ToolOutline) -> list[tuple[int, str]]:
+def _sort_key(tool: ToolOutline) -> list[tuple[int, str]]:
     """Sorts versions by number without turning a million digits into one."""
     parts = [part.lstrip("0") for part in (tool.version or "").split(".")]
     return [(len(part), part) for part in parts]

@@ -62,7 +62,7 @@ class LaterDraft:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A catalog whose tools stand under `items`; the other shapes are told by the rules they replace."""
+        """Yields a catalog whose tools stand under `items`; the other shapes are told by the rules they replace."""
         message = "the tools stand under `items`"
         if subject.settings.compat:
             yield Finding(

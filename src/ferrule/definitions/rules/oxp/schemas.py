@@ -20,36 +20,36 @@ from ferrule.schema.walk import SchemaPosition, positions
 PARAMETERS: Path = ("input_schema", "parameters")
 
 
-class Placed(NamedTuple):
+class PlacedSchema(NamedTuple):
     """A schema and its path in the definition."""
 
     path: Path
     schema: JsonObject
 
 
-def parameters_of(subject: Subject) -> Placed | None:
-    """The schema of the parameters; in compatibility mode it may stand directly in `input_schema` (OXP-49)."""
+def find_parameters(subject: Subject) -> PlacedSchema | None:
+    """Returns the schema of the parameters; in compatibility mode it may stand directly in `input_schema` (OXP-49)."""
     outer = subject.get("input_schema")
     if not isinstance(outer, dict):
         return None
     if "parameters" in outer:
         inner = subject.get(*PARAMETERS)
-        return Placed(PARAMETERS, inner) if isinstance(inner, dict) else None
-    return Placed(("input_schema",), outer) if subject.settings.compat else None
+        return PlacedSchema(PARAMETERS, inner) if isinstance(inner, dict) else None
+    return PlacedSchema(("input_schema",), outer) if subject.settings.compat else None
 
 
-def schemas_of(subject: Subject) -> Iterator[Placed]:
-    """The schema of the parameters and that of the output, where they are objects."""
-    parameters = parameters_of(subject)
+def list_schemas(subject: Subject) -> Iterator[PlacedSchema]:
+    """Yields the schema of the parameters and that of the output, where they are objects."""
+    parameters = find_parameters(subject)
     if parameters is not None:
         yield parameters
     output = subject.get("output_schema")
     if isinstance(output, dict):
-        yield Placed(("output_schema",), output)
+        yield PlacedSchema(("output_schema",), output)
 
 
-def examined(subject: Subject, placed: Placed) -> list[SchemaPosition]:
-    """Every schema inside, except what lies below an excluded keyword. Walked once per definition."""
+def walk_schema(subject: Subject, placed: PlacedSchema) -> list[SchemaPosition]:
+    """Returns every schema inside, except what lies below an excluded keyword. Walked once per definition."""
     key = "oxp." + str(placed.path[0])
     known = subject.memo.get(key)
     if known is None:
@@ -57,12 +57,14 @@ def examined(subject: Subject, placed: Placed) -> list[SchemaPosition]:
     return known  # type: ignore[return-value]  # only this function writes the key
 
 
-def pruned(schema: Any, excluded: frozenset[Path], path: Path) -> Any:
-    """A copy without what stands at the excluded paths, so that the rest can be judged on its own."""
+def prune_schema(schema: Any, excluded: frozenset[Path], path: Path) -> Any:
+    """Returns a copy without what stands at the excluded paths, so that the rest can be judged on its own."""
     if isinstance(schema, dict):
-        return {key: pruned(schema[key], excluded, (*path, key)) for key in schema if (*path, key) not in excluded}
+        return {
+            key: prune_schema(schema[key], excluded, (*path, key)) for key in schema if (*path, key) not in excluded
+        }
     if isinstance(schema, list):
-        return [pruned(item, excluded, (*path, index)) for index, item in enumerate(schema)]
+        return [prune_schema(item, excluded, (*path, index)) for index, item in enumerate(schema)]
     return schema
 
 
@@ -82,8 +84,8 @@ class ExcludedKeyword:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        for placed in schemas_of(subject):
-            for position in examined(subject, placed):
+        for placed in list_schemas(subject):
+            for position in walk_schema(subject, placed):
                 if EXCLUDED_FROM_OXP.isdisjoint(position.schema):
                     continue
                 for key in position.schema:
@@ -108,16 +110,16 @@ class UnsoundSchema:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         excluded = frozenset(finding.path for finding in subject.findings if finding.rule == "OXP-11")
-        parameters = parameters_of(subject)
-        for placed in schemas_of(subject):
-            yield from self._defects(placed, excluded)
+        parameters = find_parameters(subject)
+        for placed in list_schemas(subject):
+            yield from self._find_defects(placed, excluded)
         if parameters is not None:
             kind = parameters.schema.get("type", "object")
             if kind != "object":
                 path = (*parameters.path, "type")
                 yield Finding(self.code, path, f"the type of the parameters must be object, not {show(kind)}")
 
-    def _defects(self, placed: Placed, excluded: frozenset[tuple[str | int, ...]]) -> Iterator[Finding]:
-        schema = pruned(placed.schema, excluded, placed.path) if excluded else placed.schema
+    def _find_defects(self, placed: PlacedSchema, excluded: frozenset[tuple[str | int, ...]]) -> Iterator[Finding]:
+        schema = prune_schema(placed.schema, excluded, placed.path) if excluded else placed.schema
         for defect in call_defects(schema) if schema else ():
             yield Finding(self.code, placed.path + defect.path, defect.sentence(), hint=defect.hint)

@@ -1,4 +1,4 @@
-"""OXP-10: parameters the model has to fill in blind."""
+"""OXP-10: parameters without a description."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.oxp.schemas import examined, parameters_of
+from ferrule.definitions.rules.oxp.schemas import find_parameters, walk_schema
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 from ferrule.schema.walk import SchemaPosition
@@ -28,19 +28,19 @@ class UndescribedParameter:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        parameters = parameters_of(subject)
+        parameters = find_parameters(subject)
         if parameters is None:
             return
-        for position in examined(subject, parameters):
+        for position in walk_schema(subject, parameters):
             members = position.schema.get("properties")
             if not isinstance(members, dict):
                 continue
             is_root = position.path == parameters.path
             for name, member in members.items():
-                if not _is_described(member) and (is_root or _is_expected(position, name, member)):
-                    yield self._finding((*position.path, "properties", name), name, member, is_root)
+                if not _is_described(member) and (is_root or _needs_description(position, name, member)):
+                    yield self._report((*position.path, "properties", name), name, member, is_root)
 
-    def _finding(self, path: Path, name: str, member: Any, is_root: bool) -> Finding:
+    def _report(self, path: Path, name: str, member: Any, is_root: bool) -> Finding:
         severity = Severity.ERROR if is_root else Severity.WARNING
         what = "parameter" if is_root else "member"
         if isinstance(member, dict) and "description" in member:
@@ -50,15 +50,15 @@ class UndescribedParameter:
 
 
 def _is_described(member: Any) -> bool:
-    """True also for what is no schema at all, or has a description that is no string: another rule tells."""
+    """Returns True also for what is no schema at all, or has a description that is no string: another rule tells."""
     if isinstance(member, dict):
         text = member.get("description", "")
         return not isinstance(text, str) or bool(text.strip())
     return not isinstance(member, bool)
 
 
-def _is_expected(position: SchemaPosition, name: str, member: Any) -> bool:
-    """Whether a nested member needs a description: not when it only forbids, or restates one described around it."""
+def _needs_description(position: SchemaPosition, name: str, member: Any) -> bool:
+    """Returns True unless a nested member only forbids something, or restates one described around it."""
     if member is False:
         return False
     around = position.around

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.records import Placed, schemas_of
+from ferrule.definitions.rules.agent_tool.records import PlacedRecord, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 from ferrule.schema.walk import positions
@@ -14,7 +14,7 @@ from ferrule.schema.walk import positions
 _MODEL = ("schema", "model_input_schema")
 
 
-class LeakedField:
+class LeakedInternalField:
     """A field that is for the runtime alone never stands in a schema the model sees.
 
     Why: the model would fill it in. Internal fields are those listed in `internal_only_fields`, and those marked
@@ -29,35 +29,35 @@ class LeakedField:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """One finding per leaked field and place."""
+        """Yields one finding per leaked field and place."""
         listed = subject.get("input_contract", "internal_only_fields")
         names = frozenset(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else frozenset()
         marked = frozenset(
             trail
-            for placed in schemas_of(subject, ("runtime_input_schema",))
-            for _, trail, member in _members(placed)
+            for placed in list_schemas(subject, ("runtime_input_schema",))
+            for _, trail, member in _list_members(placed)
             if _is_internal(member)
         )
-        for placed in schemas_of(subject, _MODEL):
-            for path, trail, member in _members(placed):
+        for placed in list_schemas(subject, _MODEL):
+            for path, trail, member in _list_members(placed):
                 is_listed = trail[-1] in names or ".".join(trail) in names
                 if is_listed or trail in marked or _is_internal(member):
                     message = f"the internal field {trail[-1]!r} stands in a schema the model sees"
                     yield Finding(self.code, path, message, hint="keep it in `runtime_input_schema`", on_key=True)
 
 
-def _members(placed: Placed) -> Iterator[tuple[Path, tuple[str, ...], Any]]:
-    """Every property with its path and its trail, the names of the properties that lead to it."""
+def _list_members(placed: PlacedRecord) -> Iterator[tuple[Path, tuple[str, ...], Any]]:
+    """Yields every property with its path and its trail, the names of the properties that lead to it."""
     for position in positions(placed.value, placed.path):
         members = position.schema.get("properties")
         if isinstance(members, dict) and members:
-            outer = _trail(position.path[len(placed.path) :])
+            outer = _trace_names(position.path[len(placed.path) :])
             for name, member in members.items():
                 yield (*position.path, "properties", name), (*outer, name), member
 
 
-def _trail(path: Path) -> tuple[str, ...]:
-    """The property names in a path through a schema: each stands right after the keyword `properties`."""
+def _trace_names(path: Path) -> tuple[str, ...]:
+    """Returns the property names in a path through a schema: each stands right after the keyword `properties`."""
     names: list[str] = []
     is_name = False
     for step in path:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import schemas
+from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
 from ferrule.schema.validation.ecma import pattern_defect
@@ -17,7 +17,7 @@ _SCHEMA = "must be a schema: a mapping, true or false"
 _ONE_SCHEMA = "must be one schema, not a list of them"
 
 
-class MalformedKeyword:
+class MalformedSchemaKeyword:
     """Each keyword of a schema has an operand of its kind.
 
     Why: validators ignore or refuse a malformed keyword, so the check the author meant would not happen.
@@ -31,21 +31,21 @@ class MalformedKeyword:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each keyword, or member of it, that is malformed."""
-        for path, schema, _ in schemas(subject):
+        """Yields a finding at each keyword, or member of it, that is malformed."""
+        for path, schema, _ in list_schemas(subject):
             if subject.has_errors and subject.is_reported(path):  # inside what this very loop has reported
                 continue
             for keyword, operand in schema.items():
                 if _USUAL.get(keyword) is operand.__class__:
                     continue
-                judge = _JUDGES.get(keyword)
+                judge = _CHECKS.get(keyword)
                 if judge is not None:
                     for below, problem in judge(operand):
                         label = ".".join(str(step) for step in (keyword, *below))
                         yield Finding(self.code, (*path, keyword, *below), f"`{label}` {problem}")
 
 
-def _properties(value: Any) -> Iterator[Defect]:
+def _check_properties(value: Any) -> Iterator[Defect]:
     if not isinstance(value, dict):
         yield (), "must be a mapping of names to schemas"
         return
@@ -54,7 +54,7 @@ def _properties(value: Any) -> Iterator[Defect]:
             yield (name,), _SCHEMA
 
 
-def _names(value: Any) -> Iterator[Defect]:
+def _check_names(value: Any) -> Iterator[Defect]:
     if not isinstance(value, list):
         yield (), "must be a list of property names"
         return
@@ -63,7 +63,7 @@ def _names(value: Any) -> Iterator[Defect]:
             yield (index,), "must be a property name"
 
 
-def _branches(value: Any) -> Iterator[Defect]:
+def _check_branches(value: Any) -> Iterator[Defect]:
     if not isinstance(value, list) or not value:
         yield (), "must be a list of at least one schema"
         return
@@ -72,20 +72,20 @@ def _branches(value: Any) -> Iterator[Defect]:
             yield (index,), _SCHEMA
 
 
-def _string(value: Any) -> tuple[Defect, ...]:
+def _check_string(value: Any) -> tuple[Defect, ...]:
     return () if isinstance(value, str) else (((), "must be a string"),)
 
 
-def _pattern(value: Any) -> tuple[Defect, ...]:
+def _check_pattern(value: Any) -> tuple[Defect, ...]:
     problem = pattern_defect(value) if isinstance(value, str) else "it is no text"
     return () if problem is None else (((), f"must be a regular expression (ECMA-262): {problem}"),)
 
 
-def _schema(value: Any) -> tuple[Defect, ...]:
+def _check_schema(value: Any) -> tuple[Defect, ...]:
     return () if isinstance(value, dict | bool) else (((), _ONE_SCHEMA if isinstance(value, list) else _SCHEMA),)
 
 
-def _simple(fits: Callable[[Any], bool], problem: str) -> Callable[[Any], tuple[Defect, ...]]:
+def _build_check(fits: Callable[[Any], bool], problem: str) -> Callable[[Any], tuple[Defect, ...]]:
     defects: tuple[Defect, ...] = (((), problem),)
     return lambda value: () if fits(value) else defects
 
@@ -98,8 +98,8 @@ def _is_bound(value: Any) -> bool:
     return is_number(value) and (isinstance(value, int) or math.isfinite(value))
 
 
-_count = _simple(_is_count, "must be an integer of at least 0")
-_bound = _simple(_is_bound, "must be a number")
+_check_count = _build_check(_is_count, "must be an integer of at least 0")
+_check_bound = _build_check(_is_bound, "must be a number")
 _USUAL: dict[str, type] = {
     "type": str,
     "description": str,
@@ -109,21 +109,21 @@ _USUAL: dict[str, type] = {
     "minimum": int,
     "maximum": int,
 }
-"""What almost every operand is: sound for its keyword (`type` has a rule of its own), and told apart quickly."""
-_JUDGES: dict[str, Callable[[Any], Any]] = {
-    "properties": _properties,
-    "required": _names,
-    "items": _schema,
-    "additionalProperties": _schema,
-    "format": _string,
-    "description": _string,
-    "contentEncoding": _string,
-    "contentMediaType": _string,
-    "pattern": _pattern,
-    "enum": _simple(lambda value: isinstance(value, list) and bool(value), "must be a list of at least one value"),
-    "oneOf": _branches,
-    "anyOf": _branches,
-    "allOf": _branches,
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _bound),
+"""The class of almost every operand, sound for its keyword (`type` has a rule of its own): skips the slower checks."""
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "properties": _check_properties,
+    "required": _check_names,
+    "items": _check_schema,
+    "additionalProperties": _check_schema,
+    "format": _check_string,
+    "description": _check_string,
+    "contentEncoding": _check_string,
+    "contentMediaType": _check_string,
+    "pattern": _check_pattern,
+    "enum": _build_check(lambda value: isinstance(value, list) and bool(value), "must be a list of at least one value"),
+    "oneOf": _check_branches,
+    "anyOf": _check_branches,
+    "allOf": _check_branches,
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _check_count),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _check_bound),
 }

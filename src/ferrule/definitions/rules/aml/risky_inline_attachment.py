@@ -1,4 +1,4 @@
-"""Files that had better not travel inside the arguments."""
+"""Files that should not travel inside the arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.attachment import attachments
+from ferrule.definitions.rules.aml.attachment import list_attachments
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
 
@@ -14,7 +14,7 @@ _LIMIT = 1_048_576
 _RISK = ("data_classification", "input_pii_risk")
 
 
-class RiskyInline:
+class RiskyInlineAttachment:
     """An inline attachment is at most 1 MB, and none is inline where the input may hold personal data.
 
     Why: inline content fills the model's context and is logged with the arguments; of a `ref` only the URL is.
@@ -28,18 +28,18 @@ class RiskyInline:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at a limit above 1 MB, and at `transfer` of an inline input under personal-data risk."""
-        for attachment in attachments(subject):
+        """Yields a finding at a limit above 1 MB, and at `transfer` of an inline input under personal-data risk."""
+        for attachment in list_attachments(subject):
             if not attachment.inline:
                 continue
             below = (*attachment.path, "properties")
-            yield from self._limit((*below, "max_size_bytes"), attachment.properties.get("max_size_bytes"))
+            yield from self._check_limit((*below, "max_size_bytes"), attachment.properties.get("max_size_bytes"))
             if attachment.path[1] == "input" and subject.get(*_RISK) is True:
                 message = "a file that may hold personal data is sent inline, so it can end up in logs"
                 hint = "prefer `ref`, and `log_args: redacted`"
                 yield Finding(self.code, (*below, "transfer"), message, Severity.WARNING, hint)
 
-    def _limit(self, at: Path, schema: Any) -> Iterator[Finding]:
+    def _check_limit(self, at: Path, schema: Any) -> Iterator[Finding]:
         if not isinstance(schema, dict):
             return
         for keyword in ("const", "maximum"):

@@ -1,4 +1,4 @@
-"""What several rules ask of `spec.tools`: the items that are mappings, with their ids where those are sound."""
+"""The items of `spec.tools`, read once and shared by the rules about them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class ToolItem(NamedTuple):
     is_builtin: bool
 
 
-def tool_items(subject: Subject) -> tuple[ToolItem, ...]:
-    """The tools of a manifest, worked out once per manifest, after the tables were run."""
+def list_tools(subject: Subject) -> tuple[ToolItem, ...]:
+    """Returns the items that are mappings; computed once per manifest, after the tables were checked."""
     known = subject.memo.get("adl.tools")
     if known is None:
-        known = subject.memo["adl.tools"] = tuple(_items(subject))
+        known = subject.memo["adl.tools"] = tuple(_read_tools(subject))
     return known  # type: ignore[return-value]  # the memo is untyped
 
 
-def _items(subject: Subject) -> list[ToolItem]:
+def _read_tools(subject: Subject) -> list[ToolItem]:
     tools = subject.get(*TOOLS)
     items: list[ToolItem] = []
     if not isinstance(tools, list):
@@ -44,10 +44,10 @@ def _items(subject: Subject) -> list[ToolItem]:
     return items
 
 
-def user_tools(subject: Subject) -> tuple[ToolItem, ...]:
-    """The tools that are no built-ins, so that the rules for user-defined ones hold."""
+def list_user_tools(subject: Subject) -> tuple[ToolItem, ...]:
+    """Returns the tools that are not built in."""
     known = subject.memo.get("adl.user_tools")
     if known is None:
-        known = tuple(tool for tool in tool_items(subject) if not tool.is_builtin)
+        known = tuple(tool for tool in list_tools(subject) if not tool.is_builtin)
         subject.memo["adl.user_tools"] = known
     return known  # type: ignore[return-value]  # the memo is untyped

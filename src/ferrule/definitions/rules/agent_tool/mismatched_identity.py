@@ -1,4 +1,4 @@
-"""AT-33: the identity an embedded interface repeats."""
+"""AT-33: an embedded interface that repeats another identity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 
 
@@ -24,8 +24,8 @@ class MismatchedIdentity:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The embedded interface; linked ones are compared when all files are known."""
-        interface = record_of(subject, "interface")
+        """Yields the embedded interface; linked ones are compared when all files are known."""
+        interface = find_record(subject, "interface")
         if interface is None:
             return
         for key in ("tool_id", "namespace", "name"):

@@ -1,4 +1,4 @@
-"""Actions that do not say what they do to the world."""
+"""Actions without stated side effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST_WORD = re.compile(r"[^\W_]+")
 _PATH = ("use_guidance", "side_effects")
 
 
-class UnstatedEffects:
+class UnstatedSideEffects:
     """A tool of type action states its side effects, and does not say there are none.
 
     Why: the model is warned with this text before it acts.
@@ -28,20 +28,20 @@ class UnstatedEffects:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at `side_effects`, or at `use_guidance` where that is not written."""
+        """Yields a finding at `side_effects`, or at `use_guidance` where that is not written."""
         if subject.get("type") != "action":
             return
         guidance = subject.get("use_guidance")
         if not isinstance(guidance, dict) or subject.has_error_below(_PATH):
             return
-        if says_none(guidance.get("side_effects", MISSING)):
+        if is_none_stated(guidance.get("side_effects", MISSING)):
             message = "the side effects of an action are not stated"
             hint = "say what changes in the world; a tool that changes nothing is of type retrieval or function"
             yield Finding(self.code, _PATH, message, Severity.WARNING, hint)
 
 
-def says_none(effects: object) -> bool:
-    """True when side effects are absent, empty, or begin with the word "none"."""
+def is_none_stated(effects: object) -> bool:
+    """Returns True when side effects are absent, empty, or begin with the word "none"."""
     if isinstance(effects, list):
         if len(effects) > 1:
             return False

@@ -1,13 +1,11 @@
-"""The rules of a tool surface."""
+"""AT-69: tools that two lists of a surface hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ferrule.contracts.rule import RuleSet, Subject
-from ferrule.definitions.rules.agent_tool.profile_fields import SURFACE
-from ferrule.definitions.rules.agent_tool.schema_version import OutdatedVersion
+from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 _LISTS = frozenset({"loaded_tools", "deferred_tools", "blocked_tools", "excluded_tools"})
@@ -27,12 +25,12 @@ class AmbiguousMembership:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each entry of a later list, in the order of the file, that an earlier one has too."""
+        """Yields each entry of a later list, in the order of the file, that an earlier one has too."""
         homes: dict[str, str] = {}
         for key in subject.value:
             entries = subject.get(key) if key in _LISTS else None
             for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-                tool = _tool_id(entry)
+                tool = _get_tool_id(entry)
                 if tool is None:
                     continue
                 home = homes.setdefault(tool, key)
@@ -41,9 +39,6 @@ class AmbiguousMembership:
                     yield Finding(self.code, (key, index), message, Severity.WARNING, "keep it in one of the two")
 
 
-def _tool_id(entry: Any) -> str | None:
+def _get_tool_id(entry: Any) -> str | None:
     found = entry.get("tool_id") if isinstance(entry, dict) else entry
     return found if isinstance(found, str) else None
-
-
-RULES = RuleSet(SURFACE, (OutdatedVersion(), AmbiguousMembership()))

@@ -1,4 +1,4 @@
-"""Schemas of a type that JSON does not have."""
+"""Schemas with a type that JSON does not have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.interface import schemas
+from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import JsonValue, Path
@@ -23,7 +23,7 @@ _HINTS = {
 _LISTED = f"the types are {', '.join(sorted(JSON_TYPES))}"
 
 
-class UnknownType:
+class UnknownSchemaType:
     """A schema's `type` is object, array, string, number, integer, boolean or null, or a list of those.
 
     Why: validators refuse other words.
@@ -37,23 +37,23 @@ class UnknownType:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at each `type`, or item of it, that is no JSON type."""
-        for path, schema, _ in schemas(subject):
+        """Yields a finding at each `type`, or item of it, that is no JSON type."""
+        for path, schema, _ in list_schemas(subject):
             if "type" not in schema:
                 continue
             word = schema["type"]
             if isinstance(word, str) and word in JSON_TYPES:
                 continue
             if not isinstance(word, list):
-                yield self._unknown((*path, "type"), word)
+                yield self._report((*path, "type"), word)
             elif not word:
                 yield Finding(self.code, (*path, "type"), "`type` is an empty list", hint="name at least one type")
             else:
                 for index, item in enumerate(word):
                     if not isinstance(item, str) or item not in JSON_TYPES:
-                        yield self._unknown((*path, "type", index), item)
+                        yield self._report((*path, "type", index), item)
 
-    def _unknown(self, path: Path, word: JsonValue) -> Finding:
+    def _report(self, path: Path, word: JsonValue) -> Finding:
         if word is None:
             return Finding(self.code, path, "an unquoted null is no type name", hint='quote it: "null"')
         hint = (_HINTS.get(word) or nearest(word, JSON_TYPES) if isinstance(word, str) else None) or _LISTED

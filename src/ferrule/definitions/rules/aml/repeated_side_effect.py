@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import MISSING, is_integer
 
@@ -14,7 +14,7 @@ _POLICY = ("transport", "retry_policy")
 _DEFAULT_ATTEMPTS = 3
 
 
-class RepeatedEffect:
+class RepeatedSideEffect:
     """An action sent by POST or PATCH is not retried.
 
     Why: a call that failed may still have done its work; a second one does it again.
@@ -28,8 +28,8 @@ class RepeatedEffect:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at `max_attempts`, or at `on_status` where that is not written."""
-        if transport_of(subject).kind != "rest-api" or subject.get("type") != "action":
+        """Yields a finding at `max_attempts`, or at `on_status` where that is not written."""
+        if read_transport(subject).kind != "rest-api" or subject.get("type") != "action":
             return
         on_status = subject.get(*_POLICY, "on_status")
         if not isinstance(on_status, list) or not on_status or subject.has_error_below((*_POLICY, "on_status")):

@@ -18,7 +18,7 @@ _ABBREVIATED = (".g", ".e")
 _ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
 
 
-class SentenceCount:
+class UnbalancedDescription:
     """`meta.description` is two to five sentences, written from the agent's point of view.
 
     Why: the model chooses a tool by it; one sentence says too little, and six are not read to the end.
@@ -32,7 +32,7 @@ class SentenceCount:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A finding at the description when it has too few or too many sentences."""
+        """Yields a finding at the description when it has too few or too many sentences."""
         text = subject.get("meta", "description")
         if not isinstance(text, str):
             return
@@ -45,7 +45,7 @@ class SentenceCount:
 
 
 def count_sentences(text: str) -> int:
-    """Sentences of a text. One without an end mark counts too; `e.g.` and `i.e.` end none."""
+    """Counts the sentences of a text. One without an end mark counts too; `e.g.` and `i.e.` end none."""
     text = text.strip()
     count = end = 0
     for match in _END.finditer(text):

@@ -1,4 +1,4 @@
-"""What records of Agent Tool 0.1.x say in other words than those of 0.2.0. Read by the rule that tells and the fix that rewrites.
+"""Finds the spellings of Agent Tool 0.1.x that 0.2.0 replaced. A rule reports them and a fix rewrites them.
 
 Ids and native mappings are nobody's to rename (AT-257, AT-264, AT-281): both spellings of those stay as they are.
 """
@@ -38,16 +38,16 @@ class EarlierRecord(NamedTuple):
     spellings: tuple[Spelling, ...]
 
 
-def earlier_records(kind: str, value: JsonObject) -> Iterator[EarlierRecord]:
-    """The definition, if it is of 0.1.x, and each such record embedded in it."""
+def list_earlier_records(kind: str, value: JsonObject) -> Iterator[EarlierRecord]:
+    """Yields the definition, if it is of 0.1.x, and each such record embedded in it."""
     version = value.get("schema_version")
-    for path, record_kind, record in _records(kind.removeprefix("agent_tool."), value):
+    for path, record_kind, record in _list_records(kind.removeprefix("agent_tool."), value):
         written = record.get("schema_version", version)
         if isinstance(written, str) and _EARLIER.fullmatch(written):
-            yield EarlierRecord(path, "schema_version" in record, tuple(_spellings(record_kind, path, record)))
+            yield EarlierRecord(path, "schema_version" in record, tuple(_list_spellings(record_kind, path, record)))
 
 
-def _records(kind: str, value: JsonObject) -> Iterator[tuple[Path, str, JsonObject]]:
+def _list_records(kind: str, value: JsonObject) -> Iterator[tuple[Path, str, JsonObject]]:
     yield (), kind, value
     if kind == "declaration":
         for embedded, key in EMBEDDED.items():
@@ -56,7 +56,7 @@ def _records(kind: str, value: JsonObject) -> Iterator[tuple[Path, str, JsonObje
                 yield (key,), embedded, record
 
 
-def _spellings(kind: str, path: Path, record: JsonObject) -> Iterator[Spelling]:
+def _list_spellings(kind: str, path: Path, record: JsonObject) -> Iterator[Spelling]:
     if kind == "declaration":
         contract: Any = record.get("input_contract")
         is_old = isinstance(contract, dict) and "model_input_schema" not in contract

@@ -15,7 +15,7 @@ _COMPARISONS = 5_000
 _LIST: Path = ("guardrails", "tool_calls", "require_user_confirmation_for")
 
 
-class UndeclaredConfirmation:
+class IdleSafeguard:
     """An agent sets known policies, uses guardrails that exist, and asks for confirmation of its own tools.
 
     Why: a misspelt policy, guardrail or tool name protects nobody, and looks as if it did.
@@ -29,7 +29,7 @@ class UndeclaredConfirmation:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """An error at each listed tool that the agent does not declare."""
+        """Yields an error at each listed tool that the agent does not declare."""
         listed = subject.get(*_LIST)
         if not isinstance(listed, list) or not listed:
             return
@@ -40,7 +40,7 @@ class UndeclaredConfirmation:
             if "tools" in subject.value:  # unreadable, and reported as such
                 return
             tools = []
-        declared = set(_names(tools))
+        declared = set(_list_names(tools))
         for index, tool in enumerate(listed):
             if isinstance(tool, str) and tool not in declared:
                 message = f"confirmation is asked for {tool!r}, which is not among the agent's tools"
@@ -49,8 +49,8 @@ class UndeclaredConfirmation:
                 yield Finding(self.code, (*_LIST, index), message, hint=hint)
 
 
-def _names(tools: Any) -> Iterator[str]:
-    """Every name a tool list gives, also in entries that are reported for their shape."""
+def _list_names(tools: Any) -> Iterator[str]:
+    """Yields every name in a tool list, also in malformed entries."""
     for entry in tools if isinstance(tools, list) else ():
         if isinstance(entry, str):
             yield entry

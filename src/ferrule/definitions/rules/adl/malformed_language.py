@@ -12,7 +12,7 @@ TARGETS = ("go", "typescript", "rust")
 _LANGUAGE = ("spec", "language")
 
 
-class LanguageChoice:
+class MalformedLanguage:
     """`language` names at least one of go, typescript and rust, each with its module or package and its versions as text.
 
     Why: code is generated for exactly one language; several are legal in the manifest, so they are only a warning here.
@@ -26,7 +26,7 @@ class LanguageChoice:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """No known language, or more than one."""
+        """Yields one finding when no known language is named, or more than one."""
         language = subject.get(*_LANGUAGE)
         if not isinstance(language, dict):
             return

@@ -1,4 +1,4 @@
-"""Services nobody asks for, and services that hide what is always there."""
+"""Services that no tool injects, and services that hide a built-in dependency."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.injection import ALWAYS_THERE
-from ferrule.definitions.rules.adl.tools import TOOLS, tool_items
+from ferrule.definitions.rules.adl.tool_items import TOOLS, list_tools
 from ferrule.model.diagnostic import Finding, Severity
 
 _SERVICES = ("spec", "services")
@@ -27,11 +27,11 @@ class UnusedService:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """A warning for a name that hides a built-in dependency, else a note when nothing injects the service."""
+        """Yields a warning for a name that hides a built-in dependency, else a note when nothing injects the service."""
         services = subject.get(*_SERVICES)
         if not isinstance(services, dict) or not services:
             return
-        injected = _injected(subject)
+        injected = _collect_injected(subject)
         for name in services:
             path = (*_SERVICES, name)
             if name in ALWAYS_THERE:
@@ -42,19 +42,19 @@ class UnusedService:
                 yield Finding(self.code, path, message, self.severity, hint, on_key=True)
 
 
-def _injected(subject: Subject) -> set[str] | None:
-    """First segments of all entries; None when some `inject` is in error, so that nobody can say."""
-    if subject.has_errors and any(_hides_injections(finding) for finding in subject.findings):
+def _collect_injected(subject: Subject) -> set[str] | None:
+    """Returns the first segments of all entries; None when an error hides some `inject`."""
+    if subject.has_errors and any(_is_hiding_injections(finding) for finding in subject.findings):
         return None
     names: set[str] = set()
-    for tool in tool_items(subject):
+    for tool in list_tools(subject):
         if "inject" in tool.value:
             names.update(entry.partition(".")[0] for entry in tool.value["inject"])
     return names
 
 
-def _hides_injections(finding: Finding) -> bool:
-    """An error at the tools as a whole, at one of them, or in its `inject`."""
+def _is_hiding_injections(finding: Finding) -> bool:
+    """Returns True for an error at the tools as a whole, at one of them, or in its `inject`."""
     path = finding.path
     if finding.severity is not Severity.ERROR or path[:2] != TOOLS[: len(path)]:
         return False

@@ -1,4 +1,4 @@
-"""What skills need around them."""
+"""Skills that the agent cannot read or choose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.builtin_tool import SETTINGS
-from ferrule.definitions.rules.adl.tools import TOOLS, tool_items
+from ferrule.definitions.rules.adl.tool_items import TOOLS, list_tools
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import MISSING
 
@@ -15,7 +15,7 @@ _SKILLS = ("spec", "skills")
 _SWITCH = (*SETTINGS, "read", "enabled")
 
 
-class SkillNeeds:
+class UnsupportedSkill:
     """Skills have the form the language gives them; an agent with skills lists and enables the built-in `read`, and a
     bare skill says its `name` and `description`.
 
@@ -30,11 +30,11 @@ class SkillNeeds:
     since: ClassVar = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The missing reader, once; the missing words of each bare skill."""
+        """Yields the missing reader once, and the missing words of each bare skill."""
         skills = subject.get(*_SKILLS)
         if not isinstance(skills, list) or not skills:
             return
-        if subject.get("spec", "agent") is not MISSING and (lack := _missing_reader(subject)):
+        if subject.get("spec", "agent") is not MISSING and (lack := _why_unreadable(subject)):
             yield Finding(self.code, _SKILLS, lack[0], self.severity, lack[1])
         for index, skill in enumerate(skills):
             if isinstance(skill, dict) and skill.get("bare") is True:
@@ -45,9 +45,9 @@ class SkillNeeds:
                         yield Finding(self.code, (*_SKILLS, index, field), message, hint=hint)
 
 
-def _missing_reader(subject: Subject) -> tuple[str, str] | None:
-    """Why the playbooks cannot be read, and what helps; None when they can, or when an error makes it unknowable."""
-    is_listed = any(tool.id == "read" for tool in tool_items(subject))
+def _why_unreadable(subject: Subject) -> tuple[str, str] | None:
+    """Returns the reason why the playbooks cannot be read, and a hint; None when they can, or an error hides it."""
+    is_listed = any(tool.id == "read" for tool in list_tools(subject))
     if not is_listed and not subject.is_reported(TOOLS):
         return "skills need the built-in tool `read`, which `spec.tools` does not list", "add `- id: read` to it"
     if subject.get(*_SWITCH) is not True and not subject.is_reported(_SWITCH):
