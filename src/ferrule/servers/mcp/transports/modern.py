@@ -151,13 +151,12 @@ def answer_modern(
         surface = server.edge.surface(caller, asked.meta.run, "mcp")
         if not isinstance(surface, SurfaceHandle):
             return _answer_on(server, request, caller, head, asked, surface)
-        return _answer(
-            server, request, head.accepted, message, asked.make_exchange(server, caller, surface, head.headers)
-        )
+        exchange = asked.make_exchange(server, caller, surface, head.headers)
     except RpcError as error:
         return refused(message, error)
     except FerruleError as error:
         return _nothing(message.id if message is not None else None, error)
+    return _answer(server, request, head.accepted, message, exchange)
 
 
 async def _answer_on(

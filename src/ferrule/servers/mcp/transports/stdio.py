@@ -76,7 +76,7 @@ class StdioConversation:
         try:
             if line is None:
                 raise RpcError(INVALID_REQUEST, "the line has more bytes than are taken here")
-            if is_batch(line):
+            if line[:1] != b"{" and is_batch(line):
                 self._take_batch(line)
                 return
             message = read_message(line, self._depth)

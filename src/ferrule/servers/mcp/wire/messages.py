@@ -130,7 +130,7 @@ def read_message(body: bytes, depth: int = DEPTH) -> Message:
     try:
         if not body.isascii():
             body.decode()
-        if is_deeper(body, depth):
+        if body.count(b"{") + body.count(b"[") > depth and is_deeper(body, depth):  # most messages are not asked about
             raise RpcError(PARSE_ERROR, f"a message is nested at most {depth} levels deep")
         message = _decode(body)
     except msgspec.ValidationError:
@@ -277,6 +277,8 @@ def id_text(request_id: RequestId) -> bytes:
 
 def result_text(request_id: RequestId, result: bytes) -> bytes:
     """A response with a result that is JSON already."""
+    if type(request_id) is int:  # nearly always, so without a call for it
+        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_text(request_id), result)
 
 
@@ -326,8 +328,8 @@ def features_of(capabilities: Any) -> frozenset[str]:
 
 _FEATURES_KEPT = 256
 _features: dict[bytes, frozenset[str]] = {}
-_clean: set[bytes] = set()
-"""Those of them that say nothing twice."""
+CLEAN_CAPABILITIES: set[bytes] = set()
+"""Those of them that are known to say nothing twice."""
 
 
 def client_of(capabilities: bytes) -> frozenset[str]:
@@ -337,17 +339,12 @@ def client_of(capabilities: bytes) -> frozenset[str]:
         client = features_of(msgspec.json.decode(capabilities))
         if len(_features) >= _FEATURES_KEPT:
             _features.clear()
-            _clean.clear()
+            CLEAN_CAPABILITIES.clear()
         if len(capabilities) <= 4096:
             _features[capabilities] = client
             if _is_as_encoded(capabilities):
-                _clean.add(capabilities)
+                CLEAN_CAPABILITIES.add(capabilities)
     return client
-
-
-def says_nothing_twice(capabilities: bytes) -> bool:
-    """True for capabilities that are known to say nothing twice."""
-    return capabilities in _clean
 
 
 BATCHES = "2025-03-26"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ferrule.servers.mcp.wire.messages import (
+    CLEAN_CAPABILITIES,
     INVALID_PARAMS,
     META_CAPABILITIES,
     META_LOG_LEVEL,
@@ -20,7 +21,6 @@ from ferrule.servers.mcp.wire.messages import (
     RpcError,
     encode,
     refuse_doubled_params,
-    says_nothing_twice,
 )
 
 RUN = OWN + "run"
@@ -141,7 +141,7 @@ def _holds_all_of(params: RequestParams, raw: msgspec.Raw | msgspec.UnsetType) -
         and params.input_responses is msgspec.UNSET
         and type(meta.version) is str
         and (meta.log_level is None or type(meta.log_level) is str)
-        and says_nothing_twice(bytes(meta.capabilities))
+        and bytes(meta.capabilities) in CLEAN_CAPABILITIES
         and len(encode(params)) == len(bytes(raw))
     )
 

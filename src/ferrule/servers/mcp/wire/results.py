@@ -85,9 +85,10 @@ def call_result(server: McpService, revision: str, result: Result, shape: Shape)
         blocks, meta = result.model_facing_content, None
     value = result.structured_content
     if shape is not BARE and revision != OLDEST:
-        value = _structured(shape, result)
-        if value is msgspec.UNSET:
-            return _unstructured(server, revision, result, blocks)
+        if value is None or not shape.validator.is_valid(value):
+            value = _find_value(shape, result)
+            if value is msgspec.UNSET:
+                return _unstructured(server, revision, result, blocks)
         has_value = True
     else:
         has_value = value is not None and revision != OLDEST
@@ -195,12 +196,12 @@ def text_result(exchange: Exchange, text: str, *, is_error: bool, meta: dict[str
     return encode(exchange.server.completed(exchange, {"content": blocks, **rest, **({"_meta": meta} if meta else {})}))
 
 
-def _structured(shape: Shape, result: Result) -> Any:
-    """The value that a tool with an output schema gave; unset when what is left of it does not fit (MCP-147)."""
-    value, fits = result.structured_content, shape.validator.is_valid
-    if value is not None:
-        return value if fits(value) else msgspec.UNSET
-    blocks = result.content
+def _find_value(shape: Shape, result: Result) -> Any:
+    """Returns the value of a tool with an output schema whose result has none that fits: a text, or `None` where the schema
+    takes those; unset when what is left of it does not fit (MCP-147)."""
+    if result.structured_content is not None:
+        return msgspec.UNSET
+    blocks, fits = result.content, shape.validator.is_valid
     text = blocks[0].get("text") if len(blocks) == 1 and "empty" not in blocks[0] else None
     if isinstance(text, str) and fits(text):
         return text
