@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ferrule.access.keys import Access as Access
     from ferrule.app.app import App as App
-    from ferrule.app.assembly import open_app as _open_app
     from ferrule.app.blocking import open_sync as open_sync
     from ferrule.app.call_records import CallRecords as CallRecords
     from ferrule.app.export import export_surface as export_surface
+    from ferrule.app.opening import open_app as _open_app
     from ferrule.contracts.executor import Context as Context
     from ferrule.errors import AccessError as AccessError
     from ferrule.errors import BatchError as BatchError
@@ -141,7 +141,7 @@ _PUBLIC = {
     "hook": "ferrule.runtime.hooks.function",
     "is_authentic_webhook": "ferrule.infra.network.post:is_authentic",
     "load_catalog": "ferrule.workspace.staleness",
-    "open": "ferrule.app.assembly:open_app",
+    "open": "ferrule.app.opening:open_app",
     "open_sync": "ferrule.app.blocking",
     "prompt": "ferrule.runtime.functions",
     "publish_catalog": "ferrule.workspace.releases:publish",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.app import assembly
+from ferrule.app.opening import open_app
 from ferrule.contracts import registry
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.runtime.executors.builtin import EXECUTORS, GROUP
@@ -31,7 +32,7 @@ def test_a_registered_executor_is_used(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(assembly, "_executors", registry.Registry("executor", EXECUTORS, GROUP))
 
     async def story() -> None:
-        async with assembly.open_app(tmp_path, tools=[TOOL], tends=False) as app:
+        async with open_app(tmp_path, tools=[TOOL], tends=False) as app:
             result = await app.surface(has_browser=True).call("look")
             assert not result.is_error and result.value == {"seen": True}  # type: ignore[union-attr]  # it is no Pending
 

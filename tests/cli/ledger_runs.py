@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from ferrule.app import assembly
+from ferrule.app import ledger_file
 from ferrule.cli import explain, log
 from ferrule.contracts.store import Store
 from ferrule.ledger.stores.memory.store import MemoryStore
@@ -40,7 +40,7 @@ def runner_over(ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch) -
         yield store
         await store.aclose()
 
-    monkeypatch.setattr(assembly, "open_store", open_store)
+    monkeypatch.setattr(ledger_file, "open_store", open_store)
 
     def go(command: str, *arguments: str) -> Told:
         module = {"log": log, "explain": explain}[command]

@@ -295,7 +295,7 @@ def test_a_changed_definition_voids_the_approval_and_asks_again(shop: Path) -> N
     waited = ferrule("call", "tell", "--input", '{"order": "A1"}', folder=shop)
     assert waited.code == 0, waited
     script = (
-        "import asyncio, ferrule.app.assembly as a\n"
+        "import asyncio, ferrule.app.opening as a\n"
         "async def main():\n"
         "    async with a.open_app('.', tends=False) as app:\n"
         f"        print((await app.calls.resume({invocation!r})).state)\n"

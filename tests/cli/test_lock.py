@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.cli import main
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
 from ferrule.model.result import Result

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.cli import main
 from ferrule.contracts.executor import Output
 from ferrule.infra.clock import Clock

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ferrule.app.app import App
-from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
+from ferrule.app.ledger_file import LEDGER_PUBLIC
 from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.journal import StoredEntry

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ferrule
-from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
+from ferrule.app.ledger_file import LEDGER_PUBLIC
 from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.model.journal import StoredEntry
 from tests.faults.place import SOAK, played, rows_by_call

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.app.surface import SurfaceHandle
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.history.expand import events_of

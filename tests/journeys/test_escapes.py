@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.infra.processes.sandbox import Bubblewrap, find_bubblewrap
 from ferrule.model.result import Result
 from ferrule.model.story import Story

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.runtime.functions import tool

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.model.result import Result
 from tests.contracts.transports.fake_upstream import aml
 from tests.infra.clouds.far import Asked, Far, Reply, far

@@ -1,8 +1,8 @@
-"""Who is calling, locally: tokens, the people they stand for, and what each may do.
+"""The keys of a workspace: tokens, the people they stand for, and what each may do.
 
-A workspace starts with two: the owner's (answers requests, changes rules; used by the command line and the console) and the
-agents' (makes calls). So one person at one machine can do everything, and an agent cannot approve itself. Only digests
-of tokens are stored, besides the two that the command line uses itself.
+A workspace starts with two: the owner's (answers requests, changes rules; the command line and the console use it) and the
+agents' (makes calls). So one person at one machine can do everything, and an agent cannot approve its own calls. Only
+hashes of tokens are stored, besides the two that the command line uses itself.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ AGENT_FILE = "agent.token"
 LOCK_FILE = "tokens.lock"
 SIGN_IN_FOLDER = "sign-in"
 CODE_SECONDS = 600.0
-"""How long a link to the console can be used."""
+"""How long a sign-in link to the console is valid."""
 TOKEN_VARIABLE = "FERRULE_TOKEN"
 AGENTS = "agents"
 """The person the agents' token stands for."""
 GRACE_SECONDS = 24 * 3600
-"""How long the secret before still counts, after a key got a new one."""
+"""How long the previous secret stays valid after a rotation."""
 _ANYTHING = KeyLimits()
 
 
 class PresentedToken(NamedTuple):
-    """A token that somebody came with."""
+    """A valid token, found by its secret."""
 
     token: Token
     ends: float | None
-    """When it stops to count, in seconds since 1970; None: never."""
+    """When the secret expires, in seconds since 1970; None: never."""
 
 
 class Access:
-    """The tokens of one workspace. The file is read again whenever it was changed, so a revoked token ends at once."""
+    """The tokens of one workspace. A changed file is read again, so a revoked token ends at once."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class Access:
         self._known: tuple[tuple[int, ...], dict[str, Token]] | None = None
 
     def authenticate(self, token: str) -> Identity:
-        """Who comes with a token. Raises NotValid, and AccessError when the tokens cannot be read."""
+        """Returns the identity behind a token. Raises InvalidToken, and AccessError when the tokens cannot be read."""
         return self.present(token).token.identity
 
     def present(self, secret: str) -> PresentedToken:
-        """The token that a secret belongs to, and how long it counts. Raises AccessError as `authenticate` does."""
+        """Returns the token that a secret belongs to, and when it expires. Raises AccessError as `authenticate` does."""
         token, digest = self._require_tokens().get(read_token_id(secret)), hash_secret(secret)
         if token is None:
             raise InvalidToken
@@ -96,22 +96,22 @@ class Access:
         return PresentedToken(token, ends)
 
     def why_ended(self, channel: str, now: float) -> str | None:
-        """Why nothing runs any more that came by a channel: its key was revoked, has expired or is gone. None when it may run,
-        and for channels without a key. Raises AccessError when the tokens cannot be read."""
+        """Returns why this channel's key is no longer valid: revoked, expired or removed. None while it is, and for channels
+        without a key. Raises AccessError when the tokens cannot be read."""
         if not channel.startswith(CHANNEL):
             return None
         return why_ended(channel, self._load_tokens() or {}, now)
 
     def local_owner(self) -> Identity:
-        """Whoever runs a command here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""
+        """Returns the identity of commands here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""
         return self._authenticate_local(OWNER_FILE)
 
     def local_agent(self) -> Identity:
-        """An agent that calls here: FERRULE_TOKEN where it is set, else the agents' token. Raises AccessError."""
+        """Returns the identity of agents here: FERRULE_TOKEN where it is set, else the agents' token. Raises AccessError."""
         return self._authenticate_local(AGENT_FILE)
 
     def prepare(self) -> None:
-        """Make the first two tokens, unless there are some. Servers do it when they start: nobody who knocks makes any."""
+        """Makes the first two tokens, unless there are some. Servers do so at their start: no request may cause it."""
         if self._load_tokens() is None:
             with self._lock_tokens():
                 pass
@@ -121,18 +121,18 @@ class Access:
         self._require_tokens()
 
     def list_tokens(self) -> tuple[Token, ...]:
-        """Every token, oldest first, the revoked ones too. Raises AccessError when they cannot be read."""
+        """Returns every token, oldest first, revoked ones too. Raises AccessError when they cannot be read."""
         return tuple((self._load_tokens() or {}).values())
 
     def list_visible_tokens(self, by: Identity) -> tuple[Token, ...]:
-        """The tokens that an administrator may know of, oldest first. Raises AccessError."""
+        """Returns the tokens an administrator may know of, oldest first. Raises AccessError."""
         _require_admin(by, by.tenant)
         return tuple(self._filter_by_tenant(by, self._load_tokens() or {}).values())
 
     def add(
         self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: KeyLimits = _ANYTHING
     ) -> tuple[Token, str]:
-        """Make a token; gives it with its secret, which is never seen again. Raises AccessError."""
+        """Makes a token and returns it with its secret, which is stored nowhere. Raises AccessError."""
         _require_admin(by, limits.tenant)
         for one in (name, *groups):
             check_name(one)
@@ -145,7 +145,7 @@ class Access:
         return token, secret
 
     def revoke(self, by: Identity, prefix: str) -> Token:
-        """End a token, named by its id or the beginning of it. Raises AccessError."""
+        """Revokes a token, named by its id or a prefix of it. Raises AccessError."""
         _require_admin(by, by.tenant)
         with self._lock_tokens() as tokens:
             token = self._find_token(by, prefix, tokens)
@@ -160,8 +160,8 @@ class Access:
         return ended
 
     def rotate(self, by: Identity, prefix: str, grace_seconds: float = GRACE_SECONDS) -> tuple[Token, str]:
-        """Give a token a new secret. The one before counts for a while, so that nobody has to change it at that very moment;
-        one before that ends now. Raises AccessError."""
+        """Gives a token a new secret. The previous one stays valid for the grace time, so that clients can change over; the one
+        before that ends now. Raises AccessError."""
         _require_admin(by, by.tenant)
         with self._lock_tokens() as tokens:
             token = self._find_token(by, prefix, tokens)
@@ -175,7 +175,7 @@ class Access:
                 previous=token.digest if has_grace else None,
                 previous_until=format_moment(self._clock() + grace_seconds) if has_grace else None,
             )
-            for name in (OWNER_FILE, AGENT_FILE):  # what commands here use themselves
+            for name in (OWNER_FILE, AGENT_FILE):  # commands here read their tokens from these
                 stored = read_private(self._folder / name)
                 if stored is not None and hash_secret(stored.decode("utf-8", "replace").strip()) == token.digest:
                     replace_private(self._folder / name, f"{secret}\n".encode())
@@ -183,9 +183,9 @@ class Access:
         return turned, secret
 
     def make_sign_in_code(self) -> str:
-        """A word that opens the console once, within a few minutes, as whoever runs a command here. Raises AccessError."""
+        """Makes a code that opens the console once, within ten minutes, for the person at this machine. Raises AccessError."""
         given = self._environment.get(TOKEN_VARIABLE)
-        self.local_owner()  # it is valid
+        self.local_owner()  # raises for a token that is no longer valid
         stored = given.encode() if given else read_private(self._folder / OWNER_FILE) or b""
         self._remove_expired_codes()
         code = secrets.token_urlsafe(24)
@@ -193,11 +193,12 @@ class Access:
         return code
 
     def redeem_code(self, code: str) -> str | None:
-        """The token that a word of `sign_in_code` stands for, which is used up by that; None for any other word."""
+        """Returns the token behind a sign-in code, and uses the code up; None for an unknown or expired one."""
         file = self._folder / SIGN_IN_FOLDER / hash_secret(code)
         try:
             taken = file.with_suffix(f".{secrets.token_hex(4)}")
-            file.rename(taken)  # whoever is second finds nothing
+            # Renaming decides between processes that redeem one code at once: the second finds no file.
+            file.rename(taken)
             made_at = taken.stat().st_mtime
             secret = taken.read_text(encoding="utf-8")
             taken.unlink()
@@ -208,18 +209,18 @@ class Access:
         return secret if abs(self._clock() - made_at) < CODE_SECONDS else None
 
     def _remove_expired_codes(self) -> None:
-        """Words that nobody used in time."""
+        """Removes sign-in codes that expired unused."""
         with suppress(OSError):
             for file in (self._folder / SIGN_IN_FOLDER).iterdir():
                 if abs(self._clock() - file.stat().st_mtime) >= CODE_SECONDS:
                     file.unlink()
 
     def _find_token(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
-        """The token that begins so, among those that this administrator may know of."""
+        """Finds a token by the beginning of its id, among those this administrator may know of."""
         return find_token(prefix, self._filter_by_tenant(by, tokens))
 
     def _filter_by_tenant(self, by: Identity, tokens: Mapping[str, Token]) -> dict[str, Token]:
-        """Of one tenant, for whoever administers that alone."""
+        """Returns the tokens an administrator may know of: those of one tenant, for an administrator of that tenant."""
         return {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
 
     def _authenticate_local(self, file: str) -> Identity:
@@ -233,7 +234,7 @@ class Access:
         return self._authenticate_stored(stored.decode("utf-8", "replace"), f"{KEYS_FOLDER}/{file}")
 
     def _authenticate_stored(self, secret: str, where: str) -> Identity:
-        """Who the token is that somebody finds there. Raises AccessError."""
+        """Returns the identity of a token that is stored at a place. Raises AccessError."""
         try:
             return self.authenticate(secret.strip())
         except InvalidToken:
@@ -247,7 +248,7 @@ class Access:
             ) from None
 
     def _require_tokens(self) -> dict[str, Token]:
-        """The tokens by id. Raises AccessError."""
+        """Returns the tokens by id. Raises AccessError when there are none."""
         kept = self._load_tokens()
         if kept is None:
             raise AccessError(
@@ -256,7 +257,7 @@ class Access:
         return kept
 
     def _load_tokens(self) -> dict[str, Token] | None:
-        """The tokens by id; None before the first were made. Raises AccessError."""
+        """Returns the tokens by id; None before the first were made. Raises AccessError."""
         state = self.state()
         if state is None:
             return None
@@ -266,14 +267,14 @@ class Access:
 
     @contextmanager
     def _lock_tokens(self) -> Iterator[dict[str, Token]]:
-        """The tokens as they are now, while no other process changes them."""
+        """Yields the present tokens, and keeps other processes from changing them meanwhile."""
         with lock_file(self._folder / LOCK_FILE):
             if self.state() is None:
                 self._make_first_tokens()
             yield self._read()
 
     def state(self) -> tuple[int, ...] | None:
-        """Changes with every write, since each writes another file; None before the first."""
+        """Returns a value that differs after every write, since each writes a new file; None before the first."""
         try:
             facts = os.stat(self._file)
         except FileNotFoundError:
@@ -294,12 +295,13 @@ class Access:
         return {token.id: token for token in stored.tokens}
 
     def _make_first_tokens(self) -> None:
-        """The first two tokens. The list is written last: without it everything begins anew."""
+        """Makes the first two tokens."""
         at = self._now()
         owner, owner_secret = make_token(_user(), (APPROVE, ADMIN), (), at, _ANYTHING, taken=())
         agent, agent_secret = make_token(AGENTS, (CALL,), (), at, _ANYTHING, taken=(owner.id,))
         replace_private(self._folder / OWNER_FILE, f"{owner_secret}\n".encode())
         replace_private(self._folder / AGENT_FILE, f"{agent_secret}\n".encode())
+        # Last: after a crash before this line there is no list, and everything begins anew.
         self._write((owner, agent))
 
     def _write(self, tokens: Iterable[Token]) -> None:
@@ -311,12 +313,12 @@ class Access:
 
 
 def _is_global_admin(token: Token) -> bool:
-    """True for an administrator of everything."""
+    """True for an administrator of every tenant."""
     return ADMIN in token.scopes and token.tenant is None
 
 
 def _require_admin(by: Identity, tenant: str | None) -> None:
-    """Whoever administers one tenant changes nothing of another. Raises AccessError."""
+    """Raises AccessError for a person who may not administer this tenant."""
     if ADMIN not in by.scopes:
         raise AccessError(f"{by.principal} came by {by.channel}, which does not hold the admin scope")
     if by.tenant is not None and by.tenant != tenant:

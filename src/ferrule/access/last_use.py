@@ -1,4 +1,4 @@
-"""When each key was used last, roughly: kept beside the keys, written every few minutes at most, never per request."""
+"""The time of each key's last use, roughly: stored beside the keys, written every few minutes at most, never per request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ferrule.infra.private_files import read_private, replace_private
 USE_FILE = "used.json"
 USE_LOCK = "used.lock"
 COARSE_SECONDS = 600
-"""How far behind what is written may be."""
+"""How far the stored times may lag behind."""
 
 
 class KeyUse:
@@ -27,14 +27,14 @@ class KeyUse:
         self._folder = folder
 
     def times(self) -> dict[str, str]:
-        """When each key was used last, by its id, RFC 3339. Empty when that is not known."""
+        """Returns the time of each key's last use, by its id, RFC 3339. Empty when that is not known."""
         try:
             return msgspec.json.decode(read_private(self._folder / USE_FILE) or b"{}", type=dict[str, str])
-        except (msgspec.MsgspecError, AccessError):  # it only informs; nothing may fail for its sake
+        except (msgspec.MsgspecError, AccessError):  # it only informs: no request may fail because of it
             return {}
 
     def note(self, used: Mapping[str, float]) -> None:
-        """Write down uses: seconds since 1970 by id. What cannot be written is forgotten."""
+        """Stores uses: seconds since 1970, by id. Those that cannot be written are dropped."""
         try:
             with lock_file(self._folder / USE_LOCK):
                 known = self.times()
@@ -47,7 +47,7 @@ class KeyUse:
 
 @contextmanager
 def lock_file(file: Path) -> Iterator[None]:
-    """While no other process is inside. Raises AccessError."""
+    """Keeps other processes from entering. Raises AccessError."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)

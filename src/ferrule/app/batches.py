@@ -1,27 +1,27 @@
 """Many calls at once: in order where order matters, side by side where it does not, each with exactly one result.
 
-Every call takes the whole line of phases by itself. What makes them a batch: their places in the lane are taken in call order
-before any of them runs, results are handed over in that order, and what becomes of one may end others (`sibling_failure_policy`).
+Every call goes through all phases by itself. As a batch, calls take their places in the queue in call order before any of
+them runs, results are returned in that order, and a failure may cancel others (`sibling_failure_policy`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from ferrule.app.batch_requests import CallRequest, encode_arguments, find_dependencies, make_options
 from ferrule.app.recorded_calls import Calls
-from ferrule.errors import BatchError
 from ferrule.infra.tasks import resolve, uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay, place_of
+from ferrule.runtime.pipeline.call import Call, CallOptions, Replay, place_of
 from ferrule.runtime.pipeline.call_parts import BatchMembership
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
 from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
@@ -29,25 +29,6 @@ from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import build_cancel_stop
-
-
-class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of a batch."""
-
-    name: str
-    arguments: Any = {}
-    id: str = ""
-    """What other calls of the batch name it by; without one, its number, counted from 0."""
-    depends_on: tuple[str | int, ...] = ()
-    """Calls that have to end before this one begins."""
-    idempotency_key: str | None = None
-    timeout_seconds: float | None = None
-    native_call_id: str | None = None
-    retry_of: str | None = None
-    priority: int = 0
-    client: frozenset[str] = frozenset()
-    """What the calling client can be asked for."""
-    trace_id: str | None = None
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -82,46 +63,12 @@ class Batch(Sequence[Result | Pending]):
 
 
 _NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
-"""What whoever looks back at a batch has to know of its policy, where it is not the usual one."""
+"""Settings of the policy that are recorded with a batch where they are not the default."""
 PlanCall = Callable[[Session, str, bytes, CallOptions], Call]
-CallSpec = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
-
-
-def read_requests(calls: Iterable[CallSpec]) -> list[CallRequest]:
-    """The calls of a batch as records: given as such, as mappings, as `(name, arguments)` or as a name. Raises BatchError."""
-    if isinstance(calls, str | bytes | Mapping):
-        raise BatchError("a batch is a list of calls; put a single call into a list")
-    found = []
-    for number, given in enumerate(calls):
-        try:
-            match given:
-                case CallRequest():
-                    found.append(given)
-                case str():
-                    found.append(CallRequest(name=given))
-                case (str(name), arguments):
-                    found.append(CallRequest(name=name, arguments=arguments))
-                case Mapping():
-                    found.append(msgspec.convert(dict(given), CallRequest))
-                case _:
-                    raise BatchError(
-                        f"call {number} of the batch is neither a mapping nor (name, arguments): {given!r}"
-                    )
-        except (msgspec.ValidationError, TypeError) as error:
-            raise BatchError(f"call {number} of the batch cannot be used: {error}") from None
-    return found
-
-
-def make_request(name: str, arguments: Any, options: Mapping[str, Any]) -> CallRequest:
-    """One call as a record. Raises BatchError for an option that no call has."""
-    try:
-        return CallRequest(name=name, arguments=arguments, **options)
-    except TypeError as error:
-        raise BatchError(f"the call of {name!r} cannot be used: {error}") from None
 
 
 class BatchRun:
-    """One batch on its way. Without an id it is a call by itself, and nothing of a batch is on record."""
+    """One running batch. Without an id it is a call by itself, and nothing about a batch is recorded."""
 
     def __init__(
         self, requests: Sequence[CallRequest], policy: SchedulerPolicy, services: Services, calls: Calls, batch_id: str
@@ -129,7 +76,7 @@ class BatchRun:
         self.batch_id = batch_id
         self.policy = policy
         self.requests = requests
-        self.needs = _find_dependencies(requests)
+        self.needs = find_dependencies(requests)
         self._services = services
         self._calls = calls
         self._planned: list[Call] = []
@@ -137,28 +84,28 @@ class BatchRun:
         self._tasks: list[asyncio.Task[None]] = []
         self._done: list[asyncio.Future[Result | Pending]] = []
         self._news: deque[Update | None] = deque()
-        """News to tell, in order of time; None when a call could not be carried out at all."""
+        """Updates to yield, in order of time; None when a call failed to run at all."""
         self._reader: asyncio.Future[None] | None = None
-        """Whoever waits for news."""
+        """Wakes the reader of updates."""
         self._left = len(requests)
         self._has_failed = False
         self._waiter: asyncio.Future[None] | None = None
-        """Whoever waits for all of them to end."""
+        """Wakes the caller that waits for all calls to end."""
         self._room: asyncio.Semaphore | None = None
-        """How many of the batch may be under way, where that is fewer than its lane lets run."""
+        """Limits how many calls of the batch run at once, where the lane would allow more."""
         self._membership = BatchMembership(batch_id, policy, {})
 
     def begin(self, session: Session, plan: PlanCall, wait: float | None) -> None:
-        """Plan every call, take their places, and let them go."""
+        """Plans every call, takes their places in the queue, and starts them."""
         loop = asyncio.get_running_loop()
         if self.policy.max_parallel < session.lane.policy.max_parallel:
             self._room = asyncio.Semaphore(self.policy.max_parallel)
         refused: dict[int, Stop] = {}
         for number, request in enumerate(self.requests):
-            written = _encode_arguments(request.arguments)
+            written = encode_arguments(request.arguments)
             if isinstance(written, Stop):
                 refused[number], written = written, b"null"
-            call = plan(session, request.name, written, _make_options(request))
+            call = plan(session, request.name, written, make_options(request))
             call.flight.batch = self._membership
             if self.batch_id:
                 call.notes = {**call.notes, "batch": self._describe_membership(number)}
@@ -174,7 +121,7 @@ class BatchRun:
             self._tasks.append(loop.create_task(self._run_call(number, refused.get(number), wait)))
 
     def _take_places(self, session: Session, refused: Mapping[int, Stop]) -> None:
-        """Take places in call order, unless every call may overlap with every other anyway."""
+        """Takes places in call order, unless every call may overlap with every other anyway."""
         calls = self._planned
         prepared = {call.tool_name: session.prepared.get(call.tool_name) for call in calls}.values()
         if all(known is not None and known.route.turn == "beside" for known in prepared):
@@ -226,6 +173,7 @@ class BatchRun:
             self._lives[number].listener = None
         self._done[number].set_result(outcome)
         self._push_update(Update(number, call.invocation_id, result=outcome))
+        # Set before the sibling policy runs: `wait` may return only once every result is there.
         self._left -= 1
         if not self._left:
             self._wake()
@@ -237,7 +185,7 @@ class BatchRun:
             self._waiter.set_result(None)
 
     async def _wait_for_dependencies(self, number: int) -> None:
-        """Wait for the calls that come first; whoever is told to stop meanwhile waits no longer."""
+        """Waits for the calls this one depends on, or until it is told to stop."""
         live = self._lives[number]
         before = {done for need in self._dependencies_of(number) if not (done := self._done[need]).done()}
         if not before:
@@ -255,7 +203,7 @@ class BatchRun:
         return await (resolve(drive(call, self._services)) if stop is None else self._stop_before_start(call, stop))
 
     async def _stop_before_start(self, call: Call, stop: Stop) -> Result | Replay:
-        """End a call that does not begin. Its place is free at once, and its end is on record."""
+        """Ends a call that does not begin: frees its place at once, and records its end."""
         if call.flight.place is not None:
             call.flight.place.lane.leave(call.flight.place)
             call.flight.place = None
@@ -271,7 +219,7 @@ class BatchRun:
         return self.needs[number]
 
     def _why_not_start(self, number: int) -> Stop | None:
-        """Why a call cannot begin after what it depends on has ended."""
+        """Returns why a call cannot begin after its dependencies have ended; None when it can."""
         live, call = self._lives[number], self._planned[number]
         cancel = live.cancel or (Cancel("runtime_shutdown") if self._services.live.is_closing else None)
         if cancel is not None:
@@ -288,7 +236,7 @@ class BatchRun:
         return None
 
     def _cancel_siblings(self, number: int, outcome: Result) -> None:
-        """What a failure does to the others."""
+        """Cancels the calls that a failure ends, by the policy of the batch."""
         if outcome.error is not None and outcome.error.error_class == "sibling_canceled":
             return
         policy = self.policy.sibling_failure_policy
@@ -302,13 +250,13 @@ class BatchRun:
 
     def _ask_to_stop(self, number: int, cancel: Cancel) -> None:
         live, call_id = self._lives[number], self._planned[number].invocation_id
-        if live.has_ended:  # it waits in the ledger, or goes on as another object
+        if live.has_ended:  # it waits in the ledger, or resumed as another object
             self._services.live.spawn(self._calls.cancel(call_id, cancel))
         else:
             live.ask_to_stop(cancel)
 
     def _dependents(self, number: int) -> list[int]:
-        """Every call that depends on one, through others too."""
+        """Returns every call that depends on one, directly or through others."""
         found, more = {number}, True
         while more:
             fresh = {other for other, needs in enumerate(self.needs) if found.intersection(needs)} - found
@@ -317,13 +265,13 @@ class BatchRun:
         return sorted(found - {number})
 
     async def wait(self) -> Batch:
-        """Every result, in call order. Whoever stops waiting cancels what has not ended."""
+        """Returns every result, in call order. A caller that stops waiting cancels the calls that have not ended."""
         try:
             while self._left and not self._has_failed:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter
             if self._has_failed:
-                await asyncio.gather(*self._tasks)  # raises what went wrong
+                await asyncio.gather(*self._tasks)  # raises the failure
         except BaseException:
             await self.abandon()
             raise
@@ -331,7 +279,7 @@ class BatchRun:
         return Batch(self.batch_id, [done.result() for done in self._done])
 
     async def updates(self) -> AsyncIterator[Update]:
-        """News as they may be told: progress at once and results in call order, unless the policy says otherwise."""
+        """Yields updates: progress at once and results in call order, unless the policy says otherwise."""
         try:
             async for update in self._iterate_updates():
                 yield update
@@ -351,7 +299,7 @@ class BatchRun:
                 await self._reader
             update = self._news.popleft()
             if update is None:
-                await asyncio.gather(*self._tasks)  # raises what went wrong
+                await asyncio.gather(*self._tasks)  # raises the failure
                 return
             is_due = is_unordered or update.index == turn or (update.progress is not None and not holds_progress)
             if not is_due:
@@ -367,7 +315,7 @@ class BatchRun:
                     waiting += held.take(turn)
 
     async def abandon(self) -> None:
-        """Cancel what has not ended; each call still gets its record."""
+        """Cancels the calls that have not ended; each still gets its record."""
         for task in self._tasks:
             task.cancel()
         await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
@@ -384,11 +332,11 @@ class BatchRun:
         return tuple(call.invocation_id for call in self._planned)
 
     def list_unfinished(self) -> tuple[str, ...]:
-        """The ids of those that have not ended."""
+        """Returns the ids of the calls that have not ended."""
         return tuple(call_id for call_id, done in zip(self.invocation_ids, self._done, strict=True) if not done.done())
 
     def states(self) -> list[str]:
-        """Where each call stands, in the words of the lifecycle; what has not begun is `planned`."""
+        """Returns the lifecycle state of each call; `planned` before it begins."""
         return [self._state(number) for number in range(len(self._planned))]
 
     def _state(self, number: int) -> str:
@@ -396,11 +344,11 @@ class BatchRun:
         if done.done() and not done.cancelled():
             outcome = done.result()
             return outcome.status if isinstance(outcome, Result) else outcome.state
-        again = self._services.live.calls.get(call.invocation_id)  # an answered call goes on as another object
+        again = self._services.live.calls.get(call.invocation_id)  # an answered call resumes as another object
         return again.call.state if again is not None else call.state
 
     def queue_states(self) -> list[QueueState]:
-        """Where each call stands, in the scheduler's words (AT-176)."""
+        """Returns the queue state of each call, in the scheduler's words (AT-176)."""
         return [self._queue_state(number) for number in range(len(self._planned))]
 
     def _queue_state(self, number: int) -> QueueState:
@@ -421,7 +369,7 @@ class BatchRun:
 
 
 class _HeldUpdates:
-    """Updates whose turn has not come."""
+    """Updates that wait for their turn."""
 
     def __init__(self) -> None:
         self._by_index: dict[int, list[Update]] = {}
@@ -431,65 +379,3 @@ class _HeldUpdates:
 
     def take(self, turn: int) -> list[Update]:
         return self._by_index.pop(turn, [])
-
-
-def _make_options(request: CallRequest) -> CallOptions:
-    if (
-        request.idempotency_key is None
-        and request.timeout_seconds is None
-        and request.native_call_id is None
-        and request.retry_of is None
-        and not request.priority
-        and not request.client
-        and request.trace_id is None
-    ):
-        return NO_OPTIONS
-    return CallOptions(
-        idempotency_key=request.idempotency_key,
-        timeout_seconds=request.timeout_seconds,
-        native_call_id=request.native_call_id,
-        retry_of=request.retry_of,
-        priority=request.priority,
-        client=request.client,
-        trace_id=request.trace_id,
-    )
-
-
-def _encode_arguments(arguments: Any) -> bytes | Stop:
-    try:
-        return arguments if type(arguments) is bytes else msgspec.json.encode({} if arguments is None else arguments)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        return Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
-
-
-def _find_dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
-    """For each call the numbers of those it depends on. Raises BatchError for names that lead nowhere, and for circles."""
-    if not any(request.id or request.depends_on for request in requests):
-        return [()] * len(requests)
-    names = {request.id or str(number): number for number, request in enumerate(requests)}
-    if len(names) != len(requests):
-        raise BatchError("two calls of the batch have the same id; give each its own")
-    needs: list[tuple[int, ...]] = []
-    for number, request in enumerate(requests):
-        found = []
-        for word in request.depends_on:
-            place = names.get(str(word))
-            if place is None or place == number:
-                raise BatchError(f"call {number} of the batch depends on {word!r}, which is no other call of it")
-            found.append(place)
-        needs.append(tuple(dict.fromkeys(found)))
-    _refuse_cycles(needs)
-    return needs
-
-
-def _refuse_cycles(needs: Sequence[tuple[int, ...]]) -> None:
-    left = {number: set(some) for number, some in enumerate(needs)}
-    while left:
-        free = [number for number, some in left.items() if not some]
-        if not free:
-            circle = ", ".join(map(str, sorted(left)))
-            raise BatchError(f"calls {circle} of the batch depend on one another in a circle; none of them could begin")
-        for number in free:
-            del left[number]
-        for some in left.values():
-            some.difference_update(free)

@@ -1,4 +1,4 @@
-"""The sync face, for scripts and notebooks: the same app, run on an event loop of its own in a thread of its own."""
+"""The app without `await`, for scripts and notebooks: runs it on an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
-from ferrule.app.batches import Batch, CallSpec, Update
+from ferrule.app.batch_requests import CallSpec
+from ferrule.app.batches import Batch, Update
 from ferrule.app.call_records import CallRecords
+from ferrule.app.opening import open_app
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import hear_failure
@@ -27,11 +28,12 @@ from ferrule.runtime.surface.render import Rendering
 T = TypeVar("T")
 _END: Any = object()
 _STOPS_WITHIN = 5.0
-"""Seconds that something gets to stop in, after Ctrl-C."""
+"""Seconds that a coroutine gets to stop in, after Ctrl-C."""
 
 
 def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
-    """The same without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Options as of `open_app`."""
+    """Opens a workspace without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Takes the options of
+    `open_app`."""
     return SyncApp(open_app(path, **options))
 
 
@@ -63,17 +65,17 @@ class SyncApp:
 
     @property
     def app(self) -> App:
-        """The app behind; use it on its own loop only, through `run`."""
+        """The app itself; use it on its own loop only, through `run`."""
         if self._app is None:
             raise RuntimeError("the app is not open; use it inside 'with'")
         return self._app
 
     def run(self, waiting: Coroutine[Any, Any, T]) -> T:
-        """Run something of the app's (`app.run(app.app.result(id))`) and wait for it."""
+        """Runs a coroutine on the app's loop (`app.run(app.app.result(id))`) and waits for it."""
         return self._wait(waiting)
 
     def surface(self, **context: Any) -> SyncSurface:
-        """A surface for one caller; see `App.surface`."""
+        """Returns a surface for one caller; see `App.surface`."""
 
         async def make_surface() -> SurfaceHandle:
             return self.app.surface(**context)
@@ -81,27 +83,27 @@ class SyncApp:
         return SyncSurface(self, self._wait(make_surface()))
 
     def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
-        """How a call ended, or what it waits for."""
+        """Returns how a call ended, or what it waits for."""
         return self._wait(self.app.result(invocation_id, wait=wait))
 
     def records(self, invocation_id: str, *, level: Level = "standard") -> CallRecords | None:
-        """The standard's records of a call; see `App.records`."""
+        """Returns the standard's records of a call; see `App.records`."""
         return self._wait(self.app.records(invocation_id, level=level))
 
     def cancel(self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0) -> Cancellation | None:
-        """Ask that a call stops, in whatever process it runs; see `App.cancel`."""
+        """Asks a call to stop, in any process; see `App.cancel`."""
         return self._wait(self.app.cancel(invocation_id, by=by, reason=reason, within=within))
 
     def follow(self, invocation_id: str, after: int = 0) -> Iterator[Progress]:
-        """The progress of any call, in order, until it has ended; see `App.follow`."""
+        """Yields the progress of any call, in order, until it has ended; see `App.follow`."""
         return self.iterate(lambda: self.app.follow(invocation_id, after))
 
     def payload(self, uri: str, **options: Any) -> bytes:
-        """The bytes of a stored result, or a range of them; see `App.payload`. Raises PayloadGone."""
+        """Returns the bytes of a stored result, or a range of them; see `App.payload`. Raises PayloadGone."""
         return self._wait(self.app.payload(uri, **options))
 
     def iterate(self, begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
-        """Something of the app's that comes bit by bit. Whoever stops before its end stops it: it is closed."""
+        """Yields from an async iterator of the app, and closes it when the caller stops early."""
         told = self._wait(_run_inside(begin))
         try:
             while (one := self._wait(_next(told))) is not _END:
@@ -110,15 +112,14 @@ class SyncApp:
             self._close(told)
 
     def _close(self, told: AsyncIterator[Any]) -> None:
-        if (
-            threading.current_thread() is self._thread
-        ):  # an iterator that was dropped, found by the garbage collector there
+        if threading.current_thread() is self._thread:
+            # The garbage collector found a dropped iterator on this thread, which must not wait for itself.
             self._loop.create_task(_close_iterator(told))
         elif self._thread.is_alive():
             self._wait(_close_iterator(told))
 
     def _wait(self, waiting: Coroutine[Any, Any, T]) -> T:
-        """Run it on the app's loop. Ctrl-C cancels it there, and goes on its way once it has stopped."""
+        """Runs a coroutine on the app's loop. Ctrl-C cancels it there, and is raised once it has stopped."""
         is_inside = threading.current_thread() is self._thread
         if is_inside or not self._thread.is_alive():
             waiting.close()
@@ -138,7 +139,7 @@ class SyncApp:
 
 
 class _LoopTask(Generic[T]):
-    """One coroutine on its way on another thread's loop."""
+    """One coroutine that runs on the loop of another thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, waiting: Coroutine[Any, Any, T]) -> None:
         self._loop = loop
@@ -152,11 +153,11 @@ class _LoopTask(Generic[T]):
         self._task.add_done_callback(self._finish)
 
     def _finish(self, task: asyncio.Task[T]) -> None:
-        hear_failure(task)  # whoever was interrupted does not ask for it
+        hear_failure(task)  # after an interrupt nobody reads the result
         self._is_done.set()
 
     def result(self) -> T:
-        """What it gives, when it has."""
+        """Waits for the coroutine and returns its result."""
         self._is_done.wait()
         assert self._task is not None
         if self._task.cancelled():
@@ -164,9 +165,9 @@ class _LoopTask(Generic[T]):
         return self._task.result()
 
     def cancel(self, within: float) -> None:
-        """Cancel it, and wait a while until it has stopped."""
+        """Cancels the coroutine, and waits a while until it has stopped."""
         self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
-        with suppress(KeyboardInterrupt):  # whoever insists does not wait
+        with suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
             self._is_done.wait(within)
 
 
@@ -180,7 +181,7 @@ async def _next(told: AsyncIterator[T]) -> T | Any:
 
 async def _close_iterator(told: AsyncIterator[Any]) -> None:
     if isinstance(told, AsyncGenerator):
-        with suppress(RuntimeError):  # it is still on its way, and stops by itself
+        with suppress(RuntimeError):  # it is still running, and stops by itself
             await told.aclose()
 
 
@@ -193,60 +194,60 @@ class SyncSurface:
 
     @property
     def handle(self) -> SurfaceHandle:
-        """The surface behind; use it on the app's own loop only."""
+        """The surface itself; use it on the app's own loop only."""
         return self._handle
 
     @property
     def request(self) -> SurfaceRequest:
-        """Who calls, and in what context."""
+        """The caller, and the context of its calls."""
         return self._handle.request
 
     def tools(self) -> Rendering:
-        """The tools as a model is shown them."""
+        """Returns the tools as a model sees them."""
         return self._handle.tools()
 
     def call(self, name: str, arguments: dict[str, Any] | bytes | None = None, **options: Any) -> Result | Pending:
-        """Use a tool; see `SurfaceHandle.call`."""
+        """Calls a tool; see `SurfaceHandle.call`."""
         return self._app.run(self._handle.call(name, arguments, **options))
 
     def call_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Batch:
-        """Use many tools; gives their results in call order. See `SurfaceHandle.call_many`. Raises BatchError."""
+        """Makes many calls, and returns their results in call order. See `SurfaceHandle.call_many`. Raises BatchError."""
         return self._app.run(self._handle.call_many(calls, wait=wait, **policy))
 
     def stream_many(self, calls: Iterable[CallSpec], *, wait: float | None = None, **policy: Any) -> Iterator[Update]:
-        """The same, told as it goes. Whoever stops iterating cancels what has not ended: `break`, Ctrl-C, an error."""
+        """Makes many calls, and yields updates. To stop iterating (`break`, Ctrl-C, an error) cancels calls that run."""
         return self._app.iterate(lambda: self._handle.stream_many(calls, wait=wait, **policy))
 
     def follow(self, invocation_id: str, after: int = 0) -> Iterator[Progress]:
-        """The progress of a call of this principal's, in order, until it has ended; see `SurfaceHandle.follow`."""
+        """Yields the progress of a call of this principal, in order, until it has ended; see `SurfaceHandle.follow`."""
         return self._app.iterate(lambda: self._handle.follow(invocation_id, after))
 
     def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
-        """Ask that a call stops; see `SurfaceHandle.cancel`. From another thread than the one that waits for the call."""
+        """Asks a call to stop; see `SurfaceHandle.cancel`. Use it from another thread than the one that waits for the call."""
         return self._app.run(self._handle.cancel(invocation_id, reason, within=within))
 
     def interrupt(self, reason: str = "") -> list[str]:
-        """The user interrupts; gives the ids of what was told to stop. See `SurfaceHandle.interrupt`."""
+        """Interrupts for the user, and returns the ids of the calls told to stop. See `SurfaceHandle.interrupt`."""
         return self._app.run(_run_inside(lambda: self._handle.interrupt(reason)))
 
     def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:
-        """Throw away calls of a turn that was replaced; see `SurfaceHandle.discard`."""
+        """Discards the calls of a turn that was replaced; see `SurfaceHandle.discard`."""
         ids = tuple(invocation_ids)
         self._app.run(_run_inside(lambda: self._handle.discard(ids, reason)))
 
     def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
-        """How a call of this principal's ended, or what it waits for."""
+        """Returns how a call of this principal ended, or what it waits for."""
         return self._app.run(self._handle.result(invocation_id, wait))
 
     def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """The bytes of a stored result, or a range of them. Raises PayloadGone."""
+        """Returns the bytes of a stored result, or a range of them. Raises PayloadGone."""
         return self._app.run(self._handle.payload(uri, offset, limit))
 
     @property
     def context(self) -> dict[str, Any]:
-        """What tools of this run left for those after them. A copy."""
+        """The context that earlier tools of this run left for later ones. A copy."""
         return self._handle.context
 
     def search(self, query: str, limit: int | None = None) -> SearchResult:
-        """Find tools."""
+        """Searches for tools."""
         return self._app.run(self._handle.search(query, limit))

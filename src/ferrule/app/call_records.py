@@ -1,6 +1,6 @@
-"""The standard's records of one call, worked out from its rows: for embedding, for tests, for whoever proves what happened.
+"""The standard's records of one call, made from its rows: for embedding, for tests, and as evidence.
 
-`App.records` gives them. It knows the ledger and how results are packed; it runs nothing and writes nothing.
+`App.records` returns them. It knows the ledger and how results are packed; it runs nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JsonRecord: TypeAlias = dict[str, Any]
 
 
 class CallRecords(msgspec.Struct, frozen=True, kw_only=True):
-    """What Agent Tool 0.2.0 says of one call, each record as JSON. Sensitive members are masked, as in the ledger."""
+    """The records of Agent Tool 0.2.0 for one call, each as JSON. Sensitive members are masked, as in the ledger."""
 
     invocation: JsonRecord
     """The `tool_invocation`."""
@@ -35,7 +35,7 @@ class CallRecords(msgspec.Struct, frozen=True, kw_only=True):
     progress: tuple[JsonRecord, ...]
     """The `tool_progress` records, by their numbers."""
     persistence: tuple[JsonRecord, ...]
-    """The `tool_result_persistence` records: what became of the bytes of its result."""
+    """The `tool_result_persistence` records: how the bytes of its result were stored."""
     hooks: tuple[JsonRecord, ...]
     """The `tool_hook` records, in the order in which hooks began."""
     mutations: tuple[JsonRecord, ...]
@@ -61,6 +61,6 @@ def make_call_records(story: Story, *, source: str, level: Level = "standard") -
 
 
 def _list_persistence(story: Story) -> Iterator[JsonRecord]:
-    """What each row notes, every decision once: a call that goes on notes the earlier ones again."""
+    """Yields the persistence records, each decision once: a resumed call notes earlier ones again."""
     noted = (record for segment in story.segments for record in segment.notes.get("persistence", ()))
     yield from {str(record.get("decision_id")): record for record in noted}.values()

@@ -1,4 +1,4 @@
-"""What transports are given, made from a workspace's settings: network, secrets, credentials. Nothing is open yet."""
+"""Connections of a process to other systems, made from settings: network, secrets, credentials. Opens nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def make_transport_services(
     key: ApprovalKey | None = None,
     redactor: Redactor | None = None,
 ) -> TransportServices:
-    """`learn` tells the redactor a secret; `tick` gives seconds and never goes back, `now` microseconds since 1970."""
+    """Makes the services that transports use. `learn` tells the redactor a secret; `tick` gives seconds and never goes back,
+    `now` microseconds since 1970."""
     secret_env = EnvFile(env, root / settings.secrets.env_file) if settings.secrets.env_file else env
     clouds = Clouds(client, secret_env, learn, lambda: now() / MICROSECONDS)
     made: dict[str, SecretSource] = {}
@@ -76,7 +77,7 @@ def make_transport_services(
 
 
 class Connections(msgspec.Struct, frozen=True):
-    """Everything of one process that reaches beyond it."""
+    """The services of transports, and the authorizations of users."""
 
     transport_services: TransportServices
     authorizations: Authorizations
@@ -84,7 +85,7 @@ class Connections(msgspec.Struct, frozen=True):
     settings: Settings
 
     def missing_secrets(self, tool: Tool, others: Iterable[Executor]) -> Collection[str]:
-        """Returns the secrets and authorizations a tool names that are known not to be there. Nobody is asked."""
+        """Returns the secrets and authorizations of a tool that are known to be missing, without asking any source."""
         return find_missing_secrets(tool, self.transport_services.vault, self.settings, others)
 
 
@@ -100,7 +101,7 @@ def make_connections(
     key: ApprovalKey,
     redactor: Redactor,
 ) -> Connections:
-    """Makes what transports are given, with the authorizations of users. Nothing is open yet."""
+    """Makes the services of transports, with the authorizations of users. Opens nothing."""
     around = make_transport_services(client, settings, env, root, learn, tick=tick, now=now, key=key, redactor=redactor)
     authorizations = make_authorizations(settings, around, tick=tick)
     tokens = OAuthUserTokens(authorizations, around.learn_secret)
@@ -109,7 +110,7 @@ def make_connections(
 
 
 def make_authorizations(settings: Settings, around: TransportServices, *, tick: Callable[[], float]) -> Authorizations:
-    """The authorizations that users gave in a workspace. Nothing is read or made before somebody asks for one."""
+    """Makes the authorizations of a workspace's users. Reads nothing before the first is asked for."""
     return Authorizations(
         settings.oauth,
         around.root / FOLDER,
@@ -134,9 +135,9 @@ def _redact_bytes(data: bytes, *, redactor: Redactor | None) -> bytes:
 
 
 def find_missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: Iterable[Executor]) -> Collection[str]:
-    """The secrets and authorizations a tool names that are known not to be there. Nobody is asked.
+    """Returns the secrets and authorizations of a tool that are known to be missing, without asking any source.
 
-    `others`: executors that come before ours; they bring what their tools need.
+    `others`: executors asked before ours, which bring what their tools need.
     """
     if tool.credentials is None or any(executor.can_run(tool) for executor in others):
         return ()
@@ -154,7 +155,8 @@ def find_missing_secrets(tool: Tool, vault: Vault, settings: Settings, others: I
 
 
 def _find_unmet(required: Requirements, vault: Vault, settings: Settings) -> list[str]:
-    """Whether a user has authorized a tool is asked at each call, not here: then they are told where to."""
+    """Returns the secrets without a value, and the providers that the settings lack."""
+    # Whether a user has authorized the tool is asked at each call, which can then tell them where to do so.
     bindings = settings.secrets.bindings
     missing = [
         name

@@ -1,7 +1,7 @@
 """Follows the ledger for one sink: rows in, events out, in order, each exactly once as far as the sink can tell.
 
-It reads behind the calls, a bounded batch at a time, and holds nothing but that batch: a sink that is slow or broken costs
-time of its own and no memory. What it has not taken stays in the ledger until it does.
+It reads behind the calls, a bounded batch at a time, and holds only that batch: a slow or broken sink delays no call and
+fills no memory. Events that it has not accepted stay in the ledger until it does.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ferrule.model.journal import audit_level_of
 from ferrule.settings import SinkSettings
 
 BATCH_ROWS = 32
-"""Rows read at once: all that is ever held for a sink."""
+"""Rows read at once, and the most that is held for a sink."""
 _ROWS_AT_ONCE = 8
-"""Rows worked out before others get their turn: about a millisecond."""
+"""Rows expanded before other tasks get their turn: about a millisecond."""
 _LOOK_SECONDS = 5.0
 _TURN_SECONDS = 1.0
 _sinks: Registry[SinkMaker] = Registry("kind of sink", SINKS, "ferrule.sinks")
@@ -36,7 +36,7 @@ _log = logging.getLogger("ferrule.follow")
 
 
 def make_sink_followers(sinks: Iterable[SinkSettings], store: Store, *, source: str, folder: Path) -> list[Follower]:
-    """A follower for each of a workspace's sinks, not started yet. Raises SettingsError."""
+    """Makes a follower for each of a workspace's sinks, not started yet. Raises SettingsError."""
     return [
         Follower(store, _sinks.get(said.kind)(said.to_options(), folder), source=source, level=said.level)
         for said in sinks
@@ -44,7 +44,7 @@ def make_sink_followers(sinks: Iterable[SinkSettings], store: Store, *, source: 
 
 
 def _lower_level(of_sink: Level, of_agent: str) -> Level:
-    """The level that both the sink and the agent's file allow; a word nobody knows counts as the strictest."""
+    """Returns the level that both the sink and the agent's file allow; an unknown word counts as the strictest."""
     if not of_agent:
         return of_sink
     return min(of_sink, msgspec.convert(of_agent if of_agent in LEVELS else "none", Level), key=LEVELS.index)
@@ -66,11 +66,11 @@ class Follower:
     ) -> None:
         self.sink = sink
         self.problem: str | None = None
-        """Why events do not get there now; None when they do."""
+        """Why events are not delivered now; None when they are."""
         self.cursor: int | None = None
-        """The last row that was delivered; None until the sink said where it stands."""
+        """The last row that was delivered; None until the sink has told its cursor."""
         self.delivered = 0
-        """Events the sink has taken."""
+        """How many events the sink has accepted."""
         self._store = store
         self._source = source
         self._level: Level = level
@@ -81,11 +81,11 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin, in a task of its own."""
+        """Starts to follow, in a task of its own."""
         self._task = asyncio.create_task(self._follow(), name=f"follower of {self.sink.name}")
 
     async def aclose(self, within: float = 1.0) -> None:
-        """Try once more to deliver what is in the ledger, then let go of the sink. Takes no longer than `within` seconds."""
+        """Tries once more to deliver the ledger's events, then closes the sink. Takes at most about `within` seconds."""
         self._closing.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=within)
@@ -112,14 +112,14 @@ class Follower:
                 return
 
     async def _deliver(self) -> bool:
-        """Bring one batch over. True when there may be more."""
+        """Delivers one batch; True when there may be more."""
         cursor = await self._find_start() if self.cursor is None else self.cursor
         rows = await self._store.rows_after(cursor, BATCH_ROWS)
         events: list[Event] = []
         for number, row in enumerate(rows, start=1):
             events += events_of(row, source=self._source, level=_lower_level(self._level, audit_level_of(row)))
             if number % _ROWS_AT_ONCE == 0:
-                await asyncio.sleep(0)  # calls go first
+                await asyncio.sleep(0)  # calls have priority over sinks
         if events:
             await self.sink.write(events)
         if rows:
@@ -136,7 +136,7 @@ class Follower:
         return cursor
 
     def _note_failure(self, error: Exception) -> float:
-        """Says what is wrong, and how long to leave the sink alone: longer each time, and never in step with others."""
+        """Notes the problem, and returns how long to wait before the next try: longer each time, with jitter."""
         self._failures += 1
         first, longest = self._delays
         delay = min(longest, first * 2.0 ** min(self._failures - 1, 30)) * (0.5 + self._chance() / 2)
@@ -161,7 +161,7 @@ class Follower:
                 await self._closing.wait()
 
     async def _wait_for_rows(self) -> None:
-        """Until there is something new, or it is time to close."""
+        """Waits until there are new rows, or the follower closes."""
         news = asyncio.ensure_future(self._store.wait_after(self.cursor or 0, _LOOK_SECONDS))
         closing = asyncio.ensure_future(self._closing.wait())
         try:

@@ -1,4 +1,4 @@
-"""What a process that stays does for a ledger now and then; one task, however many calls wait."""
+"""Background sweep, one task per process: expires approvals, resumes answered calls, recovers lost ones, sends reminders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("ferrule.tending")
 
 
 class Housekeeping:
-    """Ends what expired, goes on with what was answered, finds what was lost, listens for replies, reminds people."""
+    """Ends expired calls, resumes answered ones, recovers lost ones, listens for replies, and reminds people."""
 
     def __init__(
         self, store: Store, calls: Calls, services: Services, receivers: Receivers, reminders: Reminders
@@ -35,17 +35,17 @@ class Housekeeping:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Find what was lost, then go on in a task."""
+        """Recovers lost calls, then starts the task."""
         await self._calls.recover()
         self._task = asyncio.create_task(self._repeat(self._run_once), name="ferrule tends its ledger")
 
     def listen(self) -> None:
-        """Only listen for replies, and leave the rest to others: for a command that stays a moment for its own call."""
+        """Listens for replies only: for a command that stays a moment for its own call."""
         if self._task is None:
             self._task = asyncio.create_task(self._repeat(self._listen), name="ferrule listens for replies")
 
     async def aclose(self) -> None:
-        """Stop."""
+        """Stops the task and the receivers."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -57,8 +57,9 @@ class Housekeeping:
                 await once()
             except FerruleError as error:
                 _log.warning("the ledger could not be tended: %s", error)
-            except Exception:  # a mistake of ours with one call must not end the tending of all others
+            except Exception:  # our bug with one call must not end the housekeeping of all others
                 _log.exception("the ledger could not be tended")
+            # A change by another process shows in the generation, so answers resume within a tenth of a second.
             generation = self._store.generation()
             for _ in range(_LOOKS):
                 await asyncio.sleep(_SECONDS / _LOOKS)
@@ -79,7 +80,7 @@ class Housekeeping:
         return waiting
 
     async def _sweep_payloads(self) -> None:
-        """Remove stored results whose time is over, now and then."""
+        """Removes expired payloads, once a minute."""
         tick, payloads = self._services.tick(), self._services.payloads
         if payloads is not None and tick > self._next_sweep:
             self._next_sweep = tick + _SWEEP_EVERY

@@ -1,4 +1,4 @@
-"""Makes the HTTP clients of a workspace, as its settings have them. Everything that speaks HTTP goes through such a client."""
+"""The HTTP clients of a workspace, made from its settings. All our HTTP goes through such a client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ferrule.settings import Settings
 
 
 class Network:
-    """What one process knows about the network. A client is for one event loop; this may be shared by several."""
+    """The network settings of one process: proxies, TLS, allowed hosts. A client is for one event loop; several may share
+    this."""
 
     def __init__(
         self,
@@ -22,7 +23,7 @@ class Network:
         root: Path,
         learn: Callable[[str, str], None] = lambda name, value: None,
     ) -> None:
-        """`learn` tells the redactor a secret, by the name it is told under.
+        """`learn` tells the redactor a secret, with its name.
 
         Raises SettingsError for a proxy or a certificate that cannot be used."""
         said = settings.network
@@ -33,6 +34,6 @@ class Network:
         self._tls.load()
 
     def make_client(self, also: Collection[str] = ()) -> Client:
-        """A client of its own. `also`: further hosts that may be reached although they are private."""
+        """Makes a client. `also`: further hosts that may be reached although they are private."""
         guard = Guard((*self._allow, *also))
         return Client(guard, tls=self._tls, proxies=self._proxies, per_host=self._per_host)

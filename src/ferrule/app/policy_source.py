@@ -1,6 +1,6 @@
-"""The policy of an app: where it is read, when it changed, and how a suggested rule gets into it.
+"""The source of an app's policy: where it is read, when it changed, and how a suggested rule is added to it.
 
-`PolicyFiles` are those of a workspace, of its user and of its machine. Tests bring a source of their own.
+`WorkspacePolicy` reads the files of a workspace, of its user and of its machine. Tests bring a source of their own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PolicySource(Protocol):
         ...
 
     def acceptor(self, identity: Identity, store: Store, clock: Clock) -> Accept:
-        """Returns what takes a suggested rule into the policy, in the name of whoever accepts it."""
+        """Returns the function that adds a suggested rule to the policy, in the name of the person who accepts it."""
         ...
 
 
@@ -59,7 +59,7 @@ class WorkspacePolicy:
         return make_engine(policy, classifiers)
 
     def state(self) -> object:
-        """Returns the stamps of all files; the words of the settings' mistake while they cannot be read."""
+        """Returns the stamps of all files; the message of the error while the settings cannot be read."""
         try:
             choices = read_project(self._root, load_settings(self._root).policy).choices
         except SettingsError as error:
@@ -72,7 +72,7 @@ class WorkspacePolicy:
         return tuple(stat_stamp(file) for file in (*files, *named))
 
     def acceptor(self, identity: Identity, store: Store, clock: Clock) -> Accept:
-        """Writes accepted rules into the file of rules that this machine keeps."""
+        """Returns the function that writes accepted rules into this machine's file of rules."""
 
         async def accept(update: dict[str, object]) -> None:
             accept_suggestion(self._root / LOCAL_FILE, update, identity.principal, iso(clock.now()))
@@ -82,7 +82,7 @@ class WorkspacePolicy:
 
 
 def stat_stamp(file: Path) -> tuple[int, int, int] | None:
-    """Returns what changes when a file does; None while there is none."""
+    """Returns a value that changes when a file does; None while there is none."""
     try:
         found = file.stat()
     except OSError:

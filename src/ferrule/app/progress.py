@@ -1,8 +1,8 @@
 """Follows one call: its progress, in order, from any number on, whatever process it runs in.
 
-Progress on record comes from the ledger; news of a call of this process comes at once. A slow reader costs nothing:
-nothing is kept for it. `Cancellation` tells what became of a request to stop the call: asked, heard, and how it ended are
-three different facts (AT-207).
+Recorded progress comes from the ledger; that of a call in this process comes at once. A slow reader costs nothing: no
+progress is buffered for it. `Cancellation` is the outcome of a request to stop the call: asked, acknowledged, and how it
+ended are three different facts (AT-207).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES = frozenset(Progress.__struct_fields__)
 
 
 async def follow_progress(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
-    """The progress of a call after a sequence number, until the call has ended."""
+    """Yields the progress of a call after a sequence number, until the call has ended."""
     seen_row, until = 0, asyncio.get_running_loop().time() + _UNSEEN_SECONDS
     while True:
         newest = await store.rows_before(None, 1)
@@ -45,7 +45,7 @@ async def follow_progress(store: Store, calls: InFlight, call_id: str, after: in
         live = calls.calls.get(call_id)
         for said in live.list_unwritten(after) if live is not None else ():
             if said.sequence != after + 1:
-                break  # those before it went to the ledger a moment ago, and come from there
+                break  # those before it were just written to the ledger, and are read from there
             after = said.sequence
             yield said
         if is_over or (live is None and calls.is_closing):
@@ -59,9 +59,9 @@ async def follow_progress(store: Store, calls: InFlight, call_id: str, after: in
 
 
 async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) -> bool:
-    """True when nothing more can come. Asked before the news are read, so that the last of them are not missed.
+    """True when no more progress can come. Asked before the news is read, so that the last of it is not missed.
 
-    A call of another process that speaks soon shows that it runs, too; unless that process has died.
+    A call without rows may still run in another process: its news shows so, unless that process has died.
     """
     if call_id in calls.calls:
         return False
@@ -72,7 +72,7 @@ async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) ->
 
 
 def _restore_progress(call_id: str, fact: Fact) -> Progress:
-    """A record as it was told, again."""
+    """Restores a progress record from a recorded fact."""
     data = dict(fact.data)
     for name in ("schema_version", "progress_id", "invocation_id", "timestamp"):
         data.pop(name, None)
@@ -82,15 +82,15 @@ def _restore_progress(call_id: str, fact: Fact) -> Progress:
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a request by the time it is answered."""
+    """The outcome of a request to stop a call, as far as it is known."""
 
     invocation_id: str
     outcome: Literal["canceled", "cancel_failed", "requested"]
-    """`requested`: the tool has not answered yet; the call goes on until it does, and ends with what really happened."""
+    """`requested`: the tool has not stopped yet; the call runs until it does, and ends with what really happened."""
     is_acknowledged: bool = False
-    """True when whatever ran has stopped."""
+    """True when the tool has stopped."""
     is_supported: bool | None = None
-    """Whether the tool can be stopped at all; None when that is known only where it runs."""
+    """True when the tool can be stopped at all; None when only the process that runs it knows."""
     state: str = ""
-    """The call's state now."""
+    """The state of the call."""
     message: str = ""

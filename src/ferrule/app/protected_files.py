@@ -1,4 +1,4 @@
-"""Which files of a workspace its tools may not touch, or not change: they decide what runs here, and what is on record."""
+"""The files of a workspace that its tools may not touch, or not change: they decide what runs here, and hold the record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ferrule.workspace.workspace import Workspace
 
 
 def list_protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
-    """Files of the workspace that no tool may touch: its records, its rules, and the code that its settings name."""
+    """Returns the files that no tool may touch: the workspace's records, its rules, and the code that its settings name."""
     settings, root = workspace.settings, workspace.root
     ledger_file = root / settings.ledger.path
     named = [ledger_file, *(ledger_file.with_name(ledger_file.name + end) for end in ("-wal", "-shm"))]
@@ -40,25 +40,26 @@ def list_protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[P
     words += [word for guardrail in settings.guardrails for word in guardrail.command]
     words += [word for server in settings.mcp.servers.values() for word in server.command]
     scripts = [root / word for word in words if (root / word).is_file()]
+    # The folder too: a script imports modules that lie beside it.
     return named + scripts + [script.parent for script in scripts if _is_below(script.parent, root)]
 
 
 def list_fixed_files(workspace: Workspace) -> list[Path]:
-    """Files that tools may read and not change: the definitions, and what this process has imported from the workspace."""
+    """Returns the files that tools may only read: the definitions, and modules this process imported from the workspace."""
     loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
     return [Path(task.path) for task in workspace.select().everything] + code
 
 
 def _list_tls_files(settings: Settings) -> list[str]:
-    """Whom the network trusts, and the keys that are shown there."""
+    """Returns the files of authorities, client certificates and their keys."""
     said = settings.network
     named = [said.ca, *(file for host in said.tls.values() for file in (host.ca, host.certificate, host.key))]
     return [file for file in named if file]
 
 
 def _list_function_modules(settings: Settings) -> list[str]:
-    """The modules of functions that hooks, guardrails and sinks are."""
+    """Returns the modules of hooks, guardrails, sinks and bound functions."""
     named = [hook.function for hook in settings.hooks] + [guardrail.function for guardrail in settings.guardrails]
     named += [sink.function or "" for sink in settings.sinks]
     named += settings.functions.bind.values()
@@ -66,11 +67,12 @@ def _list_function_modules(settings: Settings) -> list[str]:
 
 
 def _list_code_files(root: Path, name: str) -> list[Path]:
-    """The file of a module in the workspace, and where Python keeps it compiled: it believes what it finds there."""
+    """Returns the file of a module in the workspace, and the folder of its compiled form."""
     file = root / (name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
+    # Python runs what it finds compiled, so a tool that may write there may change the code.
     return [file, file.parent / "__pycache__"] if name.endswith(".py") or file.is_file() else []
 
 
 def _is_below(path: Path, root: Path) -> bool:
-    """True for what is in the workspace and not the workspace itself. A script imports what lies in its folder."""
+    """True for a path in the workspace, and False for the workspace itself."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))

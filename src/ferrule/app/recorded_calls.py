@@ -1,6 +1,6 @@
-"""Calls that are in the ledger already: going on with them, ending them, waiting for them, and finding the lost ones.
+"""Calls that are in the ledger: resumes, ends and cancels them, waits for them, and recovers lost ones.
 
-Nothing here is held in memory between two steps, so any process that has the workspace open can do any of it.
+Nothing is held in memory between two steps, so any process that has the workspace open can do any of it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.waiting import build_question, resume_numbering
 
 RESUMABLE_STATES = frozenset({"approved"})
-"""States in which a call only waits for a process that can run it."""
+"""States in which a call only waits for a process to run it."""
 WAITING_STATES = frozenset({"awaiting_approval", "approved", "needs_input"})
-"""States in which a call holds no process: it can be ended by anybody who may."""
+"""States in which no process runs the call: any process can end it."""
 HELD_STATES = frozenset({"queued", "running"})
-"""States in which a process has a call: nobody else ends it while that process lives."""
+"""States in which a process runs the call: no other ends it while that process lives."""
 _FOREVER = 1 << 62
 _LOOKS = 5
 _log = logging.getLogger("ferrule.calls")
@@ -61,11 +61,11 @@ class Calls:
     async def result(
         self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None
     ) -> CallOutcome:
-        """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
+        """Returns how a call ended, or what it waits for; None when there is no such call (of this caller)."""
         place = await self._read_call(call_id)
         live = self._services.live.calls.get(call_id)
         found: CallOutcome
-        if live is not None and not place.rows:  # it runs here, and nothing of it is on record yet
+        if live is not None and not place.rows:  # it runs here, and has no row yet
             is_theirs = caller is None or _is_same_principal(live.call.session.surface.request, caller)
             found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
         else:
@@ -77,14 +77,14 @@ class Calls:
         return await self.wait_for_result(found, wait) if isinstance(found, Pending) and wait else found
 
     async def _recover_if_lost(self, running: OpenCall, place: CallSnapshot) -> CallSnapshot:
-        """The place of a call that is said to run, looked at again if its process is gone."""
+        """Recovers a call whose process is gone, and returns its snapshot."""
         if any(lost.call == running.call for lost in await self._store.find_abandoned()):
             await self._apply_to_each([running], self._recover_abandoned)
             return await self._read_call(running.call)
         return place
 
     async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:
-        """True when there is such a call of this caller's, here or in the ledger."""
+        """True when the call exists, here or in the ledger, and belongs to this caller."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
             return _is_same_principal(live.call.session.surface.request, caller)
@@ -92,26 +92,26 @@ class Calls:
         return _is_call_of(rows, caller)
 
     async def resolve_outcome(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
-        """What a caller is told: a duplicate gets the first call's answer, and whoever wants to wait does."""
+        """Returns what a caller gets: the first call's outcome for a duplicate, and the result for one who waits."""
         if isinstance(outcome, Replay):
             found = await self.result(outcome.invocation_id)
-            assert found is not None  # whoever has a key, or lost a race, has rows
+            assert found is not None  # a replay refers to a call with rows
             outcome = found
         return await self.wait_for_result(outcome, wait) if isinstance(outcome, Pending) and wait else outcome
 
     async def wait_for_result(self, pending: Pending, wait: float) -> Result | Pending:
-        """Wait for a call to end. Whoever waits also runs it, once it is answered and nobody else did."""
+        """Waits for a call to end. The waiting process also resumes it, once it is answered and no other did."""
         loop, live = asyncio.get_running_loop(), self._services.live
         until = loop.time() + wait
         found: Result | Pending = pending
         newest = await self._store.rows_before(None, 1)
         while isinstance(found, Pending) and (left := until - loop.time()) > 0:
             found = await self._check_again(pending)
-            is_left = live.is_closing and pending.invocation_id not in live.calls  # nobody here goes on with it
+            is_left = live.is_closing and pending.invocation_id not in live.calls  # this process will not resume it
             if not isinstance(found, Pending) or is_left:
                 break
             if await live.wait_unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
-                # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.
+                # Read before the next check, so that a row written after it wakes us again, and nothing else does.
                 newest = await self._store.rows_after(newest[-1].seq) or newest
         return found
 
@@ -123,8 +123,8 @@ class Calls:
         return found
 
     async def resume(self, call_id: str, handed: CallSecrets = NO_CALL_SECRETS) -> CallOutcome:
-        """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
-        for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
+        """Resumes an answered call if it can run in this process; otherwise it stays for one where it can. Secrets that its
+        caller passed are not stored while it waits: such a call resumes when the caller passes them again (`handed`)."""
         place = await self._read_call(call_id)
         open_call = place.open
         if open_call is None or not _can_resume(place):
@@ -138,7 +138,7 @@ class Calls:
                 return _read_outcome(place)
             call = revive_call(call_id, past, open_call, session, self._services)
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
-        except AccessError as error:  # nobody knows whether its key still counts: it goes on waiting
+        except AccessError as error:  # its key cannot be checked now, so it keeps waiting
             _log.warning("call %s does not go on yet: %s", call_id, error)
             return _read_outcome(place)
         except (ValueError, SurfaceError) as error:
@@ -156,8 +156,8 @@ class Calls:
         )
 
     def _refuse_ended_key(self, past: PastCall) -> None:
-        """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
-        asked = past.request  # sealed, which the rest of the past is not
+        """Raises _KeyEnded for a call whose key is no longer valid, and AccessError when the keys cannot be read."""
+        asked = past.request  # sealed, unlike the rest of the rows: nobody can have changed the channel in it
         why = self._services.why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
         if why is not None:
             raise _KeyEnded(why)
@@ -165,8 +165,8 @@ class Calls:
     async def cancel(
         self, call_id: str, cancel: Cancel, *, caller: SurfaceRequest | None = None, within: float = 1.0
     ) -> Cancellation | None:
-        """Ask that a call stops, wherever it is, and say what is known of that after a second at most. None when there is no
-        such call (of this caller's)."""
+        """Asks a call to stop, in any process, and returns what is known after `within` seconds. None when there is no such
+        call (of this caller)."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
             if caller is not None and not _is_same_principal(live.call.session.surface.request, caller):
@@ -200,7 +200,7 @@ class Calls:
         return Cancellation(invocation_id=call_id, outcome="cancel_failed", state=state, message=message)
 
     async def _wait_for_other_process(self, call_id: str, within: float) -> Cancellation:
-        """What became of a request to a call that runs in another process."""
+        """Waits for a call that runs in another process to stop, and returns the outcome."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         newest = await self._store.rows_before(None, 1)
@@ -239,8 +239,8 @@ class Calls:
         *,
         seq: int | None = None,
     ) -> Result | None:
-        """End a waiting call, with a record as full as any other's. None when it did not wait any more, or when its last row is
-        not the one of this number."""
+        """Ends a waiting call, with a complete record. None when it no longer waits, or when its last row has another number
+        than `seq`."""
         place = await self._read_call(call_id)
         if place.open is None or place.open.state in HELD_STATES or seq not in (None, place.open.seq):
             return None
@@ -250,22 +250,22 @@ class Calls:
         if answer is not None:
             call.judgement = msgspec.structs.replace(call.judgement, answer=answer)
             asked = call.recorded.request if call.recorded is not None else None
-            if asked is None or asked.purpose == "approval":  # who settles an outcome approves nothing
+            if asked is None or asked.purpose == "approval":  # settling an outcome approves nothing
                 call.judge(self._make_decision(answer))
-        if call.state == "needs_input":  # it had begun to run, and a person says how that ended
+        if call.state == "needs_input":  # it had begun to run, and a person tells how that ended
             call.ending.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
         outcome = await resolve(stop_call(call, self._services, stop))
         return outcome if isinstance(outcome, Result) else None
 
     async def recover(self) -> list[str]:
-        """Find calls whose process is gone, or whose end could not be recorded. What only read is ended; whether an action
-        happened, a person has to say."""
+        """Recovers calls whose process is gone, or whose end could not be recorded. Ends read-only calls; for others a person
+        has to tell whether the action happened."""
         await self._recover_unrecorded()
         return await self._apply_to_each(await self._store.find_abandoned(), self._recover_abandoned)
 
     async def _recover_unrecorded(self) -> None:
-        """Calls that ended in this process while the ledger could not be written. Until it can, they are left for later."""
+        """Recovers calls that ended in this process while the ledger could not be written, once it can."""
         unrecorded = self._services.live.unrecorded
         for call_id in sorted(unrecorded):
             opened = await self._store.find_open(call_id)
@@ -277,16 +277,16 @@ class Calls:
             unrecorded.discard(call_id)
 
     async def sweep(self) -> None:
-        """End what nobody answered in time."""
+        """Ends calls that nobody answered in time."""
         waiting = await self._store.open_calls("awaiting_approval", "needs_input")
         await self._apply_to_each(expired(waiting, self._services.wall()), self._expire)
 
     async def resume_answered(self) -> None:
-        """Go on with every answered call that nobody runs."""
+        """Resumes every answered call that no process runs."""
         await self._apply_to_each(await self._store.open_calls(*RESUMABLE_STATES, "needs_input"), self._resume)
 
     async def _apply_to_each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
-        """Do it to each, and give those it was done to: one that is damaged does not keep the others waiting."""
+        """Applies an action to each call, and returns the ids of those where it succeeded; a damaged one does not stop it."""
         done = []
         for open_call in calls:
             try:
@@ -338,8 +338,9 @@ class Calls:
         return revive_to_end(open_call.call, past, open_call, self._services)
 
     async def _read_call(self, call_id: str) -> CallSnapshot:
-        """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerDamaged."""
+        """Reads a call: its open state together with exactly the rows behind it. Raises LedgerDamaged."""
         rows: list[StoredEntry] = []
+        # State and rows are two reads; a writer may come between them, so they are repeated until they agree.
         for _ in range(_LOOKS):
             open_call = await self._store.find_open(call_id)
             rows = await self._store.rows_of(call_id)
@@ -355,7 +356,7 @@ class Calls:
 
 
 class CallSnapshot(NamedTuple):
-    """Where a call stands. `open` is None when it has ended."""
+    """A call at one moment: its open state and its rows. `open` is None when it has ended."""
 
     open: OpenCall | None
     rows: list[StoredEntry]
@@ -365,11 +366,11 @@ CallOutcome = Result | Pending | None
 
 
 class _KeyEnded(ValueError):
-    """The key that a call came with has ended while it waited."""
+    """The key of a call became invalid while the call waited."""
 
 
 def _is_same_principal(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
-    """True when both stand for the same principal of the same tenant: nobody learns anything about other people's calls."""
+    """True for the same principal of the same tenant: calls of others look like unknown calls."""
     return (of.principal, of.tenant) == (caller.principal, caller.tenant)
 
 
@@ -378,7 +379,7 @@ def _is_call_of(rows: Sequence[StoredEntry], caller: SurfaceRequest | None) -> b
 
 
 def _can_resume(place: CallSnapshot) -> bool:
-    """True for a call that only waits for a process that can run it: approved, or its tool got its answer."""
+    """True for a call that only waits for a process to run it: approved, or its tool's question is answered."""
     assert place.open is not None
     return place.open.state in RESUMABLE_STATES or (
         place.open.state == "needs_input" and place.rows[-1].kind == "answered"
@@ -386,12 +387,12 @@ def _can_resume(place: CallSnapshot) -> bool:
 
 
 def _is_doubtful(place: CallSnapshot) -> bool:
-    """True for a call that a crash cut off: nobody may call it canceled while it may have acted."""
+    """True for a call that a crash interrupted: it may have acted, so it cannot count as canceled."""
     return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
 
 
 async def _wait_for_stop(live: LiveCall, within: float) -> Cancellation:
-    """What became of a request to a call of this process."""
+    """Waits for a call of this process to stop, and returns the outcome."""
     call = live.call
     is_supported = live.support.cancel if live.stage == "running" else True
     until = live.loop.time() + within
@@ -417,7 +418,7 @@ async def _wait_for_stop(live: LiveCall, within: float) -> Cancellation:
 
 
 def _refuse_forged(past: PastCall, key: bytes) -> None:
-    """Raises ValueError when what a tool would be given is not what somebody answered it, or not to this question."""
+    """Raises ValueError when the answer a tool would get was forged, changed, or given to another question."""
     request = past.request
     if request is None or request.purpose != "input" or not past.answers:
         return
@@ -431,7 +432,7 @@ def _read_outcome(place: CallSnapshot) -> CallOutcome:
 
 
 def _make_refusal(error: Exception) -> Stop:
-    """Nothing that is answered may wait for ever, and nothing runs that is not what was answered."""
+    """Returns how an answered call ends that cannot resume: it may neither wait for ever nor run something else."""
     if isinstance(error, _KeyEnded):
         return Stop("policy_blocked", f"{error}, so the call does not go on", "key_ended")
     if isinstance(error, SurfaceError):

@@ -1,8 +1,8 @@
-"""Replies from other systems: one receiver listens on every channel that a parked call waits on, and hands what it
-brings to the inbox.
+"""Replies from other systems: one receiver listens on each channel that a parked call waits on, and passes its replies to
+the inbox.
 
-Nothing is held for a waiting call. After a restart, the ledger tells which channels to listen on. Replies are delivered side by
-side, so that one whose call is not to be found, which is held for a moment, does not keep others waiting.
+Nothing is held for a waiting call: after a restart, the ledger tells which channels to listen on. Replies are delivered
+side by side, so that one for a call that is not parked yet, which is held for a moment, does not delay others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger("ferrule.delivery")
 
 
 class ReplyDelivery:
-    """The way in for replies and callbacks."""
+    """Delivers replies and callbacks to waiting calls."""
 
     def __init__(
         self,
@@ -54,14 +54,13 @@ class ReplyDelivery:
         resume: bool = True,
         on_recorded: OnRecorded = lambda: None,
     ) -> Fate:
-        """Give a waiting call what came for it, and let it go on unless `resume` is False. A reply that is quicker than the
-        call, which is only about to wait, is held for a moment; a second one is told apart from one that nobody waits for.
-        `by`: who gave it, where that is known."""
+        """Gives a waiting call its reply, and resumes it unless `resume` is False. A reply that arrives before the call is parked
+        is held for a moment; a second one is `duplicate`, one for no call `unknown`. `by`: who replied, if known."""
         waiting = await self._find_waiting(invocation_id)
         if not isinstance(waiting, OpenCall):
             return waiting
         if not channel or channel != await self.find_reply_channel(waiting):
-            # What has no person behind it answers only what waits for it: a reply is no approver, whatever it says.
+            # No person is behind a reply: it answers only a call that waits for one, and never approves.
             _log.info("a reply by %s was refused: %s does not wait for one", channel, invocation_id)
             return "refused"
         try:
@@ -77,13 +76,13 @@ class ReplyDelivery:
         return "taken"
 
     async def find_reply_channel(self, waiting: OpenCall) -> str:
-        """The channel a waiting call may be answered by from outside; empty for none."""
+        """Returns the channel from which a waiting call may be answered; empty for none."""
         asked = (row.segment().request for row in reversed(await self._store.rows_of(waiting.call)))
         request = next((found for found in asked if found is not None), None)
         return request.requirement.reply_channel if request is not None else ""
 
     def find_receiver(self, tool_id: str) -> Receiver | None:
-        """What brings the answers for a tool's calls; None when nothing does."""
+        """Returns the receiver of replies to a tool's calls; None when there is none."""
         tool, executor = self._find_executor(tool_id)
         find: Callable[[Tool], Receiver | None] | None = getattr(executor, "receiver", None)
         return find(tool) if find is not None and tool is not None else None
@@ -94,7 +93,7 @@ class ReplyDelivery:
         while loop.time() < until:
             opened = await self._store.find_open(invocation_id)
             if opened is not None and opened.state == "awaiting_approval":
-                return "refused"  # it has sent nothing yet, so this answers nothing of its
+                return "refused"  # it has not sent anything yet that this could answer
             if opened is not None and opened.state != "running":
                 return opened
             if opened is None and (rows := await self._store.rows_of(invocation_id)):
@@ -103,7 +102,7 @@ class ReplyDelivery:
         return "unknown"
 
     def _read_answer(self, tool_id: str, value: Any) -> Any:
-        """The answer in what a receiver brought, where its executor has a word in it."""
+        """Reads the answer from a reply, as the tool's executor defines it."""
         tool, executor = self._find_executor(tool_id)
         read: Callable[[Tool, Any], Any] | None = getattr(executor, "reply_value", None)
         return value if read is None or tool is None else read(tool, value)
@@ -119,7 +118,7 @@ _AGAIN_SECONDS = 2.0
 _CLOSING_SECONDS = 1.0
 _TRIES = 5
 _LINGER_SECONDS = 60.0
-"""How long a channel is listened on after the last call that waited for it."""
+"""How long to listen on a channel after the last call that waited on it."""
 _AT_ONCE = 64
 """Replies of one channel that are delivered side by side."""
 _listening_log = logging.getLogger("ferrule.receiving")
@@ -134,7 +133,7 @@ class Receivers:
         receiver_of: Callable[[str], Receiver | None],
         deliver: Deliver,
     ) -> None:
-        """`channel_of`: the channel a waiting call may be answered by, empty for none. `receiver_of`: by tool id."""
+        """`channel_of`: the channel from which a waiting call may be answered, empty for none. `receiver_of`: by tool id."""
         self._channel_of = channel_of
         self._receiver_of = receiver_of
         self._deliver = deliver
@@ -142,7 +141,7 @@ class Receivers:
         self._listening: dict[str, _ChannelListener] = {}
 
     async def update(self, waiting: Iterable[OpenCall]) -> None:
-        """Listen where calls wait, and nowhere else."""
+        """Starts to listen on the channels these calls wait on, and stops on others."""
         wanted: dict[str, str] = {}
         known: dict[tuple[str, int], str] = {}
         for call in waiting:
@@ -163,7 +162,7 @@ class Receivers:
                 self._listening[channel].extend()
 
     async def aclose(self) -> None:
-        """Stop listening."""
+        """Stops listening."""
         listening, self._listening = list(self._listening.values()), {}
         await asyncio.gather(*(each.aclose() for each in listening))
 
@@ -178,7 +177,7 @@ class Receivers:
 
 
 class _ChannelListener:
-    """One receiver at work."""
+    """Listens with one receiver."""
 
     def __init__(self, receiver: Receiver, deliver: Deliver) -> None:
         self._receiver = receiver
@@ -194,16 +193,16 @@ class _ChannelListener:
 
     @property
     def is_idle(self) -> bool:
-        """True when nobody waited for a while. Whoever stops too soon closes a request that is just being answered, and what it
-        brought is handed out again only much later."""
+        """True when no call waited for a while."""
+        # Closing too soon would drop a request that is just being answered; its queue hands the reply out again much later.
         return not self._deliveries and asyncio.get_running_loop().time() > self._until
 
     def extend(self) -> None:
-        """Some call waits."""
+        """Keeps listening, because a call waits."""
         self._until = asyncio.get_running_loop().time() + _LINGER_SECONDS
 
     async def aclose(self) -> None:
-        """What is being delivered gets a moment; then nothing more is taken."""
+        """Gives running deliveries a moment, then stops."""
         if self._deliveries:
             await asyncio.wait(self._deliveries, timeout=_CLOSING_SECONDS)
         for task in (self._task, *self._deliveries):
@@ -229,7 +228,7 @@ class _ChannelListener:
                     task.add_done_callback(self._finish_delivery)
         except ExecutionFailed as failed:
             _listening_log.warning("the replies on %s cannot be had: %s", channel, failed.message)
-        except Exception as error:  # whatever a driver raises must not end the listening for good
+        except Exception as error:  # an error of a driver must not end the listening for good
             _listening_log.warning("the replies on %s cannot be had: %s", channel, type(error).__name__)
 
     def _finish_delivery(self, task: asyncio.Task[None]) -> None:
@@ -237,7 +236,7 @@ class _ChannelListener:
         self._slots.release()
 
     async def _deliver_reply(self, reply: Reply) -> None:
-        """Deliver one reply, again and again for a while. One that is not settled then is handed out again by its queue."""
+        """Delivers one reply, with retries. Its queue hands an unsettled one out again."""
         channel = self._receiver.channel
         for _ in range(_TRIES):
             try:
@@ -245,6 +244,6 @@ class _ChannelListener:
                 return
             except ExecutionFailed as failed:
                 _listening_log.warning("a reply on %s could not be settled: %s", channel, failed.message)
-            except Exception as error:  # whatever the ledger or a driver raises must not end the listening for good
+            except Exception as error:  # an error of the ledger or a driver must not end the listening for good
                 _listening_log.warning("a reply on %s could not be delivered: %s", channel, type(error).__name__)
             await asyncio.sleep(_AGAIN_SECONDS)

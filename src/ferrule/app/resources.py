@@ -1,8 +1,8 @@
 """Resources of one process for its tools: the network, the clouds, secrets, authorizations, and which tools are ready.
 
-`assembly` makes them. `Outside` loads its parts when they are first asked for: loading takes a good part of the time in
-which a client expects its first answer. `Here` tells which functions are bound, which secrets are missing, and which
-built-in tools are switched on.
+`assembly` makes them. `ProcessResources` loads its parts at their first use: loading takes a good part of the time in
+which a client expects its first answer. `ProcessReadiness` tells which functions are bound, which secrets are missing,
+and which built-in tools are switched on.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 
 
 class ProcessResources:
-    """One process's, shared by all that need it."""
+    """The connections of one process to other systems, shared by all its parts."""
 
     def __init__(self, client: Callable[[], Client], connect: Callable[[Client], Connections]) -> None:
-        """`client` and `connect` make the HTTP client, and all that goes through it, when they are first asked for."""
+        """`client` and `connect` make the HTTP client, and everything that goes through it, at their first use."""
         self._make_client = client
         self._connect = connect
         self._client: Client | None = None
         self._made: Connections | None = None
 
     def client(self) -> Client:
-        """The HTTP client that everything goes through."""
+        """Returns the HTTP client of the process."""
         if self._client is None:
             self._client = self._make_client()
         return self._client
 
     @property
     def transport_services(self) -> TransportServices:
-        """What transports are given."""
+        """The services that transports use."""
         return self._load_connections().transport_services
 
     @property
     def authorizations(self) -> Authorizations:
-        """What users authorized, and how they do."""
+        """The OAuth authorizations of users."""
         return self._load_connections().authorizations
 
     @property
     def user_tokens(self) -> OAuthUserTokens:
-        """Gives tools what users authorized."""
+        """Gives tools the access tokens of users."""
         return self._load_connections().user_tokens
 
     def missing_secrets(self, tool: Tool, others: Iterable[Executor] = ()) -> Collection[str]:
-        """Returns the secrets and authorizations that a tool names and that are known not to be there. Most tools name none.
-        `others`: executors that come before ours; they bring what their tools need."""
+        """Returns the secrets and authorizations of a tool that are known to be missing. `others`: executors asked before ours,
+        which bring what their tools need."""
         return () if tool.credentials is None else self._load_connections().missing_secrets(tool, others)
 
     async def aclose(self) -> None:
-        """Let go of it, if it was ever made."""
+        """Closes what was opened."""
         made, self._made = self._made, None
         if made is not None:
             await made.user_tokens.aclose()
@@ -83,19 +83,18 @@ class ProcessReadiness:
         is_switched_on: Callable[[Tool], bool] = lambda tool: False,
         missing: Callable[[Tool], Collection[str]] = lambda tool: (),
     ) -> None:
-        """`is_bound`: whether a function or a program does a tool's work. `missing`: the secrets of a tool that are known not to
-        be there, by name; nobody is asked for them."""
+        """`is_bound`: True when a function or a program runs a tool. `missing`: the names of a tool's secrets that are known to
+        be missing; no source is asked."""
         self._is_bound = is_bound
         self._is_switched_on = is_switched_on
         self._missing = missing
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
-        """Those that are known not to be here (AT-36). A function that is bound brings its own."""
+        """Returns the credentials that are known to be missing (AT-36). A bound function brings its own."""
         return () if self._is_bound(tool) and tool.dialect == "aml" else self._missing(tool)
 
     def is_set_up(self, tool: Tool) -> bool:
-        """True when a function or a program was bound to the tool, which is how tools are set up here. That an executor takes
-        tools of its kind is no setup (AT-14)."""
+        """True when a function or a program was bound to the tool. An executor for its kind alone is no setup (AT-14)."""
         return self._is_bound(tool)
 
     def is_switched_on(self, tool: Tool) -> bool:
@@ -103,5 +102,5 @@ class ProcessReadiness:
         return self._is_switched_on(tool)
 
     def provider(self, tool: Tool) -> Provider | None:
-        """Nobody to wait for."""
+        """Returns None: no tool here comes from a provider that connects later."""
         return None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ferrule.app.batches import Batch, BatchRun, CallRequest, CallSpec, Update, make_request, read_requests
+from ferrule.app.batch_requests import CallRequest, CallSpec, make_request, read_requests
+from ferrule.app.batches import Batch, BatchRun, Update
 from ferrule.app.preview.preview import Preview, preview_arguments
 from ferrule.app.progress import Cancellation, follow_progress
 from ferrule.errors import BatchError, FerruleError, LedgerError
@@ -326,17 +327,17 @@ class SurfaceHandle:
         selected = select(before.surface, names, ref, new_id=lambda: app.new_id("srf"), now=app.services.now())
         if selected is not before.surface:
             self._request = selected.request
-            self._session = app.derive_session(selected, before)
+            self._session = app.sessions.derive(selected, before)
             self._session.held_by(self, app.make_handle)
             loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
-            app.record_surface(selected, "loaded", tools=loaded, search_id=ref)
+            app.changes.record_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
 
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
         """Record which deferred tools a search found (AT-188)."""
         found = [tool_id for tool_id in tool_ids if self.surface.entries[tool_id].standing == "deferred"]
         if found:
-            self._app.record_surface(self.surface, "discovered", tools=found, search_id=search_id)
+            self._app.changes.record_surface(self.surface, "discovered", tools=found, search_id=search_id)
 
     def tools(self) -> Rendering:
         """The tools as a model is shown them: name, description, input schema; names of deferred ones."""
@@ -354,7 +355,7 @@ class SurfaceHandle:
     async def refresh(self, *, is_forced: bool = False) -> Session:
         """Make the surface again if anything it depends on changed."""
         before = self._session
-        session = await self._app.refresh_session(self._request, before, is_forced=is_forced)
+        session = await self._app.sessions.refresh(self._request, before, is_forced=is_forced)
         if session is not before:
             session.held_by(self, self._app.make_handle)
             self._session = session

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.app.batches import CallRequest
+from ferrule.app.batch_requests import CallRequest
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.reporters.excerpt import cleaned

@@ -28,7 +28,7 @@ _CALLS = tuple(sorted(CALL_KINDS))
 
 def ledger(path: str) -> AbstractAsyncContextManager[Store]:
     """The ledger of the workspace around a path, without its catalog and policy."""
-    from ferrule.app.assembly import open_store
+    from ferrule.app.ledger_file import open_store
 
     return open_store(path)
 

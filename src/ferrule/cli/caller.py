@@ -19,14 +19,15 @@ import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App
-from ferrule.app.assembly import is_stale, open_app
 from ferrule.app.batches import BatchRun
+from ferrule.app.opening import open_app
 from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.show.watching import View, tell
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.live import Cancel
+from ferrule.workspace.staleness import is_stale
 from ferrule.workspace.workspace import Workspace
 
 LEFT = 130

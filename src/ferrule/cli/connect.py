@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.cli.caller import seconds
 from ferrule.cli.connection_choice import line_of, refusal, user_of, user_options, wanted_scopes
 from ferrule.cli.loop import run_command

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.cli.connection_choice import line_of, user_of, user_options
 from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.cli.connection_choice import refusal, user_of, user_options
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option

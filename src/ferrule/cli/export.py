@@ -16,8 +16,8 @@ import msgspec
 
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.app.app import App
-from ferrule.app.assembly import is_stale, open_app
 from ferrule.app.export import Exported, TokenCount, export_preview, export_tools
+from ferrule.app.opening import open_app
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
@@ -31,6 +31,7 @@ from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.workspace.agent_tools import tools_of_agents
+from ferrule.workspace.staleness import is_stale
 from ferrule.workspace.workspace import Workspace
 
 FRAMEWORKS = {"langchain": "langchain", "openai-agents": "openai_agents", "pydantic-ai": "pydantic_ai"}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.errors import AccessError, WorkspaceError
 from ferrule.model.approval import ADMIN, Identity
 from ferrule.model.hints import nearest

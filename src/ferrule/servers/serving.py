@@ -20,8 +20,8 @@ from pathlib import Path
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
 from ferrule.app.network import Network
+from ferrule.app.opening import open_app
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
 from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT

@@ -16,7 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.app.app import App
-from ferrule.app.assembly import Overrides, assemble, make_followers, run_app
+from ferrule.app.assembly import Overrides, assemble
+from ferrule.app.opening import make_followers, run_app
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier

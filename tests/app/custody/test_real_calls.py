@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from ferrule.app.app import App
-from ferrule.app.assembly import open_app
 from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.copies import back_up, restore
 from ferrule.app.custody.erase import erase_principal
 from ferrule.app.custody.exports import export_calls, export_rows
 from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys
 from ferrule.app.custody.prune import prune
+from ferrule.app.opening import open_app
 from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending

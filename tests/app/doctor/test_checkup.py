@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.app.assembly import open_app
 from ferrule.app.doctor.checkup import check_workspace
 from ferrule.app.doctor.doctor import Examination
+from ferrule.app.opening import open_app
 from ferrule.errors import FerruleError
 from tests.runtime.executors.oxp.upstream import ECHO
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.assembly import open_app
 from ferrule.app.imports.mcp import parse_server
+from ferrule.app.opening import open_app
 from ferrule.cli import main
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.result import Result
 from ferrule.settings import NetworkSettings, SecretSettings, Settings

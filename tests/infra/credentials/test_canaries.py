@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.model.result import Result
 from tests.infra.clouds.amazon import REGION, Amazon
 from tests.infra.clouds.far import Asked, Far, Reply, far

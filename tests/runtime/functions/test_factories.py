@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.functions import service
 from ferrule.runtime.functions.factories import FactorySources, read_factory

@@ -349,7 +349,7 @@ def test_of_many_processes_at_the_same_time_one_is_signed_in(tmp_path: Path) -> 
         "from ferrule.access.keys import Access\n"
         "access, code = Access(sys.argv[1]), sys.argv[2]\n"
         "print(flush=True); sys.stdin.readline()\n"
-        "print('in' if access.redeemed(code) else 'out')\n"
+        "print('in' if access.redeem_code(code) else 'out')\n"
     )
     code = access.make_sign_in_code()
     words = [sys.executable, "-c", program, str(tmp_path), code]

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.app.app import App
-from ferrule.app.assembly import Overrides, assemble, open_store, run_app
+from ferrule.app.assembly import Overrides, assemble
 from ferrule.app.doctor.doctor import Doctor, Examination, OnProgress
 from ferrule.app.doctor.premises import (
     check_bound_names,
@@ -29,6 +29,8 @@ from ferrule.app.doctor.premises import (
     report_broken,
     report_line,
 )
+from ferrule.app.ledger_file import open_store
+from ferrule.app.opening import run_app
 from ferrule.contracts.surface import CatalogEntry, CatalogView
 from ferrule.definitions.compiler.build import CatalogContents, collect_contents
 from ferrule.definitions.compiler.discover import load

@@ -18,7 +18,6 @@ from pathlib import Path
 from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.access.tokens import Token
 from ferrule.app.app import App
-from ferrule.app.assembly import is_stale
 from ferrule.app.doctor.doctor import Examination, Health
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.surface import CatalogEntry
@@ -33,7 +32,7 @@ from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.surface.candidates import listed
-from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
+from ferrule.workspace.staleness import CATALOG_FILE, is_stale, load_catalog
 from ferrule.workspace.workspace import Workspace, show_path
 
 ListNames = Callable[[str], Iterable[str]]

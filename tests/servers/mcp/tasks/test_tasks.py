@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 import ferrule
-from ferrule.app.assembly import LEDGER_PUBLIC
 from ferrule.app.custody.check import verify_ledger
+from ferrule.app.ledger_file import LEDGER_PUBLIC
 from ferrule.contracts.executor import Context, Output
 from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import BindingError

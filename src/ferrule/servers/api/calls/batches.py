@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ferrule.app.batches import Batch, BatchRun, CallRequest, Update
+from ferrule.app.batch_requests import CallRequest
+from ferrule.app.batches import Batch, BatchRun, Update
 from ferrule.app.surface import SurfaceHandle
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Pending, Result

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.access.keys import Access
-from ferrule.app.assembly import open_app
+from ferrule.app.opening import open_app
 from ferrule.errors import AccessError
 from ferrule.model.approval import CALL
 from ferrule.model.serving import ServeSettings

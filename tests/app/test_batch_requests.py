@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.batches import read_requests
+from ferrule.app.batch_requests import read_requests
 from ferrule.errors import BatchError
 
 
