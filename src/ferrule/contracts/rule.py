@@ -151,7 +151,7 @@ class Rule(Protocol):
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
-    since: ClassVar[str]
+    since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterable[Finding]:
         """Returns every defect of this kind in the definition, with paths relative to it."""
@@ -171,7 +171,7 @@ class LibraryRule(Protocol):
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
-    since: ClassVar[str]
+    since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterable[LibraryFinding]:
         """Returns every defect of this kind among all the definitions."""
@@ -214,7 +214,7 @@ class CompatRule(Protocol):
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
-    since: ClassVar[str]
+    since: ClassVar[str] = "0.1"
 
     def check(self, comparison: Comparison) -> Iterable[CompatFinding]:
         """Returns every defect of this kind in the candidate, given the published state."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.tool_items import list_tools
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding, Severity
@@ -15,7 +14,7 @@ SETTINGS: Path = ("spec", "config", "tools")
 _CANONICAL = ("name", "description", "schema", "inject")
 
 
-class RedefinedBuiltin:
+class RedefinedBuiltin(Rule):
     """A built-in tool (read, bash, write, edit, fetch) does not set `name`, `description`, `schema` or `inject`.
 
     Why: its canonical values win, so whatever is written there misleads the reader; the reference generator refuses it.
@@ -23,10 +22,9 @@ class RedefinedBuiltin:
     Good: {id: bash, tags: [shell]}
     """
 
-    code: ClassVar = "ADL-19"
-    name: ClassVar = "redefined-builtin"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-19"
+    name = "redefined-builtin"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per such key."""
@@ -50,17 +48,16 @@ def _list_enabled(subject: Subject) -> Iterator[str]:
                 yield tool.id
 
 
-class UnrestrictedFileTool:
+class UnrestrictedFileTool(Rule):
     """An enabled read, write or edit tool without `allowed_roots` reaches the workspace folder and nothing else.
 
     Why: ADL's generator lets such a tool reach every file; here a missing limit means the workspace.
     Good: read: {enabled: true, allowed_roots: [docs]}
     """
 
-    code: ClassVar = "ADL-24"
-    name: ClassVar = "unrestricted-file-tool"
-    severity: ClassVar = Severity.INFO
-    since: ClassVar = "0.1"
+    code = "ADL-24"
+    name = "unrestricted-file-tool"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each enabled file tool whose roots are absent or empty."""
@@ -74,17 +71,16 @@ class UnrestrictedFileTool:
                 yield Finding(self.code, path, message, self.severity, hint)
 
 
-class ParsedShellCommand:
+class ParsedShellCommand(Rule):
     """Commands of an enabled bash tool are parsed and run without a shell.
 
     Why: ADL's generator hands the text to `sh -c`, where a whitelisted `ls; rm x` would run both commands.
     Good: bash: {enabled: true, whitelist: [ls, git]}
     """
 
-    code: ClassVar = "ADL-25"
-    name: ClassVar = "parsed-shell-command"
-    severity: ClassVar = Severity.INFO
-    since: ClassVar = "0.1"
+    code = "ADL-25"
+    name = "parsed-shell-command"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields an enabled bash tool, once."""

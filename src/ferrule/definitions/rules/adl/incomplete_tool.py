@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.tool_items import list_tools, list_user_tools
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding, Severity
@@ -22,7 +21,7 @@ _FILLED = {
 }
 
 
-class AbsentToolField:
+class AbsentToolField(Rule):
     """A user-defined tool has a `name`, a `description`, `tags` and a `schema`; only a built-in may leave them out.
 
     Why: without them nothing can be offered to a model.
@@ -30,10 +29,9 @@ class AbsentToolField:
     Good: {id: search, name: search, description: Search orders, tags: [orders], schema: {type: object, …}}
     """
 
-    code: ClassVar = "ADL-10"
-    name: ClassVar = "absent-tool-field"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-10"
+    name = "absent-tool-field"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per absent field, at the tool."""
@@ -47,7 +45,7 @@ class AbsentToolField:
                     yield Finding(self.code, (*tool.path, field), message, hint=near or _USER_DEFINED)
 
 
-class EmptyToolField:
+class EmptyToolField(Rule):
     """The `name`, `description`, `tags` and `schema` of a user-defined tool say something.
 
     Why: an empty field passes for a filled one until a model has to choose between tools.
@@ -55,10 +53,9 @@ class EmptyToolField:
     Good: tags: [orders]
     """
 
-    code: ClassVar = "ADL-11"
-    name: ClassVar = "empty-tool-field"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-11"
+    name = "empty-tool-field"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each field that is written but null or empty, at its key."""

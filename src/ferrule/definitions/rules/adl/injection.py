@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.tool_fields import IDENTIFIER
 from ferrule.definitions.rules.adl.tool_items import list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
@@ -33,7 +32,7 @@ def _list_entries(subject: Subject) -> list[tuple[Path, str]]:
     return known
 
 
-class MalformedInjection:
+class MalformedInjection(Rule):
     """An entry of `inject` is an identifier, or several joined by dots.
 
     Why: it becomes a parameter in generated code.
@@ -41,10 +40,9 @@ class MalformedInjection:
     Good: inject: [orderRepo]
     """
 
-    code: ClassVar = "ADL-29"
-    name: ClassVar = "malformed-injection"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-29"
+    name = "malformed-injection"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each entry that is no dotted identifier."""
@@ -54,7 +52,7 @@ class MalformedInjection:
                 yield Finding(self.code, path, message, hint="use letters, digits and `_`, with dots in between")
 
 
-class RepeatedInjection:
+class RepeatedInjection(Rule):
     """No entry stands twice in one `inject`. A service `x` beside `config.x` is no repetition.
 
     Why: generated code would declare the same parameter twice.
@@ -62,10 +60,9 @@ class RepeatedInjection:
     Good: inject: [logger]
     """
 
-    code: ClassVar = "ADL-33"
-    name: ClassVar = "repeated-injection"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-33"
+    name = "repeated-injection"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each later occurrence."""
@@ -77,7 +74,7 @@ class RepeatedInjection:
             seen.add(known)
 
 
-class InjectedBuiltinConfig:
+class InjectedBuiltinConfig(Rule):
     """`config.tools` is not injected.
 
     Why: that group holds the settings of the built-in tools and belongs to them.
@@ -85,10 +82,9 @@ class InjectedBuiltinConfig:
     Good: inject: [config.search]
     """
 
-    code: ClassVar = "ADL-31"
-    name: ClassVar = "injected-builtin-config"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-31"
+    name = "injected-builtin-config"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields `config.tools` and anything below it."""
@@ -98,7 +94,7 @@ class InjectedBuiltinConfig:
                 yield Finding(self.code, path, "`config.tools` belongs to the built-in tools", hint=hint)
 
 
-class UndefinedInjection:
+class UndefinedInjection(Rule):
     """An entry of `inject` names a service of `spec.services`, a group of `spec.config` as `config.<group>`, `logger` or
     `config`.
 
@@ -107,10 +103,9 @@ class UndefinedInjection:
     Good: inject: [orderRepo]
     """
 
-    code: ClassVar = "ADL-30"
-    name: ClassVar = "undefined-injection"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-30"
+    name = "undefined-injection"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each entry whose service or config group does not exist."""
@@ -152,7 +147,7 @@ def _read_names(subject: Subject, block: str) -> _BlockNames:
     return _BlockNames(value, ALWAYS_THERE if block == "services" else (), is_written=is_written)
 
 
-class DeepInjection:
+class DeepInjection(Rule):
     """An entry of `inject` goes no deeper than a service or `config.<group>`.
 
     Why: deeper paths are legal, but the reference generator resolves none of them.
@@ -160,10 +155,9 @@ class DeepInjection:
     Good: inject: [customerRepo]
     """
 
-    code: ClassVar = "ADL-32"
-    name: ClassVar = "deep-injection"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-32"
+    name = "deep-injection"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each entry with segments that no runtime resolves; skips entries already in error."""

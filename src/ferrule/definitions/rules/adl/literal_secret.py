@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
@@ -15,7 +15,7 @@ _SERVERS: Path = ("spec", "agent", "mcp", "servers")
 _DEPLOYMENT: Path = ("spec", "deployment")
 
 
-class LiteralSecret:
+class LiteralSecret(Rule):
     """A credential in `config`, an MCP server's `env` or `headers`, or a deployment's `environment` is a `${VAR}` placeholder.
 
     Why: a manifest is checked in and shared; whoever reads it would hold the key.
@@ -23,10 +23,9 @@ class LiteralSecret:
     Good: emailApiKey: ${EMAIL_API_KEY}
     """
 
-    code: ClassVar = "ADL-37"
-    name: ClassVar = "literal-secret"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-37"
+    name = "literal-secret"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each string that looks like a credential."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 TARGETS = ("go", "typescript", "rust")
 _LANGUAGE = ("spec", "language")
 
 
-class MalformedLanguage:
+class MalformedLanguage(Rule):
     """`language` names at least one of go, typescript and rust, each with its module or package and its versions as text.
 
     Why: code is generated for exactly one language; several are legal in the manifest, so they are only a warning here.
@@ -20,10 +19,9 @@ class MalformedLanguage:
     Good: language: {go: {module: example.com/a, version: "1.26"}}
     """
 
-    code: ClassVar = "ADL-5"
-    name: ClassVar = "malformed-language"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-5"
+    name = "malformed-language"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding when no known language is named, or more than one."""

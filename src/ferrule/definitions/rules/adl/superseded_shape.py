@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, format_path
 
@@ -22,7 +21,7 @@ _MOVED_IN_AI = {
 }
 
 
-class SupersededShape:
+class SupersededShape(Rule):
     """A block or key of an earlier shape of the language, which newer readers reject.
 
     Why: sandboxes and coding assistants moved under `spec.development`, and assistants under `orchestrators`.
@@ -30,10 +29,9 @@ class SupersededShape:
     Good: spec: {development: {sandbox: {flox: {enabled: true}}}}
     """
 
-    code: ClassVar = "ADL-6"
-    name: ClassVar = "superseded-shape"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-6"
+    name = "superseded-shape"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each old key that is still written."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.tool_items import list_tools, list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
 
 
-class DuplicateToolId:
+class DuplicateToolId(Rule):
     """Every tool of a manifest has an id of its own.
 
     Why: the id becomes a file and a symbol; the second would overwrite the first.
@@ -18,10 +17,9 @@ class DuplicateToolId:
     Good: tools: [{id: search_orders, …}, {id: search_customers, …}]
     """
 
-    code: ClassVar = "ADL-9"
-    name: ClassVar = "duplicate-tool-id"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-9"
+    name = "duplicate-tool-id"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each id that was used before, at its later place."""
@@ -35,7 +33,7 @@ class DuplicateToolId:
             seen.add(tool.id)
 
 
-class DifferingToolName:
+class DifferingToolName(Rule):
     """A user-defined tool's `name` is its `id`.
 
     Why: some targets call the function by its name, others by its id; where the two agree it makes no difference.
@@ -43,10 +41,9 @@ class DifferingToolName:
     Good: {id: search_orders, name: search_orders}
     """
 
-    code: ClassVar = "ADL-16"
-    name: ClassVar = "differing-tool-name"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-16"
+    name = "differing-tool-name"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each name that is not the id; skips tools where either is in error."""

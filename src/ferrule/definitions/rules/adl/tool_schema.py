@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.tool_items import list_user_tools
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Path
@@ -25,7 +24,7 @@ def _list_schemas(subject: Subject) -> Iterator[tuple[Path, JsonObject]]:
                 yield path, schema
 
 
-class UnsoundToolSchema:
+class UnsoundToolSchema(Rule):
     """A tool's `schema` is a JSON Schema that validators accept; any keyword of it may be used, `$ref` into it as well.
 
     Why: an unsound schema is refused by the model's provider, or checks nothing.
@@ -33,10 +32,9 @@ class UnsoundToolSchema:
     Good: schema: {type: string}
     """
 
-    code: ClassVar = "ADL-14"
-    name: ClassVar = "unsound-tool-schema"
-    severity: ClassVar = Severity.ERROR
-    since: ClassVar = "0.1"
+    code = "ADL-14"
+    name = "unsound-tool-schema"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each offending keyword."""
@@ -48,7 +46,7 @@ class UnsoundToolSchema:
                 yield Finding(self.code, path + defect.path, defect.sentence(), hint=defect.hint)
 
 
-class UnusualToolSchema:
+class UnusualToolSchema(Rule):
     """A tool's `schema` is of `type: object` and lists every property it requires.
 
     Why: function-calling APIs take an object of named arguments, and a required property nobody describes cannot be filled.
@@ -56,10 +54,9 @@ class UnusualToolSchema:
     Good: schema: {type: object, properties: {query: {type: string}}, required: [query]}
     """
 
-    code: ClassVar = "ADL-15"
-    name: ClassVar = "unusual-tool-schema"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-15"
+    name = "unusual-tool-schema"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields roots that are no object, and required names that are not declared; skips unsound schemas."""

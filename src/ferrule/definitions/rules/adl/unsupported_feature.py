@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Path
 
@@ -16,7 +15,7 @@ _NO_SERVERS = "list the servers under `servers`, or set `enabled: false`"
 _HTTP = "serve it over http, or leave it out"
 
 
-class UnsupportedFeature:
+class UnsupportedFeature(Rule):
     """MCP and telemetry have the form the language gives them and, once enabled, suit the target language.
 
     Why: MCP clients are generated for Go and reach http servers only; Rust has no telemetry, TypeScript no Prometheus.
@@ -24,10 +23,9 @@ class UnsupportedFeature:
     Good: mcp: {enabled: true, servers: [{name: files, transport: http, url: "http://localhost:8080"}]}
     """
 
-    code: ClassVar = "ADL-39"
-    name: ClassVar = "unsupported-feature"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-39"
+    name = "unsupported-feature"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields enabled features the target cannot have."""

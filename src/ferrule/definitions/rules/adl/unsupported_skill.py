@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.builtin_tool import SETTINGS
 from ferrule.definitions.rules.adl.tool_items import TOOLS, list_tools
 from ferrule.model.diagnostic import Finding, Severity
@@ -15,7 +14,7 @@ _SKILLS = ("spec", "skills")
 _SWITCH = (*SETTINGS, "read", "enabled")
 
 
-class UnsupportedSkill:
+class UnsupportedSkill(Rule):
     """Skills have the form the language gives them; an agent with skills lists and enables the built-in `read`, and a
     bare skill says its `name` and `description`.
 
@@ -24,10 +23,9 @@ class UnsupportedSkill:
     Good: skills: [{id: triage, bare: true, name: triage, description: Use this when an alert fires}]
     """
 
-    code: ClassVar = "ADL-38"
-    name: ClassVar = "unsupported-skill"
-    severity: ClassVar = Severity.WARNING
-    since: ClassVar = "0.1"
+    code = "ADL-38"
+    name = "unsupported-skill"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields the missing reader once, and the missing words of each bare skill."""

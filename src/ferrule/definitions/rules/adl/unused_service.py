@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.adl.injection import ALWAYS_THERE
 from ferrule.definitions.rules.adl.tool_items import TOOLS, list_tools
 from ferrule.model.diagnostic import Finding, Severity
@@ -13,7 +12,7 @@ from ferrule.model.diagnostic import Finding, Severity
 _SERVICES = ("spec", "services")
 
 
-class UnusedService:
+class UnusedService(Rule):
     """A service is injected into some tool, and is not called `logger` or `config`.
 
     Why: a service nobody injects is dead weight, and one named like a built-in dependency hides it.
@@ -21,10 +20,9 @@ class UnusedService:
     Good: services: {auditLog: {…}}
     """
 
-    code: ClassVar = "ADL-35"
-    name: ClassVar = "unused-service"
-    severity: ClassVar = Severity.INFO
-    since: ClassVar = "0.1"
+    code = "ADL-35"
+    name = "unused-service"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a warning for a name that hides a built-in dependency, else a note when nothing injects the service."""

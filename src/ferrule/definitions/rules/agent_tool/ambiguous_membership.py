@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 _LISTS = frozenset({"loaded_tools", "deferred_tools", "blocked_tools", "excluded_tools"})
 
 
-class AmbiguousMembership:
+class AmbiguousMembership(Rule):
     """A tool is in one of the four lists of a surface: loaded, deferred, blocked or excluded.
 
     Why: whether it can be called must have one answer.
@@ -19,10 +19,9 @@ class AmbiguousMembership:
     Good: the tool in one of them
     """
 
-    code: ClassVar[str] = "AT-69"
-    name: ClassVar[str] = "ambiguous-membership"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-69"
+    name = "ambiguous-membership"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields each entry of a later list, in the order of the file, that an earlier one has too."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.schema.validation.usability import call_defects
@@ -14,7 +14,7 @@ _INPUTS = ("schema", "model_input_schema", "runtime_input_schema")
 _OUTPUTS = ("structured_schema", "output_schema")
 
 
-class MissingInputContract:
+class MissingInputContract(Rule):
     """A tool that takes structured arguments has an `input_contract`, and its schemas are valid JSON Schemas.
 
     Why: without it no caller can know what to send. A tool is known to take arguments when its embedded interface
@@ -23,10 +23,9 @@ class MissingInputContract:
     Good: "input_contract": {"model_input_schema": {"type": "object", "properties": {…}}}
     """
 
-    code: ClassVar[str] = "AT-22"
-    name: ClassVar[str] = "missing-input-contract"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-22"
+    name = "missing-input-contract"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields the missing contract, or the unsound schemas in it."""
@@ -37,7 +36,7 @@ class MissingInputContract:
                 yield Finding(self.code, ("input_contract",), message)
 
 
-class MissingOutputContract:
+class MissingOutputContract(Rule):
     """A tool with structured results has an `output_contract`.
 
     Why: what a result looks like is then known before the first call. Where an interface is given, it may say so instead.
@@ -45,10 +44,9 @@ class MissingOutputContract:
     Good: "output_contract": {"structured_schema": {"type": "object"}}
     """
 
-    code: ClassVar[str] = "AT-23"
-    name: ClassVar[str] = "missing-output-contract"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AT-23"
+    name = "missing-output-contract"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one note."""
@@ -58,7 +56,7 @@ class MissingOutputContract:
             yield Finding(self.code, ("output_contract",), message, Severity.INFO, hint)
 
 
-class UnsoundSchema:
+class UnsoundSchema(Rule):
     """Schemas of contracts and interfaces are valid JSON Schemas: AT-22 for input, AT-23 for output, AT-31 for interfaces.
 
     Why: a schema that does not compile cannot check anything. One of an unknown dialect, or with references to other documents,
@@ -67,10 +65,9 @@ class UnsoundSchema:
     Good: {"type": "string"}
     """
 
-    code: ClassVar[str] = "AT-22"
-    name: ClassVar[str] = "unsound-schema"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-22"
+    name = "unsound-schema"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields every unsound keyword, under the rule of the object that holds the schema."""

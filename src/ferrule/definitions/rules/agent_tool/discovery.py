@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
 
 
-class UnsearchableHint:
+class UnsearchableHint(Rule):
     """`search_hint` is a phrase of 3 to 10 words.
 
     Why: search matches it; fewer words match nothing, more match everything.
@@ -19,10 +18,9 @@ class UnsearchableHint:
     Good: "search_hint": "search repository issues"
     """
 
-    code: ClassVar[str] = "AT-7"
-    name: ClassVar[str] = "unsearchable-hint"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-7"
+    name = "unsearchable-hint"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields the hint of the declaration, and of the interface."""
@@ -36,7 +34,7 @@ class UnsearchableHint:
                 yield Finding(self.code, path, message, Severity.WARNING)
 
 
-class UntitledTool:
+class UntitledTool(Rule):
     """A declaration has a title for people.
 
     Why: the name is for machines; the title is what an approver reads.
@@ -44,10 +42,9 @@ class UntitledTool:
     Good: "title": "Search the documentation"
     """
 
-    code: ClassVar[str] = "AT-8"
-    name: ClassVar[str] = "untitled-tool"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AT-8"
+    name = "untitled-tool"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one note."""
@@ -57,7 +54,7 @@ class UntitledTool:
             yield Finding(self.code, ("title",), message, Severity.INFO, hint)
 
 
-class CustomKind:
+class CustomKind(Rule):
     """`custom` is a way out for compatibility, not a kind to choose.
 
     Why: nothing is known of a custom tool, so it gets the strictest treatment.
@@ -65,10 +62,9 @@ class CustomKind:
     Good: "tool_kind": "function"
     """
 
-    code: ClassVar[str] = "AT-20"
-    name: ClassVar[str] = "custom-kind"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-20"
+    name = "custom-kind"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one warning."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.fields import FLAGS
 from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
@@ -17,7 +16,7 @@ _SAME_AS = "same_as:"
 _TARGETS = frozenset({*FLAGS, "is_enabled", "requires_user_interaction", "strict"})
 
 
-class UnknownExpression:
+class UnknownExpression(Rule):
     """A safety fact is true, false, `classifier:<name>` or `same_as:<field>`.
 
     Why: anything else cannot be asked when the call comes, so the strictest answer is used.
@@ -25,10 +24,9 @@ class UnknownExpression:
     Good: "is_read_only": "classifier:shell_read_only"
     """
 
-    code: ClassVar[str] = "AT-53"
-    name: ClassVar[str] = "unknown-expression"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-53"
+    name = "unknown-expression"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields every flag that holds some other text."""
@@ -49,7 +47,7 @@ class UnknownExpression:
             yield Finding(self.code, (*interface.path, flag), message, Severity.WARNING, hint)
 
 
-class CircularExpression:
+class CircularExpression(Rule):
     """`same_as` names another fact and does not lead back to itself.
 
     Why: it can never be answered, so the strictest answer is always used, whatever the author meant.
@@ -57,10 +55,9 @@ class CircularExpression:
     Good: "is_read_only": "classifier:shell", "is_concurrency_safe": "same_as:is_read_only"
     """
 
-    code: ClassVar[str] = "AT-54"
-    name: ClassVar[str] = "circular-expression"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-54"
+    name = "circular-expression"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields unknown targets, and each circle once, at its first fact in the file."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import PlacedRecord, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
@@ -14,7 +14,7 @@ from ferrule.schema.walk import positions
 _MODEL = ("schema", "model_input_schema")
 
 
-class LeakedInternalField:
+class LeakedInternalField(Rule):
     """A field that is for the runtime alone never stands in a schema the model sees.
 
     Why: the model would fill it in. Internal fields are those listed in `internal_only_fields`, and those marked
@@ -23,10 +23,9 @@ class LeakedInternalField:
     Good: the property in `runtime_input_schema` only
     """
 
-    code: ClassVar[str] = "AT-56"
-    name: ClassVar[str] = "leaked-internal-field"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-56"
+    name = "leaked-internal-field"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per leaked field and place."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.definitions.content.linkage import REFERRED_BY, list_possible_ids
@@ -16,7 +15,7 @@ _KINDS = {key: kind for kind, key in REFERRED_BY.items()}
 """The kind of record each reference names."""
 
 
-class NameCollision:
+class NameCollision(LibraryRule):
     """A namespace has one tool of a name and version; other versions stand beside it.
 
     Why: a call by that name must reach one tool. A misnamed AML file is AML-1, two OXP definitions of one id OXP-3.
@@ -24,10 +23,9 @@ class NameCollision:
     Good: "web" / "search" and "docs" / "search"
     """
 
-    code: ClassVar[str] = "AT-4"
-    name: ClassVar[str] = "name-collision"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-4"
+    name = "name-collision"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields each tool whose name is taken, at its name."""
@@ -56,7 +54,7 @@ def _is_named_for_its_id(tool: ToolOutline) -> bool:
     return tool.file.rsplit("/", 1)[-1].split(".", 1)[0] == tool.tool_id
 
 
-class AmbiguousAlias:
+class AmbiguousAlias(LibraryRule):
     """An alias leads to one tool, and is not the name of another.
 
     Why: a name always beats an alias, and an alias of two tools is never guessed, so it leads nowhere.
@@ -64,10 +62,9 @@ class AmbiguousAlias:
     Good: an alias each
     """
 
-    code: ClassVar[str] = "AT-6"
-    name: ClassVar[str] = "ambiguous-alias"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-6"
+    name = "ambiguous-alias"
+    severity = Severity.WARNING
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields each alias that is taken, at the later claim."""
@@ -94,7 +91,7 @@ def _is_same(one: ToolOutline, other: ToolOutline) -> bool:
     return one is other or (one.namespace, one.name) == (other.namespace, other.name)
 
 
-class UnresolvedProfile:
+class UnresolvedProfile(LibraryRule):
     """References to interfaces and profiles lead to a record of the workspace, and are there when the record is.
 
     Why: a reference that leads nowhere leaves the tool without the facts its author meant.
@@ -102,10 +99,9 @@ class UnresolvedProfile:
     Good: "interface_ref": "tool_interface:web.search"
     """
 
-    code: ClassVar[str] = "AT-24"
-    name: ClassVar[str] = "unresolved-profile"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-24"
+    name = "unresolved-profile"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields broken references to kinds of records that the workspace or file holds; others may live elsewhere."""
@@ -150,13 +146,12 @@ def _is_declaration(outline: ToolOutline | RecordOutline) -> bool:
     return isinstance(outline, ToolOutline) and outline.dialect == "agent_tool"
 
 
-class MismatchedInterface:
+class MismatchedInterface(LibraryRule):
     """Interfaces against the declarations they belong to: identity (AT-33) and classifier input (AT-50)."""
 
-    code: ClassVar[str] = MismatchedIdentity.code
-    name: ClassVar[str] = MismatchedIdentity.name
-    severity: ClassVar[Severity] = MismatchedIdentity.severity
-    since: ClassVar[str] = "0.1"
+    code = MismatchedIdentity.code
+    name = MismatchedIdentity.name
+    severity = MismatchedIdentity.severity
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Compares interfaces with the tool they name, and references with the interface they name."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 
 
-class MismatchedIdentity:
+class MismatchedIdentity(Rule):
     """What an interface repeats of the tool's identity is the same as in the declaration.
 
     Why: rules, logs and searches go by either; two names for one tool let a rule miss it.
@@ -18,10 +17,9 @@ class MismatchedIdentity:
     Good: the same name in both, or none in the interface
     """
 
-    code: ClassVar[str] = "AT-33"
-    name: ClassVar[str] = "mismatched-identity"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-33"
+    name = "mismatched-identity"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields the embedded interface; linked ones are compared when all files are known."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.profile_fields import ACCESS_KINDS, EXECUTION_KINDS, WRITE_EFFECTS
 from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
@@ -24,7 +23,7 @@ _SHELL_FACTS = (
 """What a shell profile says, and the keys it may say it with."""
 
 
-class UnfamiliarAccessKind:
+class UnfamiliarAccessKind(Rule):
     """Access kinds and write effects are the standard's words; others are kept, and noted when they look misspelt.
 
     Why: a policy that asks about `file_write` does not see `file_writes`.
@@ -32,10 +31,9 @@ class UnfamiliarAccessKind:
     Good: "access_kinds": ["file_write"]
     """
 
-    code: ClassVar[str] = "AT-121"
-    name: ClassVar[str] = "unfamiliar-access-kind"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AT-121"
+    name = "unfamiliar-access-kind"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields words near to a known one; spaces count as underscores."""
@@ -53,7 +51,7 @@ class UnfamiliarAccessKind:
                         )
 
 
-class VagueShellProfile:
+class VagueShellProfile(Rule):
     """A shell profile says how it parses, where and in which environment it runs, and how it ends.
 
     It says: how commands are parsed (`command_parsing`), the `working_directory`, the `environment`, the
@@ -64,10 +62,9 @@ class VagueShellProfile:
     Good: all eight
     """
 
-    code: ClassVar[str] = "AT-195"
-    name: ClassVar[str] = "vague-shell-profile"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AT-195"
+    name = "vague-shell-profile"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one note, with the list of what is missing."""
@@ -83,7 +80,7 @@ class VagueShellProfile:
             yield Finding(self.code, (*profile.path, "execution_kind"), message, Severity.INFO)
 
 
-class MalformedExecutionProfile:
+class MalformedExecutionProfile(Rule):
     """Execution profiles name their kind; other words than the standard's are kept, and noted when they look misspelt.
 
     Why: the kind picks the executor.
@@ -91,10 +88,9 @@ class MalformedExecutionProfile:
     Good: "execution_kind": "http_api"
     """
 
-    code: ClassVar[str] = "AT-193"
-    name: ClassVar[str] = "malformed-execution-profile"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-193"
+    name = "malformed-execution-profile"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one note."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.earlier_spellings import CURRENT, list_earlier_records
 from ferrule.definitions.rules.agent_tool.records import list_records
 from ferrule.model.diagnostic import Finding, Severity
@@ -18,7 +17,7 @@ _READABLE = (0, 1)
 """Records of 0.1.x stay readable and say nothing wrong; how to bring them up to date is a note (AT-280)."""
 
 
-class UnknownSchemaVersion:
+class UnknownSchemaVersion(Rule):
     """Records say `schema_version: "0.2.0"`; those of 0.1.x stay readable.
 
     Why: readers decide by it what the fields mean.
@@ -26,10 +25,9 @@ class UnknownSchemaVersion:
     Good: "schema_version": "0.2.0"
     """
 
-    code: ClassVar[str] = "AT-2"
-    name: ClassVar[str] = "unknown-schema-version"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-2"
+    name = "unknown-schema-version"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields every version that is not the current one, and the old spellings of a readable earlier record."""
@@ -55,7 +53,7 @@ class UnknownSchemaVersion:
                 )
 
 
-class EarlierSchemaVersion:
+class EarlierSchemaVersion(Rule):
     """A record of 0.1.x is read as it is; this is how to bring it to 0.2.0.
 
     Besides the version, `input_contract.schema` is now `model_input_schema`, words of permission profiles have underscores
@@ -65,13 +63,12 @@ class EarlierSchemaVersion:
     Good: "schema_version": "0.2.0"
     """
 
-    code: ClassVar[str] = "AT-280"
-    name: ClassVar[str] = "earlier-schema-version"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AT-280"
+    name = "earlier-schema-version"
+    severity = Severity.INFO
 
 
-class NewerSchemaVersion:
+class NewerSchemaVersion(Rule):
     """A record of a later version of the standard is read as far as it is understood.
 
     Why: its new fields may mean more than is checked here.
@@ -79,10 +76,9 @@ class NewerSchemaVersion:
     Good: "schema_version": "0.2.0"
     """
 
-    code: ClassVar[str] = "AT-282"
-    name: ClassVar[str] = "newer-schema-version"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-282"
+    name = "newer-schema-version"
+    severity = Severity.WARNING
 
 
 def _parse_numbers(version: str) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.agent_tool.records import find_record
 from ferrule.model.diagnostic import Finding, Severity
 
@@ -24,7 +24,7 @@ _SECRET = re.compile(
 _SECRET_KEYS = ("api_key", "access_token", "client_secret", "password", "private_key", "secret", "token")
 
 
-class MissingPermissionProfile:
+class MissingPermissionProfile(Rule):
     """A tool that reads, writes, uses the network or runs code says so in a permission profile.
 
     Why: policies decide by its facts; without them the tool is treated as the worst case. (References that lead nowhere
@@ -33,10 +33,9 @@ class MissingPermissionProfile:
     Good: "permission_profile_ref": "permission_profile:shell"
     """
 
-    code: ClassVar[str] = "AT-24"
-    name: ClassVar[str] = "unresolved-profile"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AT-24"
+    name = "unresolved-profile"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields at most one warning."""
@@ -54,7 +53,7 @@ class MissingPermissionProfile:
         yield Finding(self.code, ("permission_profile_ref",), message, Severity.WARNING, hint)
 
 
-class UnclassifiableTool:
+class UnclassifiableTool(Rule):
     """Shell, code-execution and browser tools say which part of the input a classifier judges.
 
     Why: with an empty `classifier_input`, the default, every command looks the same to it.
@@ -62,10 +61,9 @@ class UnclassifiableTool:
     Good: "classifier_input": "input.command"
     """
 
-    code: ClassVar[str] = "AT-50"
-    name: ClassVar[str] = "unclassifiable-tool"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-50"
+    name = "unclassifiable-tool"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields the embedded interface; a linked one is looked at when all files are known."""
@@ -78,7 +76,7 @@ class UnclassifiableTool:
             yield Finding(self.code, (*interface.path, "classifier_input"), message, hint="such as input.command")
 
 
-class CredentialValue:
+class CredentialValue(Rule):
     """Credentials are named, never written down.
 
     Why: definitions are shared, stored and published; a secret in one is a secret no more.
@@ -86,10 +84,9 @@ class CredentialValue:
     Good: "credential_refs": ["secret:github"]
     """
 
-    code: ClassVar[str] = "AT-124"
-    name: ClassVar[str] = "credential-value"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AT-124"
+    name = "credential-value"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields texts that look like tokens, and members that hold one."""

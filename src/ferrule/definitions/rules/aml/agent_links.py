@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
+from ferrule.contracts.rule import Rule
 from ferrule.definitions.rules.aml.idle_safeguard import IdleSafeguard
 from ferrule.definitions.rules.aml.links import LinkedAgent
 from ferrule.definitions.rules.aml.tool_references import ForbiddenAccess, check_granted
@@ -20,7 +21,7 @@ _GRANTED = (
 """The agent's key, the role's key, the noun for messages, and the words of access."""
 
 
-class UnusableRole:
+class UnusableRole(Rule):
     """An agent names one role, and that role exists and is not disabled.
 
     Why: the role is the ceiling of what the agent may do; without it nothing bounds the agent.
@@ -28,10 +29,9 @@ class UnusableRole:
     Good: role: support-role
     """
 
-    code: ClassVar[str] = "AML-93"
-    name: ClassVar[str] = "unusable-role"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-93"
+    name = "unusable-role"
+    severity = Severity.ERROR
 
 
 def check_role(agent: LinkedAgent) -> Iterator[Finding]:

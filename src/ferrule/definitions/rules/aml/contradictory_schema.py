@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.attachment import find_attachment
 from ferrule.definitions.rules.aml.interface import collect_error_paths, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
@@ -29,7 +29,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-class ContradictorySchema:
+class ContradictorySchema(Rule):
     """A schema requires only properties it lists, has bounds that leave room, and a default that fits.
 
     Why: a model cannot satisfy a schema that contradicts itself, and gives up or makes something up.
@@ -37,10 +37,9 @@ class ContradictorySchema:
     Good: {type: integer, minimum: 5, maximum: 10}
     """
 
-    code: ClassVar[str] = "AML-32"
-    name: ClassVar[str] = "contradictory-schema"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-32"
+    name = "contradictory-schema"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each undeclared name, lower bound and default."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.secret_reference import advise
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
@@ -18,7 +17,7 @@ _HINTS = {
 }
 
 
-class ExposedConnection:
+class ExposedConnection(Rule):
     """A database transport says nothing about the connection; all of that is inside `credentials` or the secret.
 
     Why: host and account are part of what has to be protected, and change with the secret.
@@ -26,10 +25,9 @@ class ExposedConnection:
     Good: credentials: {scheme: service-account, source: env, name: DB_CONNECTION}
     """
 
-    code: ClassVar[str] = "AML-57"
-    name: ClassVar[str] = "exposed-connection"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-57"
+    name = "exposed-connection"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each connection key directly under `transport`."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.fields import GOVERNANCE_KEYS
 from ferrule.definitions.rules.aml.interface import list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
@@ -13,7 +12,7 @@ from ferrule.model.diagnostic import Finding, Severity
 _KEYS = frozenset(GOVERNANCE_KEYS)
 
 
-class GovernanceDefault:
+class GovernanceDefault(Rule):
     """`approval_required`, `max_calls_per_run`, `log_args`, `data_classification` and a property's `sensitive` extend AML.
 
     Why: agents and roles may only tighten these limits, so the tool has to state them somewhere.
@@ -21,10 +20,9 @@ class GovernanceDefault:
     Good: max_calls_per_run: 5
     """
 
-    code: ClassVar[str] = "AML-17"
-    name: ClassVar[str] = "governance-default"
-    severity: ClassVar[Severity] = Severity.INFO
-    since: ClassVar[str] = "0.1"
+    code = "AML-17"
+    name = "governance-default"
+    severity = Severity.INFO
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a note on each such key that is sound, an error at a `sensitive` that is neither true nor false."""

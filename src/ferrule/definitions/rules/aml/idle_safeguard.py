@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import Missing, Path
@@ -15,7 +15,7 @@ _COMPARISONS = 5_000
 _LIST: Path = ("guardrails", "tool_calls", "require_user_confirmation_for")
 
 
-class IdleSafeguard:
+class IdleSafeguard(Rule):
     """An agent sets known policies, uses guardrails that exist, and asks for confirmation of its own tools.
 
     Why: a misspelt policy, guardrail or tool name protects nobody, and looks as if it did.
@@ -23,10 +23,9 @@ class IdleSafeguard:
     Good: require_user_confirmation_for: [send-email]
     """
 
-    code: ClassVar[str] = "AML-100"
-    name: ClassVar[str] = "idle-safeguard"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-100"
+    name = "idle-safeguard"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields an error at each listed tool that the agent does not declare."""

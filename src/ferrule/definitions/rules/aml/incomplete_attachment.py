@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.attachment import Attachment, list_attachments
 from ferrule.definitions.rules.aml.interface import collect_error_paths
 from ferrule.model.diagnostic import Finding, Severity
@@ -22,7 +22,7 @@ _EXPECTED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-class IncompleteAttachment:
+class IncompleteAttachment(Rule):
     """A file field declares and requires transfer, filename, mime_type and max_size_bytes, and content (inline) or url (ref).
 
     Why: the runtime moves, limits and redacts files by these members.
@@ -30,10 +30,9 @@ class IncompleteAttachment:
     Good: all five members, `content` with `contentEncoding: base64`
     """
 
-    code: ClassVar[str] = "AML-33"
-    name: ClassVar[str] = "incomplete-attachment"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-33"
+    name = "incomplete-attachment"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per member that is undeclared, optional or of the wrong kind."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
@@ -21,7 +20,7 @@ _NEEDED = {
 }
 
 
-class IncompleteConnection:
+class IncompleteConnection(Rule):
     """A database reached by iam-role has its connection fields in the credentials.
 
     postgresql, mysql and mssql: host, port, database, username. rds-data-api: cluster_arn, database. bigquery: project.
@@ -31,10 +30,9 @@ class IncompleteConnection:
     Good: {scheme: iam-role, host: db.internal, port: 5432, database: orders, username: agent}
     """
 
-    code: ClassVar[str] = "AML-69"
-    name: ClassVar[str] = "incomplete-connection"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-69"
+    name = "incomplete-connection"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each field the engine needs."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import a_type
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import SECRET_SCHEMES
 from ferrule.model.diagnostic import Finding, Severity
@@ -22,7 +21,7 @@ _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Required and optional fields of each source."""
 
 
-class IncompleteSecretSource:
+class IncompleteSecretSource(Rule):
     """Each `source` has the fields that find the secret, all of them filled texts.
 
     env: name. aws_secrets_manager: secret_id (region). gcp_secret_manager: project and secret (version).
@@ -33,10 +32,9 @@ class IncompleteSecretSource:
     Good: {scheme: bearer-token, source: env, name: MAIL_TOKEN}
     """
 
-    code: ClassVar[str] = "AML-63"
-    name: ClassVar[str] = "incomplete-secret-source"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-63"
+    name = "incomplete-secret-source"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each field of the source that is missing, empty or no text."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.interface import list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -74,7 +73,7 @@ _HINTS = {
 }
 
 
-class KeywordOutsideSubset:
+class KeywordOutsideSubset(Rule):
     """Interface schemas use the keywords AML documents.
 
     Why: other keywords may be ignored by platforms, and a misspelt one checks nothing.
@@ -82,10 +81,9 @@ class KeywordOutsideSubset:
     Good: description: "Addresses, each only once."
     """
 
-    code: ClassVar[str] = "AML-28"
-    name: ClassVar[str] = "keyword-outside-subset"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-28"
+    name = "keyword-outside-subset"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each keyword outside the subset."""

@@ -4,7 +4,6 @@ for what it cannot see."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.definitions.rules.aml.agent_links import (
@@ -24,13 +23,12 @@ _OF_AGENTS = (check_role, check_tools, check_knowledge, check_guardrails, check_
 _OF_ROLES = (check_grants, check_collections)
 
 
-class AgentReferences:
+class AgentReferences(LibraryRule):
     """Agents against the tools, roles and guardrails they name."""
 
-    code: ClassVar[str] = "AML-91"
-    name: ClassVar[str] = "unresolved-tool"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-91"
+    name = "unresolved-tool"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields every finding on an agent that needs another file."""
@@ -44,13 +42,12 @@ class AgentReferences:
                     yield LibraryFinding(agent, finding)
 
 
-class RoleReferences:
+class RoleReferences(LibraryRule):
     """Roles against the tools and collections they grant."""
 
-    code: ClassVar[str] = "AML-95"
-    name: ClassVar[str] = "incomplete-role"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-95"
+    name = "incomplete-role"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields every finding on a role that needs another file."""

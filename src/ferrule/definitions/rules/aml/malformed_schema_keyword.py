@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
@@ -17,7 +17,7 @@ _SCHEMA = "must be a schema: a mapping, true or false"
 _ONE_SCHEMA = "must be one schema, not a list of them"
 
 
-class MalformedSchemaKeyword:
+class MalformedSchemaKeyword(Rule):
     """Each keyword of a schema has an operand of its kind.
 
     Why: validators ignore or refuse a malformed keyword, so the check the author meant would not happen.
@@ -25,10 +25,9 @@ class MalformedSchemaKeyword:
     Good: required: [query]
     """
 
-    code: ClassVar[str] = "AML-29"
-    name: ClassVar[str] = "malformed-schema-keyword"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-29"
+    name = "malformed-schema-keyword"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each keyword, or member of it, that is malformed."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 
@@ -14,7 +13,7 @@ _CLOUD = frozenset({"iam-role", "service-account"})
 _ALLOWED = {"rest-api": _WEB, "mcp": _WEB, "lambda": _CLOUD, "message-queue": _CLOUD, "database": _CLOUD}
 
 
-class MismatchedScheme:
+class MismatchedScheme(Rule):
     """The credential scheme is one the kind of transport uses.
 
     rest-api and mcp: none, api-key, bearer-token, oauth2. lambda, message-queue and database: iam-role, service-account.
@@ -24,10 +23,9 @@ class MismatchedScheme:
     Good: {type: lambda, …, credentials: {scheme: iam-role}}
     """
 
-    code: ClassVar[str] = "AML-64"
-    name: ClassVar[str] = "mismatched-scheme"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-64"
+    name = "mismatched-scheme"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at `scheme` when the transport does not usually take it."""

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings, Subject
+from ferrule.contracts.rule import LibraryFinding, LibraryRule, Rule, RuleSettings, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 
@@ -19,7 +18,7 @@ def get_stem(file: str, suffix: str) -> str:
     return name.removesuffix(suffix) if name.endswith(suffix) else name.removesuffix(".md")
 
 
-class MisnamedAgent:
+class MisnamedAgent(Rule):
     """An agent's file is named for its id.
 
     Why: references are resolved by id, and people look for files by name.
@@ -27,17 +26,16 @@ class MisnamedAgent:
     Good: agents/support-agent.agent.md
     """
 
-    code: ClassVar[str] = "AML-89"
-    name: ClassVar[str] = "incomplete-agent"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-89"
+    name = "incomplete-agent"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a warning at the id that differs from the file's name."""
         return _check_name(self.code, "agent_id", ".agent.md", subject)
 
 
-class MisnamedRole:
+class MisnamedRole(Rule):
     """A role's file is named for its id.
 
     Why: references are resolved by id, and people look for files by name.
@@ -45,10 +43,9 @@ class MisnamedRole:
     Good: iam/support-role.iam.md
     """
 
-    code: ClassVar[str] = "AML-95"
-    name: ClassVar[str] = "incomplete-role"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-95"
+    name = "incomplete-role"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a warning at the id that differs from the file's name."""
@@ -62,7 +59,7 @@ def _check_name(code: str, key: str, suffix: str, subject: Subject) -> Iterator[
         yield Finding(code, (key,), message, Severity.WARNING, f"rename the file to {identifier}{suffix}")
 
 
-class DuplicateDefinitionId:
+class DuplicateDefinitionId(LibraryRule):
     """An id belongs to one file.
 
     Why: a reference to an id that two files define is a guess.
@@ -70,10 +67,9 @@ class DuplicateDefinitionId:
     Good: one file per id
     """
 
-    code: ClassVar[str] = "AML-89"
-    name: ClassVar[str] = "incomplete-agent"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-89"
+    name = "incomplete-agent"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields an error at the id of the misnamed file, or of the later one."""
@@ -108,7 +104,7 @@ def _check_repeated(
 SUFFIX = ".tool.md"
 
 
-class MisnamedToolFile:
+class MisnamedToolFile(Rule):
     """A tool's file is named for its id: `tools/<tool_id>.tool.md`.
 
     Why: people look a tool up by the name agents use; a second file with the same id makes the misnamed one an error.
@@ -116,10 +112,9 @@ class MisnamedToolFile:
     Good: `tools/send-email.tool.md` with `tool_id: send-email`
     """
 
-    code: ClassVar[str] = "AML-1"
-    name: ClassVar[str] = "misnamed-tool-file"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-1"
+    name = "misnamed-tool-file"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at `tool_id` when the file is named differently."""
@@ -135,17 +130,16 @@ def is_misnamed(file: str, tool_id: str) -> bool:
     return get_stem(file, SUFFIX) != tool_id
 
 
-class SharedToolId:
+class SharedToolId(LibraryRule):
     """A misnamed tool file is an error when another file has the same id, because nothing tells which one is meant.
 
     Bad:  `tools/send-email.tool.md` and `tools/copy.tool.md`, both with `tool_id: send-email`
     Good: one file per id, named for it
     """
 
-    code: ClassVar[str] = "AML-1"
-    name: ClassVar[str] = "misnamed-tool-file"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-1"
+    name = "misnamed-tool-file"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         """Yields a finding on each misnamed file whose id several files have."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
@@ -29,7 +29,7 @@ _SHAPES = {
 _ACCOUNT = re.compile(r"arn:aws:lambda:[^:]*:[0-9]{12}(?::.*)?")
 
 
-class MisshapenFunctionId:
+class MisshapenFunctionId(Rule):
     """`function_id` names a function in the way its provider does.
 
     Why: the runtime hands it to the provider as it stands.
@@ -37,10 +37,9 @@ class MisshapenFunctionId:
     Good: {provider: gcp, function_id: projects/shop/locations/europe-west1/functions/send}
     """
 
-    code: ClassVar[str] = "AML-48"
-    name: ClassVar[str] = "misshapen-function-id"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-48"
+    name = "misshapen-function-id"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at the function id of a lambda transport, or of a token broker (under AML-61)."""

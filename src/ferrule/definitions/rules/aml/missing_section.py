@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.content.sections import list_headings
 from ferrule.model.diagnostic import Finding, Severity
 
@@ -13,7 +12,7 @@ REQUIRED = ("Purpose", "System behavior", "Rules")
 _FOLDED = tuple((section, section.casefold()) for section in REQUIRED)
 
 
-class MissingSection:
+class MissingSection(Rule):
     """An agent file has the first-level sections Purpose, System behavior and Rules.
 
     Why: they are compiled into the agent's instructions; without them the model is left to guess what it is for.
@@ -21,10 +20,9 @@ class MissingSection:
     Good: `# Purpose`, `# System behavior`, `# Rules`
     """
 
-    code: ClassVar[str] = "AML-89"
-    name: ClassVar[str] = "incomplete-agent"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-89"
+    name = "incomplete-agent"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per section that the body lacks."""

@@ -5,9 +5,8 @@ HTTP status, deprecations without a date, and values under our own key that cann
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.content.extension import FIELDS, find_bad_members
 from ferrule.definitions.rules.aml.fields import MISSING_FIELDS, is_status_code
 from ferrule.model.diagnostic import Finding, Severity
@@ -18,17 +17,16 @@ from ferrule.model.value import MISSING, is_blank
 _REQUIRED = {"meta": ("name", "description", "owner"), "interface": ("input", "output")}
 
 
-class EmptyBlock:
+class EmptyBlock(Rule):
     """A `meta` or `interface` left empty lacks each of its required fields.
 
     Bad:  an empty `meta:`
     Good: `meta:` with name, description and owner
     """
 
-    code: ClassVar[str] = "AML-7"
-    name: ClassVar[str] = "missing-field"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-7"
+    name = "missing-field"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per field, as when the block is not there at all."""
@@ -39,7 +37,7 @@ class EmptyBlock:
                     yield Finding(self.code, (block, key), f"`{field}` is missing", hint=MISSING_FIELDS[field])
 
 
-class MalformedErrorCode:
+class MalformedErrorCode(Rule):
     """`error_codes` maps HTTP status codes (100 to 599) to a `meaning` and an `agent_action`, both filled in.
 
     Why: the failing response is looked up by its status, and the model is told both texts.
@@ -47,10 +45,9 @@ class MalformedErrorCode:
     Good: error_codes: {429: {meaning: Too many calls, agent_action: Wait a minute and repeat}}
     """
 
-    code: ClassVar[str] = "AML-36"
-    name: ClassVar[str] = "malformed-error-code"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-36"
+    name = "malformed-error-code"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each key that is no status code."""
@@ -63,7 +60,7 @@ class MalformedErrorCode:
                     yield Finding(self.code, ("error_codes", key), message, hint=hint, on_key=True)
 
 
-class UndatedDeprecation:
+class UndatedDeprecation(Rule):
     """A deprecated tool has `meta.last_updated`.
 
     Why: whoever still uses it needs to know since when.
@@ -71,10 +68,9 @@ class UndatedDeprecation:
     Good: status: deprecated, meta: {last_updated: 2026-02-01, …}
     """
 
-    code: ClassVar[str] = "AML-77"
-    name: ClassVar[str] = "undated-deprecation"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-77"
+    name = "undated-deprecation"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at `meta` when the date is missing."""
@@ -86,7 +82,7 @@ class UndatedDeprecation:
             yield Finding(self.code, ("meta", "last_updated"), message, Severity.WARNING, "add the date of deprecation")
 
 
-class UnusableExtension:
+class UnusableExtension(Rule):
     """`x-ferrule` holds fields of the canonical tool that AML has no words for, each of its own type.
 
     Why: a member that cannot be used is passed over, and what it was meant to say with it.
@@ -94,10 +90,9 @@ class UnusableExtension:
     Good: x-ferrule: {tool_kind: openapi_operation}
     """
 
-    code: ClassVar[str] = "AML-15"
-    name: ClassVar[str] = "unknown-key"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-15"
+    name = "unknown-key"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each member that cannot be used."""

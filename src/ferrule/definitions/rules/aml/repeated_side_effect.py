@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import MISSING, is_integer
@@ -14,7 +13,7 @@ _POLICY = ("transport", "retry_policy")
 _DEFAULT_ATTEMPTS = 3
 
 
-class RepeatedSideEffect:
+class RepeatedSideEffect(Rule):
     """An action sent by POST or PATCH is not retried.
 
     Why: a call that failed may still have done its work; a second one does it again.
@@ -22,10 +21,9 @@ class RepeatedSideEffect:
     Good: {max_attempts: 1, on_status: []}
     """
 
-    code: ClassVar[str] = "AML-46"
-    name: ClassVar[str] = "repeated-side-effect"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-46"
+    name = "repeated-side-effect"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at `max_attempts`, or at `on_status` where that is not written."""

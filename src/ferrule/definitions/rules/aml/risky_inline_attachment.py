@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.attachment import list_attachments
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
@@ -14,7 +14,7 @@ _LIMIT = 1_048_576
 _RISK = ("data_classification", "input_pii_risk")
 
 
-class RiskyInlineAttachment:
+class RiskyInlineAttachment(Rule):
     """An inline attachment is at most 1 MB, and none is inline where the input may hold personal data.
 
     Why: inline content fills the model's context and is logged with the arguments; of a `ref` only the URL is.
@@ -22,10 +22,9 @@ class RiskyInlineAttachment:
     Good: transfer: {const: ref}
     """
 
-    code: ClassVar[str] = "AML-34"
-    name: ClassVar[str] = "risky-inline-attachment"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-34"
+    name = "risky-inline-attachment"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at a limit above 1 MB, and at `transfer` of an inline input under personal-data risk."""

@@ -5,10 +5,9 @@ runtime does not enforce.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.interface import SIDES, list_keywords, list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -18,7 +17,7 @@ FORMATS = frozenset({"date", "date-time", "time", "email", "uri", "uuid", "ipv4"
 """The values of `format` the runtime enforces (AML-30)."""
 
 
-class RefusedReference:
+class RefusedReference(Rule):
     """Interface schemas stand on their own: no `$ref`, `$id`, `definitions`, `$defs`, `$anchor`, `$recursiveRef` or
     `$dynamicRef`, and no alias that makes a schema contain itself.
 
@@ -27,10 +26,9 @@ class RefusedReference:
     Good: items: {type: string, format: email}
     """
 
-    code: ClassVar[str] = "AML-26"
-    name: ClassVar[str] = "refused-reference"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-26"
+    name = "refused-reference"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per refused keyword."""
@@ -46,7 +44,7 @@ class RefusedReference:
                     yield Finding(self.code, (*path, keyword), message, hint=hint, on_key=True)
 
 
-class UntypedInterfaceRoot:
+class UntypedInterfaceRoot(Rule):
     """`interface.input` and `interface.output` have `type: object` at their root.
 
     Why: arguments and results travel as JSON objects.
@@ -54,10 +52,9 @@ class UntypedInterfaceRoot:
     Good: output: {type: object, properties: {names: {type: array, items: {type: string}}}}
     """
 
-    code: ClassVar[str] = "AML-25"
-    name: ClassVar[str] = "untyped-interface-root"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-25"
+    name = "untyped-interface-root"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at the root's `type`, or at the side when it has none."""
@@ -73,7 +70,7 @@ class UntypedInterfaceRoot:
                 yield Finding(self.code, path, message, hint="make any other value a property of an object")
 
 
-class UnsupportedFormat:
+class UnsupportedFormat(Rule):
     """`format` is one of those the runtime enforces: date, date-time, time, email, uri, uuid, ipv4, ipv6.
 
     Why: any other format is a remark that nobody checks.
@@ -81,10 +78,9 @@ class UnsupportedFormat:
     Good: format: uri
     """
 
-    code: ClassVar[str] = "AML-30"
-    name: ClassVar[str] = "unsupported-format"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-30"
+    name = "unsupported-format"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each other format."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
@@ -17,7 +16,7 @@ _BARE = frozenset({"scheme"}) | WRITTEN_SECRETS
 _CONNECTION = (CREDENTIAL_KEYS | CONNECTION_KEYS) - WRITTEN_SECRETS
 
 
-class SuperfluousCredentialField:
+class SuperfluousCredentialField(Rule):
     """The schemes none and iam-role take no other fields, except iam-role for a database.
 
     Why: a field that is never read suggests a protection that is not there.
@@ -25,10 +24,9 @@ class SuperfluousCredentialField:
     Good: {scheme: none}
     """
 
-    code: ClassVar[str] = "AML-66"
-    name: ClassVar[str] = "superfluous-credential-field"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-66"
+    name = "superfluous-credential-field"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each field besides `scheme`; for a database at unknown ones only (under AML-15)."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.fields import SUPERSEDED_ROOT_KEYS
 from ferrule.definitions.rules.aml.secret_reference import advise
 from ferrule.definitions.rules.aml.transport import read_transport
@@ -21,7 +21,7 @@ OAUTH2_KEYS = ("token_url", "client_id", "client_secret", "grant_type")
 _WARNING = Severity.WARNING
 
 
-class SupersededKey:
+class SupersededKey(Rule):
     """Keys of earlier AML versions have moved; what is inside them is not read.
 
     Why: a file that looks complete would be compiled without these parts.
@@ -29,10 +29,9 @@ class SupersededKey:
     Good: interface: {input: {type: object}, output: {type: object}}
     """
 
-    code: ClassVar[str] = "AML-16"
-    name: ClassVar[str] = "superseded-key"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-16"
+    name = "superseded-key"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields one finding per old key, saying where its content belongs now."""

@@ -38,12 +38,17 @@ class ToolUse(NamedTuple):
 class ReferenceRule(Protocol):
     """A rule about one reference to a tool."""
 
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    since: ClassVar[str] = "0.1"
+
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns the defects of one use; empty when there are none."""
         ...
 
 
-class UnresolvedTool:
+class UnresolvedTool(ReferenceRule):
     """Every tool an agent names has a file.
 
     Why: the agent would be promised a tool it can never call.
@@ -51,10 +56,9 @@ class UnresolvedTool:
     Good: ref: send-email
     """
 
-    code: ClassVar[str] = "AML-91"
-    name: ClassVar[str] = "unresolved-tool"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-91"
+    name = "unresolved-tool"
+    severity = Severity.ERROR
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns an error when there is no such tool."""
@@ -65,7 +69,7 @@ class UnresolvedTool:
         return [use.report("ref", self.code, f"there is no tool {ref!r}", self.severity, hint)]
 
 
-class DisabledTool:
+class DisabledTool(ReferenceRule):
     """No agent names a disabled tool, whatever its own status.
 
     Why: a disabled tool cannot be called; an agent built around it is broken.
@@ -73,10 +77,9 @@ class DisabledTool:
     Good: remove the reference, or enable the tool
     """
 
-    code: ClassVar[str] = "AML-78"
-    name: ClassVar[str] = "disabled-tool"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-78"
+    name = "disabled-tool"
+    severity = Severity.ERROR
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns an error when the tool is disabled."""
@@ -86,7 +89,7 @@ class DisabledTool:
         return [use.report("ref", self.code, message, self.severity, hint)]
 
 
-class UngrantedReference:
+class UngrantedReference(ReferenceRule):
     """An agent uses only tools, knowledge bases and collections that its role grants. A list left out grants nothing.
 
     Why: the role is the ceiling security signed off; an agent file must not raise it.
@@ -94,10 +97,9 @@ class UngrantedReference:
     Good: remove the reference, or have the role's owner grant it
     """
 
-    code: ClassVar[str] = "AML-94"
-    name: ClassVar[str] = "ungranted-reference"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-94"
+    name = "ungranted-reference"
+    severity = Severity.ERROR
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns an error when the role does not grant the tool."""
@@ -114,7 +116,7 @@ def check_granted(agent: LinkedAgent, reference: RefEntry, key: str, noun: str) 
     return [Finding(UngrantedReference.code, (*reference.path, "ref"), message, hint=hint)]
 
 
-class ForbiddenAccess:
+class ForbiddenAccess(ReferenceRule):
     """An agent stays within the access its role gives: `call-read-only` lets only retrieval and function tools through,
     `deny` lets nothing through; writing needs a collection that takes it.
 
@@ -123,10 +125,9 @@ class ForbiddenAccess:
     Good: {ref: send-email, access: call, approval_required: true}
     """
 
-    code: ClassVar[str] = "AML-96"
-    name: ClassVar[str] = "forbidden-access"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-96"
+    name = "forbidden-access"
+    severity = Severity.ERROR
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns an error when the role denies the tool, or grants only reading and the tool does more."""
@@ -143,7 +144,7 @@ class ForbiddenAccess:
         return []
 
 
-class LoosenedLimit:
+class LoosenedLimit(ReferenceRule):
     """What an agent writes beside a `ref` may tighten what the tool and the role say, never loosen it.
 
     Why: an approval or a limit set by the tool's owner or by security must hold in every agent.
@@ -151,10 +152,9 @@ class LoosenedLimit:
     Good: {ref: send-email, max_calls_per_run: 1}
     """
 
-    code: ClassVar[str] = "AML-92"
-    name: ClassVar[str] = "loosened-limit"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-92"
+    name = "loosened-limit"
+    severity = Severity.ERROR
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns an error at each override that is looser."""
@@ -173,7 +173,7 @@ class LoosenedLimit:
         return found
 
 
-class DeprecatedTool:
+class DeprecatedTool(ReferenceRule):
     """An agent should move away from tools that are deprecated.
 
     Why: they are kept for those who use them already, and will go.
@@ -181,10 +181,9 @@ class DeprecatedTool:
     Good: ref: send-email
     """
 
-    code: ClassVar[str] = "AML-79"
-    name: ClassVar[str] = "deprecated-tool"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-79"
+    name = "deprecated-tool"
+    severity = Severity.WARNING
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns a warning that quotes the note about what to do, where there is one."""
@@ -203,7 +202,7 @@ def _find_migration_note(agent: LinkedAgent) -> str | None:
     return notes.strip() if isinstance(notes, str) and notes.strip() else None
 
 
-class DraftTool:
+class DraftTool(ReferenceRule):
     """An active agent or role does not count on a tool that is still a draft.
 
     Why: drafts are not served in production, so the agent would lack the tool there.
@@ -211,10 +210,9 @@ class DraftTool:
     Good: activate the tool first
     """
 
-    code: ClassVar[str] = "AML-80"
-    name: ClassVar[str] = "draft-tool"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-80"
+    name = "draft-tool"
+    severity = Severity.WARNING
 
     def find_defects(self, use: ToolUse) -> list[Finding]:
         """Returns a warning when an active agent names a draft."""

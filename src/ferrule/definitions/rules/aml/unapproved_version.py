@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank, is_number
 
 
-class UnapprovedVersion:
+class UnapprovedVersion(Rule):
     """`spec_version` is a string, and one of the versions this platform accepts.
 
     Why: the meaning of every other field depends on it. The accepted ones are set in ferrule.toml.
@@ -19,10 +18,9 @@ class UnapprovedVersion:
     Good: spec_version: "1.2"
     """
 
-    code: ClassVar[str] = "AML-8"
-    name: ClassVar[str] = "unapproved-version"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-8"
+    name = "unapproved-version"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields an error at a version that is written and not accepted."""

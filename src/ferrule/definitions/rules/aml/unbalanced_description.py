@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 _LEAST, _MOST = 2, 5
@@ -18,7 +17,7 @@ _ABBREVIATED = (".g", ".e")
 _ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
 
 
-class UnbalancedDescription:
+class UnbalancedDescription(Rule):
     """`meta.description` is two to five sentences, written from the agent's point of view.
 
     Why: the model chooses a tool by it; one sentence says too little, and six are not read to the end.
@@ -26,10 +25,9 @@ class UnbalancedDescription:
     Good: description: Sends a mail to one customer. Use it after a case is closed.
     """
 
-    code: ClassVar[str] = "AML-13"
-    name: ClassVar[str] = "unbalanced-description"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-13"
+    name = "unbalanced-description"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at the description when it has too few or too many sentences."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.schema.walk import SchemaPosition
@@ -13,7 +12,7 @@ from ferrule.schema.walk import SchemaPosition
 _HINT = "add a `description` that tells the model what the value means"
 
 
-class UndescribedProperty:
+class UndescribedProperty(Rule):
     """Every property of the interface has a description (a note in the output, a warning in the input).
 
     Why: models choose values from the description; without one they guess from the name.
@@ -21,10 +20,9 @@ class UndescribedProperty:
     Good: q: {type: string, description: Words to search for.}
     """
 
-    code: ClassVar[str] = "AML-35"
-    name: ClassVar[str] = "undescribed-property"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-35"
+    name = "undescribed-property"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each property without a description."""

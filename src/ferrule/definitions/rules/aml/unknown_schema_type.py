@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.interface import list_schemas
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
@@ -23,7 +22,7 @@ _HINTS = {
 _LISTED = f"the types are {', '.join(sorted(JSON_TYPES))}"
 
 
-class UnknownSchemaType:
+class UnknownSchemaType(Rule):
     """A schema's `type` is object, array, string, number, integer, boolean or null, or a list of those.
 
     Why: validators refuse other words.
@@ -31,10 +30,9 @@ class UnknownSchemaType:
     Good: type: [string, "null"]
     """
 
-    code: ClassVar[str] = "AML-27"
-    name: ClassVar[str] = "unknown-schema-type"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-27"
+    name = "unknown-schema-type"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each `type`, or item of it, that is no JSON type."""

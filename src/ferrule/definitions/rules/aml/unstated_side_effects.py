@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import MISSING
 
@@ -14,7 +13,7 @@ _FIRST_WORD = re.compile(r"[^\W_]+")
 _PATH = ("use_guidance", "side_effects")
 
 
-class UnstatedSideEffects:
+class UnstatedSideEffects(Rule):
     """A tool of type action states its side effects, and does not say there are none.
 
     Why: the model is warned with this text before it acts.
@@ -22,10 +21,9 @@ class UnstatedSideEffects:
     Good: side_effects: A mail goes out and cannot be called back.
     """
 
-    code: ClassVar[str] = "AML-75"
-    name: ClassVar[str] = "unstated-side-effects"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-75"
+    name = "unstated-side-effects"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at `side_effects`, or at `use_guidance` where that is not written."""

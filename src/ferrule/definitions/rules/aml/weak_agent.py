@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Missing, Path, is_number
 
@@ -14,7 +14,7 @@ WARMEST = 0.7
 _WARNING = Severity.WARNING
 
 
-class WeakAgent:
+class WeakAgent(Rule):
     """An agent is described briefly, shows examples of its input, closes its output schema, keeps a low temperature,
     and is observed and audited when it acts.
 
@@ -24,10 +24,9 @@ class WeakAgent:
     Good: runtime: {temperature: 0.2}, observability: {exporter: otlp}
     """
 
-    code: ClassVar[str] = "AML-101"
-    name: ClassVar[str] = "weak-agent"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-101"
+    name = "weak-agent"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields every weakness that shows without other files."""

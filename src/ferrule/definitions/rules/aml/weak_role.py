@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Missing
 
 OLDEST_DAYS = 180
 
 
-class WeakRole:
+class WeakRole(Rule):
     """A role asks for approval before actions, was reviewed within 180 days, and says which cloud identity it stands
     for.
 
@@ -22,10 +21,9 @@ class WeakRole:
     Good: tools: [{ref: send-email, approval_required: true}]
     """
 
-    code: ClassVar[str] = "AML-97"
-    name: ClassVar[str] = "weak-role"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-97"
+    name = "weak-role"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a stale date and a missing cloud block; `role_links` checks grants of actions."""

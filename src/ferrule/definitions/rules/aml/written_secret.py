@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.aml.transport import read_transport
 from ferrule.definitions.rules.aml.transport_fields import WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
@@ -14,7 +13,7 @@ from ferrule.model.value import JsonValue
 _BLOCK = ("transport", "credentials")
 
 
-class WrittenSecret:
+class WrittenSecret(Rule):
     """Credentials say where a secret is kept and never hold the secret itself.
 
     Why: definition files are copied, reviewed and published.
@@ -22,10 +21,9 @@ class WrittenSecret:
     Good: {scheme: bearer-token, source: env, name: MAIL_TOKEN}
     """
 
-    code: ClassVar[str] = "AML-71"
-    name: ClassVar[str] = "written-secret"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-71"
+    name = "written-secret"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a finding at each key that would hold a secret. The value is never shown."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import CompatFinding
+from ferrule.contracts.rule import CompatFinding, CompatRule
 from ferrule.definitions.rules.compat.versions import (
     VERSION,
     bump_version,
@@ -20,7 +19,7 @@ from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
 
 
-class BreakingInput:
+class BreakingInput(CompatRule):
     """A breaking change of `interface.input` raises the major version.
 
     Why:  callers that were right yesterday are refused today. Breaking is: a property removed or renamed (also where
@@ -32,10 +31,9 @@ class BreakingInput:
     Good: the same change with version 2.0.0
     """
 
-    code: ClassVar[str] = "AML-83"
-    name: ClassVar[str] = "breaking-input"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-83"
+    name = "breaking-input"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields at most one finding per tool."""

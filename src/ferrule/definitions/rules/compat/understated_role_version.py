@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import CompatFinding
+from ferrule.contracts.rule import CompatFinding, CompatRule
 from ferrule.definitions.rules.compat.versions import VERSION, bump_version
 from ferrule.model.change import Comparison
 from ferrule.model.diagnostic import Finding, Severity
@@ -18,7 +17,7 @@ _KINDS = ("tools", "knowledge_bases", "collections")
 Grant = tuple[str, str]
 
 
-class UnderstatedRoleVersion:
+class UnderstatedRoleVersion(CompatRule):
     """A role's version says what happened to its grants: patch for text, minor for grants added, major for grants removed.
 
     Why:  agents lose rights when a grant goes, so whoever depends on the role must see it coming. A grant turned to `deny`
@@ -27,10 +26,9 @@ class UnderstatedRoleVersion:
     Good: the same change with version 2.0.0
     """
 
-    code: ClassVar[str] = "AML-99"
-    name: ClassVar[str] = "understated-role-version"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-99"
+    name = "understated-role-version"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields one finding per role that is on both sides and whose version was raised too little."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import CompatFinding
+from ferrule.contracts.rule import CompatFinding, CompatRule
 from ferrule.model.change import ComparedTool, Comparison, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import references
 
 
-class VanishedTool:
+class VanishedTool(CompatRule):
     """A tool that a published agent references keeps its `tool_id`: it is neither renamed nor removed.
 
     Why:  the published agent would name a tool that is not there, and stop working the moment this is published.
@@ -19,10 +18,9 @@ class VanishedTool:
     Good: publish the new tool beside the old one, move the agents to it, publish them, then remove the old one
     """
 
-    code: ClassVar[str] = "AML-81"
-    name: ClassVar[str] = "vanished-tool"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-81"
+    name = "vanished-tool"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields one finding on the renamed tool's file, or one on every published reference to a removed tool."""

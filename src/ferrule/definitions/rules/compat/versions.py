@@ -8,11 +8,10 @@ name a second content (AML-89), an input contract changes under one version (OXP
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import msgspec
 
-from ferrule.contracts.rule import CompatFinding
+from ferrule.contracts.rule import CompatFinding, CompatRule
 from ferrule.model.change import Comparison, SchemaChange, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.semver import Bump, parse_version
@@ -61,7 +60,7 @@ def format_value(value: JsonValue) -> str:
     return text if len(text) <= 120 else text[:117] + "…"
 
 
-class StaleVersion:
+class StaleVersion(CompatRule):
     """Every published change of a tool raises its `version` above the latest published one.
 
     Why:  a published version never changes its meaning, so agents can pin it and records can cite it. A change of the
@@ -70,10 +69,9 @@ class StaleVersion:
     Good: `version: 1.2.1`
     """
 
-    code: ClassVar[str] = "AML-82"
-    name: ClassVar[str] = "stale-version"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-82"
+    name = "stale-version"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields one finding per changed tool with an old or lower version."""
@@ -93,7 +91,7 @@ class StaleVersion:
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, hint=hint))
 
 
-class ChangedContract:
+class ChangedContract(CompatRule):
     """A changed input contract gets a new tool version; the old version may stay beside it.
 
     Why:  a call that names `Toolkit.Tool@1.0.0` relies on what 1.0.0 accepted.
@@ -101,10 +99,9 @@ class ChangedContract:
     Good: `Calculator.Add@1.1.0` with the parameter, and 1.0.0 as it was
     """
 
-    code: ClassVar[str] = "OXP-50"
-    name: ClassVar[str] = "changed-contract"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-50"
+    name = "changed-contract"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields one finding per version whose input schema is not what it was."""
@@ -123,7 +120,7 @@ class ChangedContract:
             yield CompatFinding(new.outline, Finding(self.code, VERSION, message, hint=hint))
 
 
-class WeakenedOutput:
+class WeakenedOutput(CompatRule):
     """A breaking change of `interface.output` should raise the major version.
 
     Why:  whoever reads the result relies on a member that is gone or no longer certain, or meets a type or value it does
@@ -132,10 +129,9 @@ class WeakenedOutput:
     Good: the same change with version 2.0.0
     """
 
-    code: ClassVar[str] = "AML-84"
-    name: ClassVar[str] = "weakened-output"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "AML-84"
+    name = "weakened-output"
+    severity = Severity.WARNING
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields at most one finding per tool."""
@@ -148,7 +144,7 @@ class WeakenedOutput:
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, self.severity, hint))
 
 
-class RepublishedAgent:
+class RepublishedAgent(CompatRule):
     """An agent is never published again under the same id and version with another front matter.
 
     Why:  whoever pinned that version would run something else.
@@ -156,10 +152,9 @@ class RepublishedAgent:
     Good: `version: 1.1.0`
     """
 
-    code: ClassVar[str] = "AML-89"
-    name: ClassVar[str] = "republished-agent"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "AML-89"
+    name = "republished-agent"
+    severity = Severity.ERROR
 
     def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
         """Yields one finding per changed agent with an unchanged version."""

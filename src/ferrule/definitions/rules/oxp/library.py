@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import Library, ToolOutline
 
 
-class DuplicateId:
+class DuplicateId(LibraryRule):
     """An id stands for one definition; several versions of a tool may stand side by side.
 
     Why: a tool server can answer a call to an id in one way only.
@@ -18,10 +17,9 @@ class DuplicateId:
     Good: "Clock.Now@1.0.0" and "Clock.Now@1.1.0"
     """
 
-    code: ClassVar[str] = "OXP-3"
-    name: ClassVar[str] = "duplicate-id"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-3"
+    name = "duplicate-id"
+    severity = Severity.ERROR
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         firsts: dict[tuple[str, str | None], ToolOutline] = {}
@@ -33,7 +31,7 @@ class DuplicateId:
                 yield LibraryFinding(tool, Finding(self.code, ("id",), message))
 
 
-class MisleadingName:
+class MisleadingName(LibraryRule):
     """`name` follows from the id (Toolkit_Tool or Tool), and no two tools of a file share one in their latest versions.
 
     Why: models see the name alone; calls, logs and policies use the id. Two versions of one tool share a name lawfully.
@@ -41,10 +39,9 @@ class MisleadingName:
     Good: "id": "Clock.Now@1.0.0", "name": "Clock_Now"
     """
 
-    code: ClassVar[str] = "OXP-8"
-    name: ClassVar[str] = "misleading-name"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = "OXP-8"
+    name = "misleading-name"
+    severity = Severity.WARNING
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
         seen: set[tuple[str, str | None]] = set()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 
-class MismatchedVersion:
+class MismatchedVersion(Rule):
     """The version in `id` is the same as `version`.
 
     Why: callers pin the one in the id; two answers to "which version is this" make the pin worthless.
@@ -17,10 +16,9 @@ class MismatchedVersion:
     Good: "id": "Clock.Now@1.1.0", "version": "1.1.0"
     """
 
-    code: ClassVar[str] = "OXP-7"
-    name: ClassVar[str] = "mismatched-version"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-7"
+    name = "mismatched-version"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         tool_id, version = subject.get("id"), subject.get("version")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 LATER_DRAFT = "OXP-49"
 
 
-class MissingParameters:
+class MissingParameters(Rule):
     """`input_schema` is an object with a member `parameters`, itself a JSON Schema object.
 
     Why: what stands beside `parameters` is left to extensions, so a schema directly in `input_schema` says nothing.
@@ -20,10 +19,9 @@ class MissingParameters:
     Good: "input_schema": {"parameters": {"type": "object"}}
     """
 
-    code: ClassVar[str] = "OXP-9"
-    name: ClassVar[str] = "missing-parameters"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-9"
+    name = "missing-parameters"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         value = subject.value
@@ -48,7 +46,7 @@ class MissingParameters:
                 yield Finding(self.code, path, "`input_schema.parameters` is missing", hint=hint)
 
 
-class LaterDraft:
+class LaterDraft(Rule):
     """A definition in the shape of a later OXP draft, accepted with a warning in compatibility mode (`--compat`).
 
     Why: some servers already answer so. Without that mode the same file has errors, because OXP 1.0 does not allow it.
@@ -56,10 +54,9 @@ class LaterDraft:
     Good: "input_schema": {"parameters": {"type": "object"}}, and tools listed under `tools`
     """
 
-    code: ClassVar[str] = LATER_DRAFT
-    name: ClassVar[str] = "later-draft"
-    severity: ClassVar[Severity] = Severity.WARNING
-    since: ClassVar[str] = "0.1"
+    code = LATER_DRAFT
+    name = "later-draft"
+    severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yields a catalog whose tools stand under `items`; the other shapes are told by the rules they replace."""

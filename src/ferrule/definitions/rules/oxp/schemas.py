@@ -5,10 +5,10 @@ that no validator accepts (OXP-12).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from ferrule.contracts.expect import show
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonObject, Path
 from ferrule.schema.inlining import EXCLUDED_FROM_OXP
@@ -68,7 +68,7 @@ def prune_schema(schema: Any, excluded: frozenset[Path], path: Path) -> Any:
     return schema
 
 
-class ExcludedKeyword:
+class ExcludedKeyword(Rule):
     """Schemas have neither references nor nested definitions: no $ref, $defs, definitions, $id, $anchor, $dynamicRef.
 
     Why: clients hand the schema to models as it stands, and few of those follow references. The
@@ -78,10 +78,9 @@ class ExcludedKeyword:
     Good: {"type": "string", "description": "A city"}
     """
 
-    code: ClassVar[str] = "OXP-11"
-    name: ClassVar[str] = "excluded-keyword"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-11"
+    name = "excluded-keyword"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         for placed in list_schemas(subject):
@@ -94,7 +93,7 @@ class ExcludedKeyword:
                         yield Finding(self.code, (*position.path, key), message, hint="write it out", on_key=True)
 
 
-class UnsoundSchema:
+class UnsoundSchema(Rule):
     """`parameters` and `output_schema` are valid JSON Schemas, and the type of `parameters`, if given, is object.
 
     Why: a schema that does not compile cannot check a call. Without `$schema`, what draft 2020-12 or draft-07 accepts
@@ -103,10 +102,9 @@ class UnsoundSchema:
     Good: {"type": "string"}
     """
 
-    code: ClassVar[str] = "OXP-12"
-    name: ClassVar[str] = "unsound-schema"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-12"
+    name = "unsound-schema"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         excluded = frozenset(finding.path for finding in subject.findings if finding.rule == "OXP-11")

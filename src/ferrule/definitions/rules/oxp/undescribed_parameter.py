@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from ferrule.contracts.rule import Subject
+from ferrule.contracts.rule import Rule, Subject
 from ferrule.definitions.rules.oxp.schemas import find_parameters, walk_schema
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
@@ -14,7 +14,7 @@ from ferrule.schema.walk import SchemaPosition
 _HINT = "say in its `description` what to pass"
 
 
-class UndescribedParameter:
+class UndescribedParameter(Rule):
     """Every parameter has a description; members of nested objects should have one (warning).
 
     Why: models choose values by the description; without one they guess from the name.
@@ -22,10 +22,9 @@ class UndescribedParameter:
     Good: "city": {"type": "string", "description": "City to look up, in English"}
     """
 
-    code: ClassVar[str] = "OXP-10"
-    name: ClassVar[str] = "undescribed-parameter"
-    severity: ClassVar[Severity] = Severity.ERROR
-    since: ClassVar[str] = "0.1"
+    code = "OXP-10"
+    name = "undescribed-parameter"
+    severity = Severity.ERROR
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         parameters = find_parameters(subject)
