@@ -36,7 +36,7 @@ def test_file_class_and_rule_share_a_name(module: ModuleType) -> None:
     documented = documented_rules(module)
     for rule in documented:  # of two classes that report one rule, one bears its name
         assert (rule.code, "".join(word.capitalize() for word in rule.name.split("-"))) in NAMES
-    if documented and len(rule_classes(module)) == 1 and hasattr(documented[0], "check"):
+    if documented and len(rule_classes(module)) == 1 and "check" in vars(documented[0]):
         assert module.__name__.rpartition(".")[2] == documented[0].name.replace("-", "_")
 
 
