@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from ferrule.runtime.scheduler.scheduler import Scheduler as Scheduler
     from ferrule.runtime.surface.build import build_surface as build_surface
     from ferrule.runtime.surface.catalogs import SealedCatalog as SealedCatalog
-    from ferrule.runtime.surface.changes import difference as _difference
+    from ferrule.runtime.surface.changes import compare_surfaces as _difference
     from ferrule.runtime.surface.render import render as _render
     from ferrule.runtime.surface.search import search as _search
     from ferrule.runtime.surface.search import select as _select
@@ -136,7 +136,7 @@ _PUBLIC = {
     "build_catalog": "ferrule.workspace.releases:build",
     "build_surface": "ferrule.runtime.surface.build",
     "compare_catalogs": "ferrule.workspace.releases:diff",
-    "compare_surfaces": "ferrule.runtime.surface.changes:difference",
+    "compare_surfaces": "ferrule.runtime.surface.changes:compare_surfaces",
     "export_surface": "ferrule.app.export",
     "hook": "ferrule.runtime.hooks.function",
     "is_authentic_webhook": "ferrule.infra.network.post:is_authentic",

@@ -192,7 +192,7 @@ async def test_more_than_all_of_it_is_refused() -> None:
 @played
 async def test_numbers_go_on_after_a_question(restarts: bool) -> None:
     """AT-198, AT-199, AT-202: in the same process, and in another one; whoever follows hears it all, once."""
-    key, store = ApprovalKey.in_memory(), MemoryStore()
+    key, store = ApprovalKey.generate(), MemoryStore()
     async with memory_app(tools=TOOLS, policy=ALLOW, store=store, key=key) as app:
         pending = await app.surface().call("ask")
         assert isinstance(pending, Pending)
@@ -217,7 +217,7 @@ async def test_numbers_go_on_after_a_question(restarts: bool) -> None:
 @played
 async def test_numbers_go_on_where_somebody_answers_at_once_elsewhere() -> None:
     """AT-198, AT-199, AT-204: what the first process said stands before what the second one says."""
-    key, store = ApprovalKey.in_memory(), MemoryStore()
+    key, store = ApprovalKey.generate(), MemoryStore()
     async with (
         memory_app(tools=TOOLS, policy=ALLOW, store=store, key=key) as first,
         memory_app(tools=TOOLS, policy=ALLOW, store=store.sibling(), key=key) as second,

@@ -10,12 +10,12 @@ import pytest
 
 from ferrule.cli.pending import card, duration, show
 from ferrule.model.decision import Requirement
-from ferrule.runtime.approval.waiting import Waiting
+from ferrule.runtime.approval.inbox_item import InboxItem
 from tests.runtime.approval.desk import AGENT, Desk, identity
 
 
-def waiting(who: Any = None, call_input: bytes = b'{"amount":5}', **request: Any) -> Waiting:
-    async def main() -> Waiting:
+def waiting(who: Any = None, call_input: bytes = b'{"amount":5}', **request: Any) -> InboxItem:
+    async def main() -> InboxItem:
         desk = await Desk().open()
         await desk.park(requirement=request.pop("requirement", None), call_input=call_input, **request)
         desk.now += 192_000_000

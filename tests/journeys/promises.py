@@ -14,7 +14,7 @@ from ferrule.model.approval import Answer, ApprovalRequest, binding_of, is_seale
 from ferrule.model.journal import KINDS, LAST_KINDS, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.approval.check import person
+from ferrule.runtime.approval.check import normalize_person
 from tests.journeys.world import LIMIT, NEVER, SECRET, Effect, World
 
 
@@ -110,7 +110,7 @@ def _was_approved(world: World, effect: Effect, rows: list[StoredEntry]) -> None
         expires_at=request.expires_at,
     )
     counted = [answer for answer in answers if answer.binding == expected and answer.verdict == "approve"]
-    people = {person(answer.by) for answer in counted}
+    people = {normalize_person(answer.by) for answer in counted}
     assert len(people) >= effect.wish.people, f"{effect} ran with the approvals of {people}"
     assert all(is_sealed(world.key.secret, answer) for answer in counted)
     assert not {answer.channel for answer in counted} & NEVER

@@ -13,7 +13,7 @@ from ferrule.errors import AccessError
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import CacheUpstreams
-from ferrule.runtime.approval.key import ApprovalKey, callback_token
+from ferrule.runtime.approval.key import ApprovalKey, make_callback_token
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
 from tests.contracts.transports.fake_upstream import aml
@@ -46,7 +46,7 @@ def test_the_question_of_a_server_is_answered_by_people_only(tmp_path: Path) -> 
         async with far_app(program(tmp_path)) as app:
             waiting = await app.surface(principal="ann", channel="mcp:1").call("ask", {"amount": 42})
             assert isinstance(waiting, Pending), waiting
-            own = callback_token(app._parts.key, waiting.invocation_id, FAR_FUTURE)  # even one that was made here
+            own = make_callback_token(app._parts.key, waiting.invocation_id, FAR_FUTURE)  # even one that was made here
             await _refused_everywhere(app, waiting.invocation_id, {"name": "Ada"}, [own])
 
     play(story)
@@ -64,8 +64,8 @@ async def test_a_task_takes_no_token_of_another_call_key_or_time() -> None:
         files = {"tools/review-claim.tool.md": human(server.url)}
         async with memory_app(definitions=files, settings=SETTINGS, policy=POLICY) as app:
             first, second = await asked(app), await asked(app)
-            stranger = callback_token(ApprovalKey.in_memory(), second, FAR_FUTURE)
-            late = callback_token(app._parts.key, second, 1)
+            stranger = make_callback_token(ApprovalKey.generate(), second, FAR_FUTURE)
+            late = make_callback_token(app._parts.key, second, 1)
             torn = tokens[1][:-4] + ("AAAA" if tokens[1][-4:] != "AAAA" else "BBBB")
             for bad in (stranger, late, torn, tokens[1] + "A", tokens[1].swapcase(), "frc_", "", "x" * 10_000):
                 assert await app.answer_callback(bad, GOOD) == "refused", bad
@@ -89,7 +89,7 @@ async def test_an_approval_is_given_by_no_channel_of_answers() -> None:
         async with memory_app(definitions={"tools/pay-out.tool.md": tool}, settings=settings) as app:
             waiting = await app.surface(principal="ann", channel="mcp:1").call("pay-out", {})
             assert isinstance(waiting, Pending), waiting
-            own = callback_token(app._parts.key, waiting.invocation_id, FAR_FUTURE)
+            own = make_callback_token(app._parts.key, waiting.invocation_id, FAR_FUTURE)
             for answer in ({"approved": True}, True, "allow", {"decision": "allow"}):
                 for channel in ("queue:https://q.example/replies", "callback", "mcp:1", ""):
                     assert await app.deliver(waiting.invocation_id, answer, channel) != "taken"

@@ -11,7 +11,7 @@ import ferrule
 from ferrule.contracts.policy import Classification
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.waiting import Waiting
+from ferrule.runtime.approval.inbox_item import InboxItem
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
 from tests.spec.scene import made
 
@@ -121,7 +121,7 @@ def test_an_approver_changes_nothing_of_what_is_shown() -> None:
         executor = ScriptedExecutor(default=1)
         tool = made("pay", SCHEMA, approval_required=True)
 
-        def yes(item: Waiting) -> bool:
+        def yes(item: InboxItem) -> bool:
             _vandalise(item.input)
             return True
 

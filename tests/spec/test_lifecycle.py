@@ -249,7 +249,7 @@ async def test_at_99_a_call_that_never_ran_never_started() -> None:
 @played
 async def test_at_100_a_waiting_call_keeps_its_id_over_a_restart() -> None:
     """AT-100: another app on the same ledger answers it."""
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with scene(policy=ASK, store=store, key=key) as on:
         waiting = await on.parked()
         assert not on.has_run

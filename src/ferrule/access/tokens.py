@@ -14,7 +14,7 @@ import msgspec
 from ferrule.errors import AccessError
 from ferrule.model.approval import SCOPES, Identity
 from ferrule.model.hints import nearest
-from ferrule.runtime.approval.check import GROUP, person
+from ferrule.runtime.approval.check import GROUP, normalize_person
 
 FOREIGN = "|"
 """Separates issuer and subject in the names of people from elsewhere; no local name contains it."""
@@ -178,8 +178,8 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises AccessError for text that cannot name a person, group or tenant."""
-    is_plain = person(name) and name.isprintable() and name == name.strip() and not name.startswith(GROUP)
+    """Raises AccessError for text that cannot name a normalize_person, group or tenant."""
+    is_plain = normalize_person(name) and name.isprintable() and name == name.strip() and not name.startswith(GROUP)
     if not is_plain or FOREIGN in name:
         raise AccessError(f"{name!r} is no name for a person or group; write it without odd spaces, signs or 'group:'")
 
@@ -187,7 +187,7 @@ def check_name(name: str) -> None:
 def check_distinct(name: str, tokens: Iterable[Token]) -> None:
     """Raises AccessError for another spelling of a known person, which would look like two people in the record."""
     for token in tokens:
-        if token.person != name and person(token.person) == person(name):
+        if token.person != name and normalize_person(token.person) == normalize_person(name):
             raise AccessError(f"there is a key of {token.person!r} already; write the same person the same way")
 
 

@@ -40,7 +40,7 @@ from ferrule.model.surface import Surface, SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.model.value import JsonObject
 from ferrule.runtime.approval.inbox import Inbox, OnRecorded
-from ferrule.runtime.approval.key import CHANNEL, call_of
+from ferrule.runtime.approval.key import CHANNEL, verify_callback_token
 from ferrule.runtime.approval.notices import Reminders
 from ferrule.runtime.executors.systems import profile_of
 from ferrule.runtime.pipeline.hooks.answers import refuse_unusable_hooks
@@ -168,7 +168,7 @@ class App:
     async def answer_callback(self, token: str, value: object, *, on_recorded: OnRecorded = lambda: None) -> Fate:
         """Takes the answer to a task that was posted with this token. Gives `refused` for a foreign, changed or expired token,
         and for an answer that does not match the tool's question: another may still come."""
-        call = call_of(self._parts.key, token, self.services.wall())
+        call = verify_callback_token(self._parts.key, token, self.services.wall())
         return "refused" if call is None else await self.deliver(call, value, CHANNEL, on_recorded=on_recorded)
 
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
@@ -278,4 +278,4 @@ class App:
 
     async def remind(self, waiting: Iterable[OpenCall]) -> None:
         """Reminds people of those tasks that have waited long enough."""
-        await self._reminders.look(waiting)
+        await self._reminders.remind_due(waiting)

@@ -31,7 +31,7 @@ from ferrule.infra.clock import Clock, id_maker
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.persistence import RedactionSettings
 from ferrule.model.timestamps import MICROSECONDS
-from ferrule.runtime.approval.check import unsatisfied
+from ferrule.runtime.approval.check import why_unsatisfied
 from ferrule.runtime.approval.inbox import WhyEnded
 from ferrule.runtime.approval.key import KEY_FILE, ApprovalKey
 from ferrule.runtime.approval.notices import Notices, Recipient
@@ -242,7 +242,7 @@ class _Assembly:
             now=clock.now,
             tick=clock.tick,
             sealing=self._key,
-            unsatisfied=unsatisfied,
+            why_unsatisfied=why_unsatisfied,
             call_facts=compute_call_facts,
             scheduler=Scheduler(settings.scheduler),
             live=InFlight(),

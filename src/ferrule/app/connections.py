@@ -26,7 +26,7 @@ from ferrule.infra.secrets.env import EnvFile
 from ferrule.model.credentials import BadCredentials, Credentials, Requirements, read_credentials, read_requirements
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.key import ApprovalKey, callback_token
+from ferrule.runtime.approval.key import ApprovalKey, make_callback_token
 from ferrule.runtime.executors.transport_services import TransportServices
 from ferrule.runtime.pipeline.inputs import redact_input
 from ferrule.runtime.redaction.sensitive_input import Mask
@@ -72,7 +72,7 @@ def make_transport_services(
         now=lambda: now() / MICROSECONDS,
         redact_arguments=partial(_redact_arguments, redactor=redactor),
         redact_bytes=partial(_redact_bytes, redactor=redactor),
-        issue_callback=partial(callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
+        issue_callback=partial(make_callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
     )
 
 

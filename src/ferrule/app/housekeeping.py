@@ -71,7 +71,7 @@ class Housekeeping:
         await self._calls.resume_answered()
         await self._calls.recover()
         waiting = await self._listen()
-        await self._reminders.look(waiting)
+        await self._reminders.remind_due(waiting)
         await self._sweep_payloads()
 
     async def _listen(self) -> Sequence[OpenCall]:

@@ -23,7 +23,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
-from ferrule.runtime.approval.check import expired, is_genuine, lapsed
+from ferrule.runtime.approval.check import find_expired, is_genuine, make_expiry_stop
 from ferrule.runtime.pipeline.call import Call, Park, Replay
 from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, stop_call
 from ferrule.runtime.pipeline.live import Cancel, LiveCall
@@ -279,7 +279,7 @@ class Calls:
     async def sweep(self) -> None:
         """Ends calls that nobody answered in time."""
         waiting = await self._store.open_calls("awaiting_approval", "needs_input")
-        await self._apply_to_each(expired(waiting, self._services.wall()), self._expire)
+        await self._apply_to_each(find_expired(waiting, self._services.wall()), self._expire)
 
     async def resume_answered(self) -> None:
         """Resumes every answered call that no process runs."""
@@ -318,7 +318,7 @@ class Calls:
             await self._ask_what_happened(call, place.open, why)
 
     async def _expire(self, open_call: OpenCall) -> None:
-        await self.end(open_call.call, lapsed(open_call))
+        await self.end(open_call.call, make_expiry_stop(open_call))
 
     async def _resume(self, open_call: OpenCall) -> None:
         await self.resume(open_call.call)

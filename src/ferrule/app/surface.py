@@ -26,7 +26,7 @@ from ferrule.runtime.pipeline.live import Cancel, LiveCall
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import build_cancel_stop
 from ferrule.runtime.surface.render import Rendering, render
-from ferrule.runtime.surface.search import names_in, search, select
+from ferrule.runtime.surface.search import parse_selection, search, select
 
 if TYPE_CHECKING:
     from ferrule.app.app import App
@@ -317,7 +317,7 @@ class SurfaceHandle:
         found = search(self.surface, query, search_id=self._app.new_id("sea"), limit=limit or settings.max_matches)
         self.tell_found(found.matches, found.search_id)
         if found.next_action == "load_schema_then_call" and found.query_type == "select":
-            self.select(names_in(query), found.search_id)
+            self.select(parse_selection(query), found.search_id)
         return found
 
     def select(self, names: Sequence[str], search_id: str | None = None) -> Surface:

@@ -12,7 +12,7 @@ from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.cli.show.outcome import record_of
 from ferrule.model.result import Result
-from ferrule.runtime.approval.inbox import Answered
+from ferrule.runtime.approval.inbox import InboxAnswer
 
 
 @click.command()
@@ -48,6 +48,6 @@ def _read(value: str) -> Any:
         return value
 
 
-async def _answer(path: str, prefix: str, value: Any, reason: str | None) -> Answered:
+async def _answer(path: str, prefix: str, value: Any, reason: str | None) -> InboxAnswer:
     async with sit_down(path) as desk:
         return await desk.inbox.answer(await desk.inbox.resolve(prefix), value, reason=reason)

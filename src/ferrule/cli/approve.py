@@ -17,8 +17,8 @@ from ferrule.cli.show.outcome import WAITS, code_of, record_of, told
 from ferrule.cli.show.output import json_text
 from ferrule.errors import InboxError, WorkspaceError
 from ferrule.model.result import Pending
-from ferrule.runtime.approval.inbox import Answered
-from ferrule.runtime.approval.waiting import Waiting
+from ferrule.runtime.approval.inbox import InboxAnswer
+from ferrule.runtime.approval.inbox_item import InboxItem
 
 _LOOK_SECONDS = 60.0
 """For how long one look for a result waits."""
@@ -84,7 +84,7 @@ async def _approve(
     rules: tuple[int, ...],
     seen: bytes | None,
     resume: bool,
-) -> tuple[Answered, str | None]:
+) -> tuple[InboxAnswer, str | None]:
     """What came of it, and why the call does not go on all the same, if that is known."""
     async with sit_down(path) as desk:
         call = await desk.inbox.resolve(prefix)
@@ -100,7 +100,7 @@ async def _approve(
         return await _wait_elsewhere(desk.app, answered), waiting.will_not_run
 
 
-async def _wait_elsewhere(app: App, answered: Answered) -> Answered:
+async def _wait_elsewhere(app: App, answered: InboxAnswer) -> InboxAnswer:
     """Waits for a call that another process took up first: whoever waits there runs what is approved here."""
     result = answered.result
     while (
@@ -112,7 +112,7 @@ async def _wait_elsewhere(app: App, answered: Answered) -> Answered:
     return answered if result is answered.result else msgspec.structs.replace(answered, result=result)
 
 
-def _edited(edit: str | None, waiting: Waiting) -> bytes | None:
+def _edited(edit: str | None, waiting: InboxItem) -> bytes | None:
     if edit is None:
         return None
     if edit == "-":
@@ -135,7 +135,7 @@ def _bytes(text: str | None) -> bytes | None:
         raise click.UsageError("--seen takes hexadecimal digits, as 'ferrule pending --json' shows them") from None
 
 
-def _tell(answered: Answered, no_wait: bool, ended: str | None) -> None:
+def _tell(answered: InboxAnswer, no_wait: bool, ended: str | None) -> None:
     click.echo(f"approved {answered.invocation_id}")
     if answered.people_missing:
         noun = "1 more person has" if answered.people_missing == 1 else f"{answered.people_missing} more people have"
@@ -150,7 +150,7 @@ def _tell(answered: Answered, no_wait: bool, ended: str | None) -> None:
         click.echo(f"rule taken: {json.dumps(update.get('rule', update), ensure_ascii=False)}")
 
 
-def _as_dict(answered: Answered) -> dict[str, object]:
+def _as_dict(answered: InboxAnswer) -> dict[str, object]:
     return {
         "invocation_id": answered.invocation_id,
         "state": answered.state,

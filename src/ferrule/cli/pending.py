@@ -16,8 +16,8 @@ from ferrule.cli.inbox import Desk, sit_down
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.show.output import has_colour
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.runtime.approval.check import named
-from ferrule.runtime.approval.waiting import Waiting
+from ferrule.runtime.approval.check import format_approvers
+from ferrule.runtime.approval.inbox_item import InboxItem
 
 _BOLD, _RED, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 _RISKS = {"critical": _RED, "high": _RED, "medium": _YELLOW}
@@ -25,7 +25,7 @@ _LABEL = 10
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def card(waiting: Waiting, *, in_colour: bool = False) -> str:
+def card(waiting: InboxItem, *, in_colour: bool = False) -> str:
     """One call, in full. Nothing of its input is left out or cut."""
     request = waiting.request
     version = f" {request.tool_version}" if request.tool_version else ""
@@ -41,7 +41,7 @@ def card(waiting: Waiting, *, in_colour: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
+def _fields(waiting: InboxItem) -> Iterator[tuple[str, str]]:
     request = waiting.request
     agent = f"{request.agent} for " if request.agent else ""
     yield "asks", f"{agent}{request.principal}, {duration(waiting.age_seconds)} ago"
@@ -72,10 +72,10 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
         yield "you", f"cannot {verb} it: {waiting.why_not}"
 
 
-def _needs(waiting: Waiting) -> str:
+def _needs(waiting: InboxItem) -> str:
     requirement = waiting.request.requirement
     people = "1 person" if requirement.people <= 1 else f"{requirement.people} people"
-    text = f"{people}: {named(requirement)}"
+    text = f"{people}: {format_approvers(requirement)}"
     if requirement.not_requester:
         text += f", not {waiting.request.principal}"
     if waiting.approvals:
@@ -84,10 +84,10 @@ def _needs(waiting: Waiting) -> str:
     return text
 
 
-def _assigned(waiting: Waiting) -> str:
+def _assigned(waiting: InboxItem) -> str:
     """Who a task is for, and who handed it on."""
     requirement = waiting.request.requirement
-    who = f"a reply by {requirement.reply_channel}" if requirement.is_reply_only else named(requirement)
+    who = f"a reply by {requirement.reply_channel}" if requirement.is_reply_only else format_approvers(requirement)
     lines = [who]
     for each in waiting.delegations:
         because = f": {each.reason}" if each.reason else ""
@@ -140,7 +140,7 @@ async def _pending(path: str, as_json: bool, watch: bool) -> None:
             show(items, as_json)
 
 
-async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
+async def _changed(desk: Desk, before: list[InboxItem]) -> list[InboxItem]:
     """The list, once it is another one."""
     while True:
         newest = await desk.app.store.rows_before(None, 1)
@@ -150,12 +150,12 @@ async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
         await desk.app.store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
 
 
-def _state(item: Waiting) -> tuple[object, ...]:
+def _state(item: InboxItem) -> tuple[object, ...]:
     request, counts = item.request, (len(item.approvals), len(item.delegations))
     return request.invocation_id, request.requested_at, item.state, item.binding, counts, item.will_not_run
 
 
-def show(items: list[Waiting], as_json: bool) -> None:
+def show(items: list[InboxItem], as_json: bool) -> None:
     """Print the list."""
     if as_json:
         click.echo(json.dumps([item.to_dict() for item in items], indent=2, ensure_ascii=False))
@@ -166,7 +166,7 @@ def show(items: list[Waiting], as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _summary(items: list[Waiting]) -> str:
+def _summary(items: list[InboxItem]) -> str:
     if not items:
         return "nothing waits for a person\n"
     noun = "1 call waits" if len(items) == 1 else f"{len(items)} calls wait"

@@ -36,8 +36,8 @@ from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.inbox import Accept
+from ferrule.runtime.approval.inbox_item import InboxItem
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import join_groups, order_files, refuse_errors
 from ferrule.runtime.policy.read import read_text, read_value
@@ -108,7 +108,7 @@ async def memory_app(
                 classifiers=tuple(classifiers),
                 notifiers=tuple(notifiers),
                 policy=PolicyText(policy),
-                key=key or ApprovalKey.in_memory(),
+                key=key or ApprovalKey.generate(),
                 why_ended=never_ended,
                 payloads=payloads or (MemoryPayloads(time.now) if chosen.results.store == "files" else None),
                 tends=tends,
@@ -196,7 +196,7 @@ class ScriptedApprover:
     def __init__(
         self,
         app: App,
-        script: Verdict | Callable[[Waiting], Verdict | None] = True,
+        script: Verdict | Callable[[InboxItem], Verdict | None] = True,
         *,
         name: str = "approver",
         groups: tuple[str, ...] = (),

@@ -7,7 +7,7 @@ from typing import Any
 from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
 from ferrule.model.timestamps import MICROSECONDS
-from ferrule.runtime.approval.check import binding_for
+from ferrule.runtime.approval.check import compute_binding
 
 KEY = b"k" * 32
 START = 1_700_000_000 * MICROSECONDS
@@ -36,7 +36,7 @@ def request(requirement: Requirement | None = None, *, call_input: bytes = INPUT
         "rule_refs": ("refunds",),
     } | changes
     unbound = ApprovalRequest(**fields)
-    fields["binding"] = binding_for(KEY, unbound, call_input)
+    fields["binding"] = compute_binding(KEY, unbound, call_input)
     return seal_record(KEY, ApprovalRequest(**fields))
 
 
@@ -48,6 +48,6 @@ def answer(asked: ApprovalRequest, by: str = "ada", *, call_input: bytes = INPUT
         "by": by,
         "channel": f"token:{by}",
         "answered_at": asked.requested_at + MICROSECONDS,
-        "binding": binding_for(KEY, asked, call_input),
+        "binding": compute_binding(KEY, asked, call_input),
     } | changes
     return seal_record(KEY, Answer(**fields))

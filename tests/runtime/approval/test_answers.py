@@ -129,7 +129,7 @@ async def test_a_delegation_that_was_written_past_us_gives_nobody_anything() -> 
 
 @driven
 async def test_a_task_whose_assignees_were_changed_in_the_ledger_cannot_be_answered() -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with serving(answer(201)) as server:
         async with _app(server.url, store=store, key=key) as app:
             call = await asked(app)
@@ -148,7 +148,7 @@ def _rewrite(store: MemoryStore, call: str, before: bytes, after: bytes) -> None
 
 @driven
 async def test_an_answer_that_was_changed_in_the_ledger_is_not_what_the_tool_gets() -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with serving(answer(201)) as server:
         async with _app(server.url, store=store, key=key) as app:
             call = await asked(app)
@@ -172,7 +172,7 @@ async def _tended(app: App, heard: Heard, count: int) -> None:
 
 @driven
 async def test_people_are_reminded_once_in_an_interval_over_restarts_and_processes() -> None:
-    clock, key, heard = FakeClock(), ApprovalKey.in_memory(), Heard()
+    clock, key, heard = FakeClock(), ApprovalKey.generate(), Heard()
     store = MemoryStore(clock=clock.now)
     options: dict[str, Any] = {"store": store, "key": key, "clock": clock, "notifiers": [heard], "tends": True}
     async with serving(answer(201)) as server:

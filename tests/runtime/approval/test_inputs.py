@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from ferrule.errors import InboxError
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import Payload
-from ferrule.runtime.approval.inputs import Inputs, edit, edit_payload, edited_inputs, parked_inputs
+from ferrule.runtime.approval.inputs import (
+    CallInputs,
+    apply_edit,
+    make_edit_payload,
+    open_edited_inputs,
+    open_parked_inputs,
+)
 from ferrule.runtime.approval.key import ApprovalKey
 from tests.runtime.approval.desk import Desk, identity
 
@@ -27,12 +33,12 @@ REAL: dict[str, Any] = {
 SHOWN: dict[str, Any] = {"amount": 5, "card": MASK, "to": [{"name": "ann", "pin": MASK}, {"name": "ben", "pin": MASK}]}
 
 
-def inputs(real: Any = REAL, shown: Any = SHOWN) -> Inputs:
-    return Inputs(b"{}", msgspec.json.encode(real), msgspec.json.encode(shown), is_sealed=True)
+def inputs(real: Any = REAL, shown: Any = SHOWN) -> CallInputs:
+    return CallInputs(b"{}", msgspec.json.encode(real), msgspec.json.encode(shown), is_sealed=True)
 
 
 def edited(value: Any) -> tuple[Any, Any]:
-    after = edit(inputs(), msgspec.json.encode(value))
+    after = apply_edit(inputs(), msgspec.json.encode(value))
     return msgspec.json.decode(after.call), msgspec.json.decode(after.shown)
 
 
@@ -51,7 +57,7 @@ def test_a_sensitive_value_that_is_written_anew_is_masked_again() -> None:
 def test_a_member_the_edit_adds_is_masked_without_the_tools_own_mask() -> None:
     _, shown = edited({**SHOWN, "note": "and tell 4111-1111"})
     assert shown["note"] == MASK
-    after = edit(inputs(), msgspec.json.encode({**SHOWN, "note": "hi"}), lambda text: b'{"own":"mask"}')
+    after = apply_edit(inputs(), msgspec.json.encode({**SHOWN, "note": "hi"}), lambda text: b'{"own":"mask"}')
     assert after.shown == b'{"own":"mask"}'
 
 
@@ -65,14 +71,14 @@ def test_a_mask_that_was_moved_is_refused_rather_than_sent(value: Any) -> None:
 
 
 def test_an_edited_input_is_stored_sealed_and_found_again() -> None:
-    after = edit(inputs(), msgspec.json.encode({**SHOWN, "amount": 4}))
-    payload = edit_payload(KEY, "inv_1", after)
+    after = apply_edit(inputs(), msgspec.json.encode({**SHOWN, "amount": 4}))
+    payload = make_edit_payload(KEY, "inv_1", after)
     assert b"4111" not in msgspec.msgpack.encode(payload)
-    assert edited_inputs(KEY, "inv_1", inputs(), payload) == after
+    assert open_edited_inputs(KEY, "inv_1", inputs(), payload) == after
 
 
 def test_what_is_shown_must_be_what_would_run_but_for_its_masks() -> None:
-    assert inputs().is_shown_truly
+    assert inputs().is_shown_faithfully
     for shown in (
         {**SHOWN, "amount": 6},
         {**SHOWN, "amount": "5"},
@@ -80,8 +86,8 @@ def test_what_is_shown_must_be_what_would_run_but_for_its_masks() -> None:
         {**SHOWN, "amount": True},
         {"amount": 5, "card": MASK},
     ):
-        assert not inputs(shown=shown).is_shown_truly, shown
-    assert not inputs(real={"flag": True}, shown={"flag": 1}).is_shown_truly
+        assert not inputs(shown=shown).is_shown_faithfully, shown
+    assert not inputs(real={"flag": True}, shown={"flag": 1}).is_shown_faithfully
 
 
 PARTLY = {"command": f"curl -H {MASK} https://x.example/{MASK}/a", "to": "ann", MASK: 1, f"{MASK} 2": 2}
@@ -90,7 +96,7 @@ BEHIND = {"command": "curl -H t0p-secret https://x.example/0ther/a", "to": "ann"
 
 def test_pieces_of_a_text_and_names_may_be_masked_too() -> None:
     """A known secret in an ordinary member: what stands around it is shown."""
-    assert inputs(BEHIND, PARTLY).is_shown_truly
+    assert inputs(BEHIND, PARTLY).is_shown_faithfully
     for shown in (
         {**PARTLY, "command": f"rm -H {MASK} https://x.example/{MASK}/a"},
         {**PARTLY, "command": f"curl -H {MASK} https://y.example/{MASK}/a"},
@@ -99,30 +105,30 @@ def test_pieces_of_a_text_and_names_may_be_masked_too() -> None:
         {**PARTLY, f"{MASK} 3": 2},
         {**PARTLY, MASK: 2},
     ):
-        assert not inputs(BEHIND, shown).is_shown_truly, shown
-    assert not inputs({"a": "ab"}, {"a": f"ab{MASK}b"}).is_shown_truly
-    assert not inputs({"a": 5}, {"a": f"{MASK}5"}).is_shown_truly
+        assert not inputs(BEHIND, shown).is_shown_faithfully, shown
+    assert not inputs({"a": "ab"}, {"a": f"ab{MASK}b"}).is_shown_faithfully
+    assert not inputs({"a": 5}, {"a": f"{MASK}5"}).is_shown_faithfully
 
 
 def test_a_partly_masked_input_can_be_edited_elsewhere_only() -> None:
     before = inputs(BEHIND, PARTLY)
-    assert edit(before, msgspec.json.encode(PARTLY)).call == before.call
+    assert apply_edit(before, msgspec.json.encode(PARTLY)).call == before.call
     for value in (
         {**PARTLY, "to": "ben"},  # the masked names would be sent
         {**PARTLY, "command": f"curl {MASK}"},
         {**PARTLY, "to": f"x {MASK}"},
     ):
         with pytest.raises(InboxError, match="masked value was moved"):
-            edit(before, msgspec.json.encode(value))
-    texts = Inputs(b"{}", b'{"c":"a s3cret","to":"ann"}', b'{"c":"a [REDACTED]","to":"ann"}', is_sealed=True)
-    after = edit(texts, b'{"c":"a [REDACTED]","to":"ben"}')
+            apply_edit(before, msgspec.json.encode(value))
+    texts = CallInputs(b"{}", b'{"c":"a s3cret","to":"ann"}', b'{"c":"a [REDACTED]","to":"ann"}', is_sealed=True)
+    after = apply_edit(texts, b'{"c":"a [REDACTED]","to":"ben"}')
     assert after.call == b'{"c":"a s3cret","to":"ben"}'
     assert b"s3cret" not in after.shown
 
 
 def test_a_plain_input_is_shown_as_it_is() -> None:
-    plain = parked_inputs(KEY, "inv_1", Payload(b'{"a":1}', call_input=b'{"a":2}'))
-    assert plain == Inputs(b'{"a":1}', b'{"a":2}', b'{"a":2}')
+    plain = open_parked_inputs(KEY, "inv_1", Payload(b'{"a":1}', call_input=b'{"a":2}'))
+    assert plain == CallInputs(b'{"a":1}', b'{"a":2}', b'{"a":2}')
 
 
 _JSON = st.recursive(
@@ -135,7 +141,7 @@ _JSON = st.recursive(
 @given(st.dictionaries(st.text(max_size=2), _JSON, max_size=4), st.dictionaries(st.text(max_size=2), _JSON, max_size=4))
 def test_without_secrets_an_edit_is_taken_as_it_is_written(before: dict[str, Any], after: dict[str, Any]) -> None:
     plain = msgspec.json.encode(before)
-    result = edit(Inputs(plain, plain, plain), msgspec.json.encode(after))
+    result = apply_edit(CallInputs(plain, plain, plain), msgspec.json.encode(after))
     assert msgspec.json.decode(result.call) == after
     assert result.shown == result.call
 
@@ -144,7 +150,7 @@ def test_without_secrets_an_edit_is_taken_as_it_is_written(before: dict[str, Any
 def test_sending_back_what_was_shown_changes_nothing(real: dict[str, Any], data: st.DataObject) -> None:
     secret = data.draw(st.sampled_from(sorted(real)))
     before = inputs(real, {**real, secret: MASK})
-    after = edit(before, before.shown)
+    after = apply_edit(before, before.shown)
     assert msgspec.json.decode(after.call) == real
 
 

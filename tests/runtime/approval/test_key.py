@@ -70,7 +70,7 @@ def test_a_sealed_input_opens_for_its_own_invocation_and_key_alone() -> None:
     sealed = key.seal("inv_1", b"secret")
     assert b"secret" not in sealed
     assert key.seal("inv_1", b"secret") != sealed
-    for opener, call in ((key, "inv_2"), (ApprovalKey.in_memory(), "inv_1")):
+    for opener, call in ((key, "inv_2"), (ApprovalKey.generate(), "inv_1")):
         with pytest.raises(ValueError, match="cannot be opened"):
             opener.open(call, sealed)
     for damaged in (b"", sealed[:5], os.urandom(12)):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.notifier import NoticeUndelivered
-from ferrule.runtime.approval.notices import ATTEMPTS, Notices, Recipient, notice_of
+from ferrule.runtime.approval.notices import ATTEMPTS, Notices, Recipient, make_notice
 from tests.runtime.approval.requests import request
 
 
@@ -130,5 +130,5 @@ def test_too_many_notices_are_dropped_not_kept(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_request_tells_the_same_id_every_time() -> None:
-    assert notice_of(request(), "shop")["id"] == notice_of(request(), "shop")["id"]
-    assert notice_of(request(), "shop")["id"] != notice_of(request(requested_at=5), "shop")["id"]
+    assert make_notice(request(), "shop")["id"] == make_notice(request(), "shop")["id"]
+    assert make_notice(request(), "shop")["id"] != make_notice(request(requested_at=5), "shop")["id"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.tool import raw
-from ferrule.runtime.surface.availability import Availability, credential_names
+from ferrule.runtime.surface.availability import Availability, list_credential_names
 from tests.runtime.surface.parts import a_tool
 
 
@@ -31,9 +31,9 @@ from tests.runtime.surface.parts import a_tool
 def test_a_tool_names_its_credentials(dialect: str, written: Any, names: tuple[str, ...]) -> None:
     """AT-36: whatever is needed and not named readably counts as needed all the same."""
     tool = a_tool(dialect=dialect, credentials=raw(written))
-    assert credential_names(tool, Availability()) == names
+    assert list_credential_names(tool, Availability()) == names
 
 
 def test_the_interface_adds_to_them() -> None:
     tool = a_tool(dialect="agent_tool", credentials=raw(["one"]))
-    assert credential_names(tool, Availability(required_credentials=["one", "two"])) == ("one", "two")
+    assert list_credential_names(tool, Availability(required_credentials=["one", "two"])) == ("one", "two")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.runtime.surface.changes import difference, rebuild_causes
+from ferrule.runtime.surface.changes import compare_surfaces, find_rebuild_causes
 from ferrule.runtime.surface.search import select
 from tests.runtime.surface.parts import a_tool, declared, new_id, request_of, surface_of, view_of
 
@@ -33,16 +33,16 @@ def test_each_change_calls_for_a_new_surface(changes: dict[str, Any], cause: str
     """AT-71: feature gates, model capability, policy, skill, workspace, peer agent, runtime mode."""
     surface = surface_of(view_of(a_tool()))
     changed = msgspec.structs.replace(surface.request, **changes)
-    assert rebuild_causes(surface, changed, surface.generation) == (cause,)
-    assert rebuild_causes(surface, changed, surface.generation)
+    assert find_rebuild_causes(surface, changed, surface.generation) == (cause,)
+    assert find_rebuild_causes(surface, changed, surface.generation)
 
 
 def test_what_lies_outside_the_request_changes_the_generation() -> None:
     """AT-71: policy and credentials; a new catalog is another workspace."""
     surface = surface_of(view_of(a_tool()), generation=4)
-    assert not rebuild_causes(surface, surface.request, 4)
-    assert rebuild_causes(surface, surface.request, 5) == ("policy_or_credentials",)
-    assert rebuild_causes(surface, surface.request, 4, "another") == ("workspace",)
+    assert not find_rebuild_causes(surface, surface.request, 4)
+    assert find_rebuild_causes(surface, surface.request, 5) == ("policy_or_credentials",)
+    assert find_rebuild_causes(surface, surface.request, 4, "another") == ("workspace",)
 
 
 def test_a_difference_tells_what_came_went_and_moved() -> None:
@@ -52,7 +52,7 @@ def test_a_difference_tells_what_came_went_and_moved() -> None:
         view_of(a_tool("same"), a_tool("fresh"), a_tool("edited", description="New."), gated),
         request_of(features=frozenset({"beta"})),
     )
-    change = difference(old, new)
+    change = compare_surfaces(old, new)
     assert (change.added, change.removed) == (("acme.fresh",), ("acme.gone",))
     moved = {one.tool_id: (one.before, one.after, one.is_redefined) for one in change.moved}
     assert moved == {"acme.gated": ("excluded", "loaded", False), "acme.edited": ("loaded", "loaded", True)}
@@ -62,11 +62,11 @@ def test_a_difference_tells_what_came_went_and_moved() -> None:
 
 def test_equal_surfaces_do_not_differ() -> None:
     view = view_of(a_tool())
-    assert not difference(surface_of(view), surface_of(view))
+    assert not compare_surfaces(surface_of(view), surface_of(view))
 
 
 def test_a_selection_is_a_difference() -> None:
     old = surface_of(view_of(a_tool()), request_of(defer_above=0))
-    change = difference(old, select(old, ["search"], "sea", new_id=new_id, now=2))
+    change = compare_surfaces(old, select(old, ["search"], "sea", new_id=new_id, now=2))
     assert [(one.before, one.after) for one in change.moved] == [("deferred", "loaded")]
     assert change.causes == ("selection",)

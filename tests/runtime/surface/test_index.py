@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.runtime.surface.index import words
+from ferrule.runtime.surface.index import split_words
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from ferrule.runtime.surface.index import words
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:
-    assert [word.replace("grösse", "größe") for word in words(text)] == expected
+    assert [word.replace("grösse", "größe") for word in split_words(text)] == expected

@@ -164,15 +164,15 @@ def test_a_reference_names_the_native_tool() -> None:
 def test_an_index_is_made_once_for_the_same_tools() -> None:
     """A rebuilt or selected surface with the same tools is searched with the index of the one before."""
     indexes, surface = SearchIndexes(), deferring()
-    first = indexes.of(surface)
-    assert indexes.of(deferring()) is first
-    assert indexes.of(select(surface, ["archive"], "sea", new_id=new_id, now=2)) is first
-    assert indexes.of(deferring(switched_off={"acme.archive"})) is not first
+    first = indexes.find_or_build(surface)
+    assert indexes.find_or_build(deferring()) is first
+    assert indexes.find_or_build(select(surface, ["archive"], "sea", new_id=new_id, now=2)) is first
+    assert indexes.find_or_build(deferring(switched_off={"acme.archive"})) is not first
 
 
 def test_indexes_do_not_pile_up() -> None:
     indexes = SearchIndexes(kept=2)
     for number in range(5):
-        indexes.of(deferring(a_tool(f"extra{number}")))
+        indexes.find_or_build(deferring(a_tool(f"extra{number}")))
     assert len(indexes._by_surface) == len(indexes._by_tools) == 2
     assert len(indexes._terms) == 6

@@ -124,7 +124,7 @@ def _open_for_inspection(
     """Opens an app on a catalog of the moment, with a ledger and a key that are thrown away: it looks at tools and calls none.
     Nothing is written into the workspace. Raises FerruleError."""
     clock = Clock()
-    overrides = Overrides(key=ApprovalKey.in_memory(), tends=False)
+    overrides = Overrides(key=ApprovalKey.generate(), tends=False)
     return run_app(assemble(workspace, catalog, MemoryStore(clock=clock.now), clock, env, overrides))
 
 

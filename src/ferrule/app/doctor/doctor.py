@@ -23,7 +23,7 @@ from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpProgram
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.surface.availability import availability, credential_names
+from ferrule.runtime.surface.availability import list_credential_names, read_availability
 
 Health = Literal["works", "unproven", "warned", "broken", "off"]
 """`works`: it was tried. `unproven`: nothing is wrong, and nothing could be tried. `warned`: it works, and something should be
@@ -179,7 +179,7 @@ class Doctor:
     def _describe_missing(self, tool: Tool) -> str:
         """Which credentials are known to be missing, before anybody is asked; empty when none are."""
         readiness = self._app.readiness
-        names = credential_names(tool, availability(tool))
+        names = list_credential_names(tool, read_availability(tool))
         missing = readiness.missing_credentials(tool, names) if readiness is not None else ()
         shown = ", ".join(map(repr, sorted(missing)))
         return f"it needs {shown}, which is not set; {_advise_credentials(tool)}" if missing else ""
@@ -268,7 +268,7 @@ def _advise_credentials(tool: Tool) -> str:
 def _describe_cause(tool: Tool, failed: ExecutionFailed) -> str:
     """What is wrong, with what an operator needs besides: which secret was refused, what the other side said itself."""
     if failed.error_class == "credential_missing":
-        unnamed = [name for name in credential_names(tool, availability(tool)) if name not in failed.message]
+        unnamed = [name for name in list_credential_names(tool, read_availability(tool)) if name not in failed.message]
         return (
             f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect not in _REQUIRING else failed.message
         )

@@ -31,7 +31,7 @@ from ferrule.model.serving import GrantSettings
 from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import make_engine
 from ferrule.runtime.policy.load import load_policy
-from ferrule.runtime.surface.candidates import listed
+from ferrule.runtime.surface.candidates import format_known
 from ferrule.workspace.staleness import CATALOG_FILE, is_stale, load_catalog
 from ferrule.workspace.workspace import Workspace, show_path
 
@@ -66,7 +66,7 @@ def find_hint(kind: str, name: str, known: Sequence[ListNames]) -> str:
         names = sorted({one for record in _RECORDS[kind] for one in source(record)})
         if name in names:
             return ""
-    return " ".join(filter(None, (nearest(name, names), listed(f"{kind}s", names))))
+    return " ".join(filter(None, (nearest(name, names), format_known(f"{kind}s", names))))
 
 
 def names_here(workspace: Workspace) -> tuple[ListNames, ListNames]:

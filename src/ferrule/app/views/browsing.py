@@ -18,7 +18,7 @@ from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.runtime.pipeline.tool_facts import read_traits
-from ferrule.runtime.surface.index import ToolIndex, terms_of
+from ferrule.runtime.surface.index import KeywordIndex, extract_terms
 from ferrule.schema.internal_fields import model_schema
 
 Effect = Literal["reads", "writes", "destroys", "depends"]
@@ -91,7 +91,7 @@ class CatalogBrowser:
         """Every tool in the version that surfaces show, by id."""
         self._numbers = {one.tool.tool_id: number for number, one in enumerate(listed)}
         self._names = [f"{one.tool.name}\n{one.tool.tool_id}\n{one.tool.title or ''}".casefold() for one in listed]
-        self._index = ToolIndex([terms_of(one.tool) for one in listed])
+        self._index = KeywordIndex([extract_terms(one.tool) for one in listed])
         self._all = (1 << len(self.tools)) - 1
         self._bits = self._index_properties()
 
@@ -137,7 +137,7 @@ class CatalogBrowser:
 
     def _score_words(self, words: str) -> dict[int, float]:
         """By the words; what is so called comes first, and what has the words in its name is found as well."""
-        scores, asked = self._index.scores(words), words.strip().casefold()
+        scores, asked = self._index.score_all(words), words.strip().casefold()
         highest = max(scores.values(), default=0.0)
         if len(asked) >= _SHORTEST_PART:
             for number, names in enumerate(self._names):

@@ -19,8 +19,8 @@ from ferrule.model.story import Story
 from ferrule.model.story_parts import FieldDifference, differences
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import FACT_NAMES
-from ferrule.runtime.approval.check import current
-from ferrule.runtime.approval.waiting import Waiting, missing
+from ferrule.runtime.approval.check import find_current_answers
+from ferrule.runtime.approval.inbox_item import InboxItem, count_missing_people
 from ferrule.runtime.policy.engine import RuleEngine
 
 Outcome = Literal["waiting", "approved", "rejected", "expired", "canceled", "answered", "settled", "ended"]
@@ -108,7 +108,7 @@ class ApprovalReview(msgspec.Struct, frozen=True, kw_only=True):
 
     story: Story
     fate: Fate
-    waiting: Waiting | None
+    waiting: InboxItem | None
     """The item in the inbox, while there is one."""
     request: ApprovalRequest | None
     """The question; None when only a crash asked it."""
@@ -129,7 +129,7 @@ class ApprovalReview(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_review(
     story: Story,
-    waiting: Waiting | None,
+    waiting: InboxItem | None,
     versions: Sequence[CatalogEntry],
     engine: PolicyEngine,
 ) -> ApprovalReview:
@@ -184,7 +184,7 @@ def _can_be_typed(value: Any) -> bool:
     return bool(text) and len(text) <= _LONGEST and text.isprintable() and text == text.strip() and _MASK not in text
 
 
-def fate_of(story: Story, waiting: Waiting | None = None) -> Fate:
+def fate_of(story: Story, waiting: InboxItem | None = None) -> Fate:
     """What became of the question that a call asked last. Raises ValueError for a call that never asked one."""
     rows, asking = story.rows, story.asking
     if asking is None:
@@ -213,7 +213,7 @@ def _classify_outcome(
     story: Story,
     given: tuple[Answer, ...],
     request: ApprovalRequest | None,
-    waiting: Waiting | None,
+    waiting: InboxItem | None,
 ) -> Outcome:
     if waiting is not None:
         left = waiting.expires_in_seconds
@@ -225,7 +225,7 @@ def _classify_outcome(
         return "rejected"
     if last is not None and request.purpose == "input":
         return "answered"
-    if last is not None and not missing(request, current(given)):
+    if last is not None and not count_missing_people(request, find_current_answers(given)):
         return "approved"
     return _classify_unanswered(story)
 
@@ -239,7 +239,9 @@ def _classify_unanswered(story: Story) -> Outcome:
 
 def _list_signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> tuple[AnswerSignature, ...]:
     is_approval = request is not None and request.purpose == "approval"
-    counted = {id(answer) for answer in current(given)} if is_approval else {id(answer) for answer in given}
+    counted = (
+        {id(answer) for answer in find_current_answers(given)} if is_approval else {id(answer) for answer in given}
+    )
     before = request.binding if request is not None else b""
     found = []
     for answer in given:

@@ -18,16 +18,16 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Mark, NewsBody, Payload, Segment, StoredEntry
 from ferrule.model.lifecycle import STATES
 from ferrule.model.news import facts_in
-from ferrule.runtime.approval.check import objection
+from ferrule.runtime.approval.check import find_objection
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.question import Question
+from ferrule.runtime.approval.question import OpenQuestion
 
 _APPROVED = STATES.index("approved")
 
 
-def answer_of(
+def make_answer(
     identity: Identity,
-    question: Question,
+    question: OpenQuestion,
     key: ApprovalKey,
     *,
     verdict: Literal["approve", "reject"],
@@ -49,7 +49,7 @@ def answer_of(
     return seal_record(key.secret, answer)
 
 
-def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
+def make_approval_row(question: OpenQuestion, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
     """The row of an approval. The edited input is personal, so it stands in the payload alone."""
     state = "approved" if is_enough else "awaiting_approval"
     # The wall clock may have been set back since the call was planned; its states go on in order all the same.
@@ -68,7 +68,7 @@ def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload
     return Entry("answered", call, answer.answered_at, question.tool, state, segment, payload, mark)
 
 
-def input_row(question: Question, answer: Answer, payload: Payload) -> Entry:
+def make_input_row(question: OpenQuestion, answer: Answer, payload: Payload) -> Entry:
     """The row of an answer to a tool that waits. What was answered is personal, so it stands in the payload alone."""
     segment = Segment(question.header, question.created_at, [], [], answer=answer)
     opened = question.open
@@ -84,12 +84,12 @@ def input_row(question: Question, answer: Answer, payload: Payload) -> Entry:
     return Entry("answered", call, answer.answered_at, question.tool, opened.state, segment, payload, mark)
 
 
-def rejection(by: str, reason: str) -> Stop:
+def make_rejection(by: str, reason: str) -> Stop:
     """How a rejected call ends."""
     return Stop("approval_rejected", f"{by} rejected it: {reason}" if reason else f"{by} rejected it")
 
 
-def settlement(by: str, note: str, *, happened: bool) -> Stop:
+def make_settlement(by: str, note: str, *, happened: bool) -> Stop:
     """How a call ends whose outcome a person found out."""
     because = f": {note}" if note else ""
     if happened:
@@ -104,7 +104,7 @@ _EVENT = f"tool.invocation.{DELEGATED}"
 _LONGEST = 200
 
 
-def delegation_of(
+def make_delegation(
     identity: Identity, call: str, key: ApprovalKey, *, to: str, reason: str | None, now: int
 ) -> Delegation:
     """One identity hands a call on, sealed."""
@@ -120,24 +120,24 @@ def delegation_of(
     return seal_record(key.secret, delegation)
 
 
-def delegation_row(delegation: Delegation, tool: str, audit_level: str) -> Entry:
+def make_delegation_row(delegation: Delegation, tool: str, audit_level: str) -> Entry:
     """The row of a delegation. It moves nothing, so it is news of the call."""
     happened = {"at": delegation.delegated_at, "event": _EVENT, "data": msgspec.to_builtins(delegation)}
     body = NewsBody([happened], audit_level=audit_level)
     return Entry("news", delegation.invocation_id, delegation.delegated_at, tool, DELEGATED, body)
 
 
-def delegations_in(news: Iterable[StoredEntry], request: ApprovalRequest, key: ApprovalKey) -> tuple[Delegation, ...]:
+def read_delegations(news: Iterable[StoredEntry], request: ApprovalRequest, key: ApprovalKey) -> tuple[Delegation, ...]:
     """The delegations of one request that count, oldest first. Raises LedgerDamaged."""
     found: list[Delegation] = []
     for fact in (fact for row in news if row.outcome == DELEGATED for fact in facts_in(row)):
-        delegation = _read(fact.data)
-        if delegation is not None and _counts(delegation, request, found, key):
+        delegation = _read_delegation(fact.data)
+        if delegation is not None and _is_counted(delegation, request, found, key):
             found.append(delegation)
     return tuple(found)
 
 
-def handed_on(request: ApprovalRequest, delegations: Sequence[Delegation]) -> ApprovalRequest:
+def add_delegates(request: ApprovalRequest, delegations: Sequence[Delegation]) -> ApprovalRequest:
     """The request as it stands after these: with everybody who may answer it. A request to anybody stays one to anybody."""
     demanded = request.requirement
     if not demanded.approvers or not delegations:
@@ -146,7 +146,7 @@ def handed_on(request: ApprovalRequest, delegations: Sequence[Delegation]) -> Ap
     return replace(request, requirement=replace(demanded, approvers=tuple(named)))
 
 
-def name_problem(to: str) -> str | None:
+def why_unusable_name(to: str) -> str | None:
     """Why nobody can be called that; None when somebody can."""
     if not to.strip() or to != to.strip() or to == "group:":
         return "name the person, or the group as 'group:NAME'"
@@ -155,18 +155,20 @@ def name_problem(to: str) -> str | None:
     return None
 
 
-def _read(data: dict[str, Any]) -> Delegation | None:
+def _read_delegation(data: dict[str, Any]) -> Delegation | None:
     try:
         return msgspec.convert(data, Delegation)
     except msgspec.ValidationError:
         return None
 
 
-def _counts(delegation: Delegation, request: ApprovalRequest, before: Sequence[Delegation], key: ApprovalKey) -> bool:
+def _is_counted(
+    delegation: Delegation, request: ApprovalRequest, before: Sequence[Delegation], key: ApprovalKey
+) -> bool:
     """True for one that was made here, of this request, by somebody who could answer it at that moment."""
     if delegation.invocation_id != request.invocation_id or not is_sealed(key.secret, delegation):
         return False
     if not request.requested_at <= delegation.delegated_at < request.expires_at:
         return False
-    standing = handed_on(request, before)
-    return objection(standing, name=delegation.by, channel=delegation.channel, groups=delegation.groups) is None
+    standing = add_delegates(request, before)
+    return find_objection(standing, name=delegation.by, channel=delegation.channel, groups=delegation.groups) is None

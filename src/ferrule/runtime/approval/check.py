@@ -29,21 +29,23 @@ class Objection(msgspec.Struct, frozen=True):
     message: str
 
 
-def objection(request: ApprovalRequest, *, name: str, channel: str, groups: Collection[str]) -> Objection | None:
+def find_objection(request: ApprovalRequest, *, name: str, channel: str, groups: Collection[str]) -> Objection | None:
     """Why this person, over this channel, may not approve the request; None when they may."""
     demanded = request.requirement
     if channel == request.channel and channel not in demanded.channels:
         return Objection("own_channel", f"the channel {channel} made the call, so it cannot approve it")
-    if demanded.not_requester and person(name) == person(request.principal):
+    if demanded.not_requester and normalize_person(name) == normalize_person(request.principal):
         return Objection("requester", f"the call is made for {name}, so somebody else has to approve it")
-    if demanded.not_requester and request.holder and person(name) == person(request.holder):
+    if demanded.not_requester and request.holder and normalize_person(name) == normalize_person(request.holder):
         return Objection("requester", f"a credential of {name} made the call, so somebody else has to approve it")
     if not is_approver(demanded, name, groups):
-        return Objection("not_an_approver", f"{name} is not among those who may approve it: {named(demanded)}")
+        return Objection(
+            "not_an_approver", f"{name} is not among those who may approve it: {format_approvers(demanded)}"
+        )
     return None
 
 
-def person(name: str) -> str:
+def normalize_person(name: str) -> str:
     """A name by which people are told apart: `Ada` and `ada ` are one person."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
@@ -56,25 +58,25 @@ def is_approver(demanded: Requirement, name: str, groups: Collection[str]) -> bo
     return is_named or any(GROUP + group in demanded.approvers for group in groups)
 
 
-def named(demanded: Requirement) -> str:
+def format_approvers(demanded: Requirement) -> str:
     """The approvers a requirement names, in words."""
     words = [f"group {name.removeprefix(GROUP)}" if name.startswith(GROUP) else name for name in demanded.approvers]
     return ", ".join(words) or "anybody with the approve scope"
 
 
-LAPSING_STATES = frozenset({"awaiting_approval", "needs_input"})
+EXPIRING_STATES = frozenset({"awaiting_approval", "needs_input"})
 
 
-def expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
+def find_expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
     """The calls whose time to be answered is over. `now`: the clock, or the ledger's latest time if that is later."""
     return [
         call
         for call in open_calls
-        if call.state in LAPSING_STATES and call.expires_at is not None and now >= call.expires_at
+        if call.state in EXPIRING_STATES and call.expires_at is not None and now >= call.expires_at
     ]
 
 
-def lapsed(call: OpenCall) -> Stop:
+def make_expiry_stop(call: OpenCall) -> Stop:
     """How such a call ends: as `timed_out`, without having run."""
     until = iso(call.expires_at or 0)
     return Stop(
@@ -97,7 +99,7 @@ Flaw = Literal[
 ]
 
 
-class Satisfied(msgspec.Struct, frozen=True):
+class ApprovalSatisfied(msgspec.Struct, frozen=True):
     """The request is answered: these people said yes to exactly this call."""
 
     answers: tuple[Answer, ...]
@@ -108,36 +110,36 @@ class Satisfied(msgspec.Struct, frozen=True):
         return tuple(answer.by for answer in self.answers)
 
 
-class Unsatisfied(msgspec.Struct, frozen=True):
+class ApprovalUnsatisfied(msgspec.Struct, frozen=True):
     """The request is not answered, or not for this call."""
 
     flaw: Flaw
     message: str
 
 
-def is_satisfied(
+def check_approval(
     request: ApprovalRequest,
     answers: Sequence[Answer],
     *,
     binding: bytes,
     key: bytes,
     now: int,
-) -> Satisfied | Unsatisfied:
+) -> ApprovalSatisfied | ApprovalUnsatisfied:
     """Whether the answers allow the call that `binding` was worked out from, just now. `answers`: all, oldest first."""
-    flaw = _flaw_of_request(request, key, now)
+    flaw = _check_request(request, key, now)
     if flaw is not None:
         return flaw
     for answer in answers:
-        flaw = _flaw_of_answer(request, answer, key)
+        flaw = _check_answer(request, answer, key)
         if flaw is not None:
             return flaw
-    counted = current(answers)
+    counted = find_current_answers(answers)
     if not counted or not hmac.compare_digest(counted[-1].binding, binding):
-        return _nothing_for(answers)
-    return _unmet(request, counted) or Satisfied(counted)
+        return _explain_unbound(answers)
+    return _check_requirement(request, counted) or ApprovalSatisfied(counted)
 
 
-def unsatisfied(
+def why_unsatisfied(
     request: ApprovalRequest,
     answers: Sequence[Answer],
     *,
@@ -146,11 +148,11 @@ def unsatisfied(
     now: int,
 ) -> str | None:
     """Why the answers do not allow the call; None when they do."""
-    verdict = is_satisfied(request, answers, binding=binding, key=key, now=now)
-    return verdict.message if isinstance(verdict, Unsatisfied) else None
+    verdict = check_approval(request, answers, binding=binding, key=key, now=now)
+    return verdict.message if isinstance(verdict, ApprovalUnsatisfied) else None
 
 
-def current(answers: Sequence[Answer]) -> tuple[Answer, ...]:
+def find_current_answers(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers that still count: those since the last edit, the edit's own included."""
     first = len(answers)
     while first and hmac.compare_digest(answers[first - 1].binding, answers[-1].binding):
@@ -158,25 +160,27 @@ def current(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     return tuple(answers[first:])
 
 
-def _flaw_of_request(request: ApprovalRequest, key: bytes, now: int) -> Unsatisfied | None:
+def _check_request(request: ApprovalRequest, key: bytes, now: int) -> ApprovalUnsatisfied | None:
     if not is_sealed(key, request):
-        return Unsatisfied("unsealed_request", "the request was not made here, or was changed since")
+        return ApprovalUnsatisfied("unsealed_request", "the request was not made here, or was changed since")
     if request.purpose != "approval":
-        return Unsatisfied("wrong_purpose", f"the request asks for something else: {request.purpose}")
+        return ApprovalUnsatisfied("wrong_purpose", f"the request asks for something else: {request.purpose}")
     if now >= request.expires_at:
-        return Unsatisfied("expired", f"the approval expired at {iso(request.expires_at)}")
+        return ApprovalUnsatisfied("expired", f"the approval expired at {iso(request.expires_at)}")
     return None
 
 
-def _flaw_of_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> Unsatisfied | None:
+def _check_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> ApprovalUnsatisfied | None:
     if not is_genuine(request, answer, key):
-        return Unsatisfied("unsealed_answer", f"an answer by {answer.by} was not given here, or was changed since")
+        return ApprovalUnsatisfied(
+            "unsealed_answer", f"an answer by {answer.by} was not given here, or was changed since"
+        )
     if answer.invocation_id != request.invocation_id:
-        return Unsatisfied("foreign_answer", f"an answer by {answer.by} was given to {answer.invocation_id}")
+        return ApprovalUnsatisfied("foreign_answer", f"an answer by {answer.by} was given to {answer.invocation_id}")
     if answer.verdict != "approve":
-        return Unsatisfied("rejected", f"{answer.by} rejected it")
+        return ApprovalUnsatisfied("rejected", f"{answer.by} rejected it")
     if not request.requested_at <= answer.answered_at < request.expires_at:
-        return Unsatisfied("expired", f"{answer.by} answered outside the time of the request")
+        return ApprovalUnsatisfied("expired", f"{answer.by} answered outside the time of the request")
     return None
 
 
@@ -186,10 +190,10 @@ def is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
         return False
     if answer.edited_input is None:
         return True
-    return hmac.compare_digest(answer.binding, binding_for(key, request, answer.edited_input))
+    return hmac.compare_digest(answer.binding, compute_binding(key, request, answer.edited_input))
 
 
-def binding_for(key: bytes, request: ApprovalRequest, call_input: bytes) -> bytes:
+def compute_binding(key: bytes, request: ApprovalRequest, call_input: bytes) -> bytes:
     """The binding of the request's call with this input."""
     return binding_of(
         key,
@@ -202,20 +206,20 @@ def binding_for(key: bytes, request: ApprovalRequest, call_input: bytes) -> byte
     )
 
 
-def _nothing_for(answers: Sequence[Answer]) -> Unsatisfied:
+def _explain_unbound(answers: Sequence[Answer]) -> ApprovalUnsatisfied:
     if not answers:
-        return Unsatisfied("too_few", "nobody has approved it yet")
+        return ApprovalUnsatisfied("too_few", "nobody has approved it yet")
     what = "the input, the tool's definition or the caller is another one now"
-    return Unsatisfied("changed", f"what was approved is not what would run: {what}")
+    return ApprovalUnsatisfied("changed", f"what was approved is not what would run: {what}")
 
 
-def _unmet(request: ApprovalRequest, answers: Sequence[Answer]) -> Unsatisfied | None:
+def _check_requirement(request: ApprovalRequest, answers: Sequence[Answer]) -> ApprovalUnsatisfied | None:
     demanded = request.requirement
     for answer in answers:
-        told = objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
+        told = find_objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
         if told is not None:
-            return Unsatisfied(told.flaw, told.message)
-    people = {person(answer.by) for answer in answers}
+            return ApprovalUnsatisfied(told.flaw, told.message)
+    people = {normalize_person(answer.by) for answer in answers}
     if len(people) < max(1, demanded.people):
-        return Unsatisfied("too_few", f"{len(people)} of {demanded.people} people approved it")
+        return ApprovalUnsatisfied("too_few", f"{len(people)} of {demanded.people} people approved it")
     return None

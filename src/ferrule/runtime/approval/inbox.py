@@ -21,30 +21,36 @@ from ferrule.model.journal import WAITING_STATES, OpenCall, Payload
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
 from ferrule.runtime.approval.answers import (
-    answer_of,
-    answered_row,
-    delegation_of,
-    delegation_row,
-    delegations_in,
-    handed_on,
-    input_row,
-    name_problem,
-    rejection,
-    settlement,
+    add_delegates,
+    make_answer,
+    make_approval_row,
+    make_delegation,
+    make_delegation_row,
+    make_input_row,
+    make_rejection,
+    make_settlement,
+    read_delegations,
+    why_unusable_name,
 )
-from ferrule.runtime.approval.check import Unsatisfied, binding_for, is_satisfied
-from ferrule.runtime.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
-from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.question import Question, question_of, what_became_of
-from ferrule.runtime.approval.waiting import (
-    Waiting,
-    item,
-    missing,
-    refusal,
+from ferrule.runtime.approval.check import ApprovalUnsatisfied, check_approval, compute_binding
+from ferrule.runtime.approval.inbox_item import (
+    InboxItem,
+    count_missing_people,
+    make_item,
     why_no_answer,
+    why_no_approval,
     why_no_rejection,
     why_no_settling,
 )
+from ferrule.runtime.approval.inputs import (
+    CallInputs,
+    apply_edit,
+    list_hidden_values,
+    make_answer_payload,
+    make_edit_payload,
+)
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.question import OpenQuestion, describe_outcome, read_question
 from ferrule.schema.validation.validators import compile_schema, first_error
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
@@ -59,13 +65,13 @@ MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
 """An input of a call with its sensitive members masked."""
 
 
-class Close(Protocol):
+class CloseCall(Protocol):
     """Ends a waiting call with an answer; None when something else has happened to it since the row of this number."""
 
     async def __call__(self, call: str, stop: Stop, answer: Answer, /, *, seq: int) -> Result | None: ...
 
 
-Told: TypeAlias = Callable[..., Any]
+RedactSecrets: TypeAlias = Callable[..., Any]
 """A text or JSON value without secrets; takes more values that must not be told."""
 MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
 """An answer as it may be stored and shown, by the schema a tool wants it to fit."""
@@ -80,7 +86,7 @@ run. Raises AccessError when nobody can tell."""
 _log = logging.getLogger("ferrule.inbox")
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class InboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an approval."""
 
     invocation_id: str
@@ -106,7 +112,7 @@ class EditCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The input after; None when it cannot be read."""
 
 
-class _Yes(msgspec.Struct, frozen=True):
+class _SealedApproval(msgspec.Struct, frozen=True):
     """An approval ready to be written."""
 
     answer: Answer
@@ -125,12 +131,12 @@ class Inbox:
         clock: Callable[[], int],
         resume: Resume,
         validate: Validate,
-        close: Close,
+        close: CloseCall,
         accept: Accept | None = None,
         mask: MaskInput | None = None,
         describe: Callable[[str], str | None] = lambda tool_id: None,
         *,
-        told: Told = lambda value, also=(): value,
+        redact: RedactSecrets = lambda value, also=(): value,
         mask_answer: MaskAnswer = lambda given, schema: given,
         tell_delegated: TellDelegated = lambda request, delegation: None,
         why_ended: WhyEnded = lambda channel, now: None,
@@ -145,22 +151,22 @@ class Inbox:
         self._accept = accept
         self._mask = mask
         self._describe = describe
-        self._told = told
+        self._told = redact
         self._mask_answer = mask_answer
         self._tell_delegated = tell_delegated
         self._why_ended = why_ended
 
-    async def pending(self) -> list[Waiting]:
+    async def pending(self) -> list[InboxItem]:
         """What waits for a person, oldest first: of this identity's tenant, or of all. Without the approve or admin scope:
         one's own calls."""
-        opened = [one for one in await self._store.open_calls(*WAITING_STATES) if self._is_told_of(one.tenant)]
-        found = [await self._read(one) for one in opened]
+        opened = [one for one in await self._store.open_calls(*WAITING_STATES) if self._may_see_tenant(one.tenant)]
+        found = [await self._read_question(one) for one in opened]
         visible = [question for question in found if question is not None and self._may_see(question)]
-        return sorted(map(self._item, visible), key=lambda waiting: waiting.request.requested_at)
+        return sorted(map(self._make_item, visible), key=lambda waiting: waiting.request.requested_at)
 
-    async def get(self, call: str) -> Waiting:
+    async def get(self, call: str) -> InboxItem:
         """One item. Raises InboxError, which tells what became of a call that does not wait."""
-        return self._item(await self._question(call))
+        return self._make_item(await self._find_question(call))
 
     async def resolve(self, prefix: str) -> str:
         """The id of the waiting call that begins so, or of the newest with `last`; the text itself when none does. Raises
@@ -185,22 +191,22 @@ class Inbox:
         seen: bytes | None = None,
         resume: bool = True,
         on_recorded: OnRecorded = lambda: None,
-    ) -> Answered:
+    ) -> InboxAnswer:
         """Say yes. Raises AccessError or InboxError, and then nothing was recorded.
 
         `seen` is the `binding` of the item that was looked at: what changed since is not approved. `accept_rules` are
         places in `suggested_updates`. With enough people the call goes on at once, unless `resume` is False.
         """
-        self._demand_approve()
-        question = await self._question(call)
-        updates = self._updates(question, accept_rules)
-        written = await self._write_yes(question, edited_input, reason, seen)
+        self._require_approve_scope()
+        question = await self._find_question(call)
+        updates = self._pick_updates(question, accept_rules)
+        written = await self._commit_approval(question, edited_input, reason, seen)
         on_recorded()
-        accepted, problems = await self._take(updates)
+        accepted, problems = await self._accept_updates(updates)
         result = None
         if not written.people_missing and resume:
             result = await self._resume(call)
-        return Answered(
+        return InboxAnswer(
             invocation_id=call,
             state="awaiting_approval" if written.people_missing else "approved",
             people_missing=written.people_missing,
@@ -212,13 +218,13 @@ class Inbox:
     async def check_edit(self, call: str, edited_input: bytes) -> EditCheck:
         """What an edit would make of the input, and what is wrong with it. Raises AccessError or InboxError when this identity
         could not approve any edit at all."""
-        self._demand_approve()
-        question = await self._question(call)
-        self._demand_allowed(question, self._now(question), has_edit=True)
-        before = self._whole(question)
+        self._require_approve_scope()
+        question = await self._find_question(call)
+        self._require_may_approve(question, self._read_time(question), has_edit=True)
+        before = self._read_inputs(question)
         shown = msgspec.json.decode(before.shown)
         try:
-            after = await self._edited(call, before, edited_input)
+            after = await self._apply_edit(call, before, edited_input)
         except InboxError as error:
             return EditCheck(problem=str(error), input=shown, edited=None)
         problem = await self._validate(call, after.call) if after.call != before.call else None
@@ -227,161 +233,163 @@ class Inbox:
     async def reject(self, call: str, *, reason: str, seen: bytes | None = None) -> Result:
         """Say no: the call ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
         recorded."""
-        self._demand_approve()
+        self._require_approve_scope()
         for _ in range(2):  # when somebody was quicker, look again: once, and only at the very same question
-            question = await self._question(call)
-            error = why_no_rejection(question, self._identity, self._now(question))
+            question = await self._find_question(call)
+            error = why_no_rejection(question, self._identity, self._read_time(question))
             if error is not None:
                 raise error
-            self._demand_seen(question, seen)
-            answer = self._answer(question, "reject", reason, question.binding)
-            stop = rejection(answer.by, answer.reason or "")
+            self._require_unchanged(question, seen)
+            answer = self._make_answer(question, "reject", reason, question.binding)
+            stop = make_rejection(answer.by, answer.reason or "")
             result = await self._close(call, stop, answer, seq=question.open.seq)
             if result is not None:
                 return result
             seen = question.seen
-        raise InboxError(what_became_of(call, await self._story(call)))
+        raise InboxError(describe_outcome(call, await self._read_story(call)))
 
     async def answer(
         self,
         call: str,
-        value: Any,
+        value: object,
         *,
         reason: str | None = None,
         seen: bytes | None = None,
         resume: bool = True,
         on_recorded: OnRecorded = lambda: None,
-    ) -> Answered:
+    ) -> InboxAnswer:
         """Give a tool what it waits for. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
         recorded."""
-        self._demand_approve()
-        question = await self._question(call)
+        self._require_approve_scope()
+        question = await self._find_question(call)
         if question.request.purpose != "input":
             raise InboxError(f"the tool of {call} asked for nothing; it is {question.open.state}")
-        self._demand_answerable(question)
-        self._demand_seen(question, seen)
-        given = self._written(value, question.answer_schema)
-        payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
-        binding = binding_for(self._keys.secret, question.request, given)
-        answer = self._answer(question, "approve", reason, binding)
+        self._require_may_answer(question)
+        self._require_unchanged(question, seen)
+        given = self._encode_answer(value, question.answer_schema)
+        payload = make_answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
+        binding = compute_binding(self._keys.secret, question.request, given)
+        answer = self._make_answer(question, "approve", reason, binding)
         condition = CommitCondition(states=frozenset({question.open.state}), seq=question.open.seq)
-        if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
+        if (await self._store.commit(make_input_row(question, answer, payload), condition)).outcome != "written":
             raise InboxError(f"others are answering {call} at this very moment; look at it again")
         on_recorded()
         result = await self._resume(call) if resume else None
-        return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
+        return InboxAnswer(invocation_id=call, state=question.open.state, people_missing=0, result=result)
 
     async def delegate(self, call: str, to: str, *, reason: str | None = None, seen: bytes | None = None) -> Delegation:
         """Hand a task on: `to`, a person or `group:NAME`, may answer it from now on, and so may whoever could before.
 
         Only who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
         """
-        self._demand_approve()
-        question = await self._question(call)
+        self._require_approve_scope()
+        question = await self._find_question(call)
         if question.request.purpose != "input":
             raise InboxError(
                 f"{call} is no task that could be handed on: who may approve a call is for the policy to say"
             )
-        self._demand_answerable(question)
-        self._demand_seen(question, seen)
-        problem = name_problem(to)
+        self._require_may_answer(question)
+        self._require_unchanged(question, seen)
+        problem = why_unusable_name(to)
         if problem is not None:
             raise InboxError(f"{call} cannot be handed on: {problem}")
-        told, now = self._told(reason, self._hidden(question)), self._now(question)
-        delegation = delegation_of(self._identity, call, self._keys, to=to, reason=told, now=now)
+        told, now = self._told(reason, self._list_hidden_values(question)), self._read_time(question)
+        delegation = make_delegation(self._identity, call, self._keys, to=to, reason=told, now=now)
         condition = CommitCondition(states=frozenset({question.open.state}), seq=question.open.seq)
-        row = delegation_row(delegation, question.tool, question.audit_level)
+        row = make_delegation_row(delegation, question.tool, question.audit_level)
         if (await self._store.commit(row, condition)).outcome != "written":
-            raise InboxError(what_became_of(call, await self._story(call)))
-        self._tell_delegated(handed_on(question.request, (*question.delegations, delegation)), delegation)
+            raise InboxError(describe_outcome(call, await self._read_story(call)))
+        self._tell_delegated(add_delegates(question.request, (*question.delegations, delegation)), delegation)
         return delegation
 
     async def settle(self, call: str, *, happened: bool, note: str, seen: bytes | None = None) -> Result:
         """Say what a crash left unknown: whether the tool acted. `seen`: as for `approve`. Raises AccessError or InboxError."""
-        self._demand_approve()
-        question = await self._question(call)
+        self._require_approve_scope()
+        question = await self._find_question(call)
         error = why_no_settling(question, self._identity)
         if error is not None:
             raise error
-        self._demand_seen(question, seen)
-        answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
-        stop = settlement(answer.by, answer.reason or "", happened=happened)
+        self._require_unchanged(question, seen)
+        answer = self._make_answer(question, "approve" if happened else "reject", note, question.binding)
+        stop = make_settlement(answer.by, answer.reason or "", happened=happened)
         result = await self._close(call, stop, answer, seq=question.open.seq)
         if result is None:
-            raise InboxError(what_became_of(call, await self._story(call)))
+            raise InboxError(describe_outcome(call, await self._read_story(call)))
         return result
 
-    async def _write_yes(
-        self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None
-    ) -> _Yes:
+    async def _commit_approval(
+        self, question: OpenQuestion, edited: bytes | None, reason: str | None, seen: bytes | None
+    ) -> _SealedApproval:
         """Commit the approval. When somebody was quicker, look again: once, and only at the very same input."""
         for _ in range(2):
-            yes = await self._yes(question, edited, reason, seen)
-            row = answered_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
+            yes = await self._make_approval(question, edited, reason, seen)
+            row = make_approval_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
             condition = CommitCondition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
             if (await self._store.commit(row, condition)).outcome == "written":
                 return yes
             seen = question.binding
-            question = await self._question(question.open.call)
+            question = await self._find_question(question.open.call)
         raise InboxError(f"others are answering {question.open.call} at this very moment; look at it again")
 
-    async def _yes(self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None) -> _Yes:
+    async def _make_approval(
+        self, question: OpenQuestion, edited: bytes | None, reason: str | None, seen: bytes | None
+    ) -> _SealedApproval:
         """The approval this identity may give now. Raises AccessError or InboxError."""
-        call, now = question.open.call, self._now(question)
-        self._demand_allowed(question, now, has_edit=edited is not None)
-        inputs = self._whole(question)
-        after = inputs if edited is None else await self._edited(call, inputs, edited)
+        call, now = question.open.call, self._read_time(question)
+        self._require_may_approve(question, now, has_edit=edited is not None)
+        inputs = self._read_inputs(question)
+        after = inputs if edited is None else await self._apply_edit(call, inputs, edited)
         has_edit = after.call != inputs.call
-        self._demand_allowed(question, now, has_edit=has_edit)
-        self._demand_seen(question, seen)
+        self._require_may_approve(question, now, has_edit=has_edit)
+        self._require_unchanged(question, seen)
         if has_edit and (problem := await self._validate(call, after.call)) is not None:
             raise InboxError(f"the edited input of {call} does not fit: {problem}")
-        binding = binding_for(self._keys.secret, question.request, after.call)
-        answer = self._answer(question, "approve", reason, binding)
-        verdict = is_satisfied(
+        binding = compute_binding(self._keys.secret, question.request, after.call)
+        answer = self._make_answer(question, "approve", reason, binding)
+        verdict = check_approval(
             question.request, (*question.answers, answer), binding=binding, key=self._keys.secret, now=now
         )
-        if isinstance(verdict, Unsatisfied) and verdict.flaw != "too_few":
+        if isinstance(verdict, ApprovalUnsatisfied) and verdict.flaw != "too_few":
             raise InboxError(f"{call} cannot be approved: {verdict.message}")
         approvals = (answer,) if has_edit else (*question.approvals, answer)
-        payload = edit_payload(self._keys, call, after) if has_edit else None
-        return _Yes(answer, payload, missing(question.request, approvals))
+        payload = make_edit_payload(self._keys, call, after) if has_edit else None
+        return _SealedApproval(answer, payload, count_missing_people(question.request, approvals))
 
-    def _whole(self, question: Question) -> Inputs:
-        damage = question.damage(self._keys)
+    def _read_inputs(self, question: OpenQuestion) -> CallInputs:
+        damage = question.find_damage(self._keys)
         if damage is not None:
             call = question.open.call
             raise InboxError(f"{call} cannot be approved: {damage}; 'ferrule audit verify' tells more")
-        return question.inputs(self._keys)
+        return question.open_inputs(self._keys)
 
-    async def _edited(self, call: str, before: Inputs, edited: bytes) -> Inputs:
-        after = edit(before, edited)
+    async def _apply_edit(self, call: str, before: CallInputs, edited: bytes) -> CallInputs:
+        after = apply_edit(before, edited)
         if self._mask is None:
             return after
         shown = await self._mask(call, after.call)
         return msgspec.structs.replace(after, shown=shown, is_sealed=after.is_sealed or shown != after.call)
 
-    def _answer(
-        self, question: Question, verdict: Literal["approve", "reject"], reason: str | None, binding: bytes
+    def _make_answer(
+        self, question: OpenQuestion, verdict: Literal["approve", "reject"], reason: str | None, binding: bytes
     ) -> Answer:
-        return answer_of(
+        return make_answer(
             self._identity,
             question,
             self._keys,
             verdict=verdict,
             binding=binding,
-            reason=self._told(reason, self._hidden(question)),
-            now=self._now(question),
+            reason=self._told(reason, self._list_hidden_values(question)),
+            now=self._read_time(question),
         )
 
-    def _hidden(self, question: Question) -> frozenset[str]:
+    def _list_hidden_values(self, question: OpenQuestion) -> frozenset[str]:
         """The sensitive values of a call's input, which no reason may repeat."""
         try:
-            return hidden_values(question.inputs(self._keys))
+            return list_hidden_values(question.open_inputs(self._keys))
         except (ValueError, msgspec.MsgspecError):  # what cannot be opened is not known here
             return frozenset()
 
-    def _updates(self, question: Question, places: Sequence[int]) -> list[dict[str, object]]:
+    def _pick_updates(self, question: OpenQuestion, places: Sequence[int]) -> list[dict[str, object]]:
         """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""
         if not places:
             return []
@@ -401,7 +409,9 @@ class Inbox:
             return f"{self._identity.principal} may not change rules: they hold for other tenants too"
         return None
 
-    async def _take(self, updates: list[dict[str, object]]) -> tuple[tuple[dict[str, object], ...], tuple[str, ...]]:
+    async def _accept_updates(
+        self, updates: list[dict[str, object]]
+    ) -> tuple[tuple[dict[str, object], ...], tuple[str, ...]]:
         accepted: list[dict[str, object]] = []
         problems: list[str] = []
         for update in updates:
@@ -413,48 +423,48 @@ class Inbox:
                 problems.append(str(error))
         return tuple(accepted), tuple(problems)
 
-    async def _question(self, call: str) -> Question:
+    async def _find_question(self, call: str) -> OpenQuestion:
         opened = await self._store.find_open(call)
-        question = await self._read(opened) if opened is not None and opened.state in WAITING_STATES else None
+        question = await self._read_question(opened) if opened is not None and opened.state in WAITING_STATES else None
         if question is None or not self._may_see(question):
-            story = await self._story(call) if {APPROVE, ADMIN} & self._identity.scopes else None
-            is_known = story is not None and self._is_told_of(story.header.tenant)
-            raise InboxError(what_became_of(call, story if is_known else None))
+            story = await self._read_story(call) if {APPROVE, ADMIN} & self._identity.scopes else None
+            is_known = story is not None and self._may_see_tenant(story.header.tenant)
+            raise InboxError(describe_outcome(call, story if is_known else None))
         return question
 
-    async def _story(self, call: str) -> Story | None:
+    async def _read_story(self, call: str) -> Story | None:
         rows = await self._store.rows_of(call)
         return Story(rows) if rows else None
 
-    async def _read(self, opened: OpenCall) -> Question | None:
+    async def _read_question(self, opened: OpenCall) -> OpenQuestion | None:
         """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
         try:
-            story = await self._story(opened.call)
-            question = None if story is None else question_of(opened, story)
+            story = await self._read_story(opened.call)
+            question = None if story is None else read_question(opened, story)
             if question is None or question.request.purpose != "input":
                 return question
             news = await self._store.news_of(opened.call)
-            return msgspec.structs.replace(question, delegations=delegations_in(news, question.request, self._keys))
+            return msgspec.structs.replace(question, delegations=read_delegations(news, question.request, self._keys))
         except LedgerDamaged as error:
             _log.warning("%s is not in the inbox: %s", opened.call, error)
             return None
 
-    def _may_see(self, question: Question) -> bool:
+    def _may_see(self, question: OpenQuestion) -> bool:
         is_own = question.request.channel == self._identity.channel
         is_let = is_own or bool({APPROVE, ADMIN} & self._identity.scopes)
-        return is_let and self._is_told_of(question.request.tenant)
+        return is_let and self._may_see_tenant(question.request.tenant)
 
-    def _is_told_of(self, tenant: str) -> bool:
+    def _may_see_tenant(self, tenant: str) -> bool:
         """Nobody who belongs to one tenant learns anything of another."""
         return self._identity.tenant in (None, tenant)
 
-    def _item(self, question: Question) -> Waiting:
+    def _make_item(self, question: OpenQuestion) -> InboxItem:
         says = self._describe(question.request.tool_id) or question.request.tool_title
-        now = self._now(question)
-        will_not_run = self._will_not_run(question.request, now)
-        return item(question, self._keys, self._identity, now=now, says=says, will_not_run=will_not_run)
+        now = self._read_time(question)
+        will_not_run = self._why_not_resuming(question.request, now)
+        return make_item(question, self._keys, self._identity, now=now, says=says, will_not_run=will_not_run)
 
-    def _will_not_run(self, request: ApprovalRequest, now: int) -> str | None:
+    def _why_not_resuming(self, request: ApprovalRequest, now: int) -> str | None:
         """Why a call does not go on whatever is answered; None when nothing is known against it."""
         if request.purpose == "outcome":  # it has run
             return None
@@ -463,16 +473,16 @@ class Inbox:
         except AccessError as error:
             return f"it is not known whether the key that it came with still counts: {error}"
 
-    def _now(self, question: Question) -> int:
+    def _read_time(self, question: OpenQuestion) -> int:
         """The clock, or the ledger's latest time where the clock was set back."""
         return max(self._clock(), self._store.high_water(), question.request.requested_at)
 
-    def _demand_approve(self) -> None:
+    def _require_approve_scope(self) -> None:
         if APPROVE not in self._identity.scopes:
             channel = self._identity.channel
             raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
 
-    def _written(self, value: Any, schema: dict[str, Any]) -> bytes:
+    def _encode_answer(self, value: object, schema: dict[str, Any]) -> bytes:
         """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
         try:
             given = msgspec.json.encode(value)
@@ -488,24 +498,24 @@ class Inbox:
                 raise UnfitAnswer(f"this is not what the tool asked for: {problem}")
         return given
 
-    def _demand_allowed(self, question: Question, now: int, *, has_edit: bool) -> None:
-        error = refusal(question, self._identity, now, has_edit=has_edit)
+    def _require_may_approve(self, question: OpenQuestion, now: int, *, has_edit: bool) -> None:
+        error = why_no_approval(question, self._identity, now, has_edit=has_edit)
         if error is not None:
             raise type(error)(f"{self._identity.principal} cannot approve {question.open.call}: {error}")
 
-    def _demand_answerable(self, question: Question) -> None:
+    def _require_may_answer(self, question: OpenQuestion) -> None:
         """Raises AccessError or InboxError when this identity may not answer a tool's question, or nobody may any more."""
         call = question.open.call
-        error = why_no_answer(question, self._identity, self._now(question))
+        error = why_no_answer(question, self._identity, self._read_time(question))
         if error is not None:
             raise error
         if question.answers:
             raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
-        damage = question.damage(self._keys)
+        damage = question.find_damage(self._keys)
         if damage is not None:
             raise InboxError(f"{call} cannot be answered: {damage}; 'ferrule audit verify' tells more")
 
-    def _demand_seen(self, question: Question, seen: bytes | None) -> None:
+    def _require_unchanged(self, question: OpenQuestion, seen: bytes | None) -> None:
         """Raises InboxError when what stands now is not what was looked at."""
         if seen is not None and not hmac.compare_digest(seen, question.seen):
             what = "the input of" if question.binding else "what is asked by"

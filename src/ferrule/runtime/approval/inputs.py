@@ -28,7 +28,7 @@ _NUMBERED = re.compile(re.escape(MASK) + r"(?: \d+)?\Z")
 _decode_pair = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 
 
-class Inputs(msgspec.Struct, frozen=True):
+class CallInputs(msgspec.Struct, frozen=True):
     """One state of a call's input."""
 
     model: bytes
@@ -41,43 +41,43 @@ class Inputs(msgspec.Struct, frozen=True):
     """True when the tool has sensitive members, whether or not this input does, or something else in it is hidden."""
 
     @property
-    def hidden(self) -> frozenset[Path]:
+    def hidden_paths(self) -> frozenset[Path]:
         """Where sensitive members are."""
-        return _hidden(msgspec.json.decode(self.shown), msgspec.json.decode(self.call), ())
+        return _find_hidden_paths(msgspec.json.decode(self.shown), msgspec.json.decode(self.call), ())
 
     @property
-    def is_shown_truly(self) -> bool:
+    def is_shown_faithfully(self) -> bool:
         """False when what is shown differs from what would run in more than its masks: somebody wrote the ledger."""
-        return _is_true(msgspec.json.decode(self.shown), msgspec.json.decode(self.call))
+        return _is_faithful(msgspec.json.decode(self.shown), msgspec.json.decode(self.call))
 
 
-def parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> Inputs:
+def open_parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> CallInputs:
     """The inputs of a parked call. Raises ValueError when they were changed or cannot be opened."""
     model = payload.model_input or b"null"
     shown = payload.call_input or payload.permission_input or payload.observable_input or model
     if payload.sealed_input is None:
-        return Inputs(model, shown, shown)
-    real_model, real = _opened(key, call, payload.sealed_input)
-    return Inputs(real_model, real, shown, is_sealed=True)
+        return CallInputs(model, shown, shown)
+    real_model, real = _open_pair(key, call, payload.sealed_input)
+    return CallInputs(real_model, real, shown, is_sealed=True)
 
 
-def edited_inputs(key: ApprovalKey, call: str, before: Inputs, payload: Payload) -> Inputs:
+def open_edited_inputs(key: ApprovalKey, call: str, before: CallInputs, payload: Payload) -> CallInputs:
     """The inputs after an edit, from the row that recorded it. Raises ValueError when they cannot be opened."""
     shown = payload.text or b"null"
     if payload.sealed_input is None:
-        return Inputs(before.model, shown, shown)
-    return Inputs(before.model, _opened(key, call, payload.sealed_input)[1], shown, is_sealed=True)
+        return CallInputs(before.model, shown, shown)
+    return CallInputs(before.model, _open_pair(key, call, payload.sealed_input)[1], shown, is_sealed=True)
 
 
-def edit(before: Inputs, edited: bytes, mask: Mask | None = None) -> Inputs:
+def apply_edit(before: CallInputs, edited: bytes, mask: Mask | None = None) -> CallInputs:
     """The inputs with what an approver wrote: masks left in place mean the values behind them. Raises InboxError.
 
     `mask` is the tool's own; without it whatever was masked stays masked, and so is every member the edit adds.
     """
-    value = _object(edited)
+    value = _decode_object(edited)
     shown, real = msgspec.json.decode(before.shown), msgspec.json.decode(before.call)
-    whole = _restored(value, shown, real)
-    if shown != real and _has_strays(whole, frozenset(_texts(real))):
+    whole = _restore(value, shown, real)
+    if shown != real and _has_strays(whole, frozenset(_find_texts(real))):
         raise InboxError(
             "a masked value was moved in the edited input; leave it in its place, or write the value itself"
         )
@@ -86,12 +86,12 @@ def edit(before: Inputs, edited: bytes, mask: Mask | None = None) -> Inputs:
     except OverflowError:
         raise InboxError("the edited input has a number that no tool could take") from None
     if not before.is_sealed:
-        return Inputs(before.model, call, call)
-    visible = mask(call) if mask is not None else msgspec.json.encode(_masked(whole, real, before.hidden, ()))
-    return Inputs(before.model, call, visible, is_sealed=True)
+        return CallInputs(before.model, call, call)
+    visible = mask(call) if mask is not None else msgspec.json.encode(_mask_edit(whole, real, before.hidden_paths, ()))
+    return CallInputs(before.model, call, visible, is_sealed=True)
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _decode_object(text: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -101,7 +101,7 @@ def _object(text: bytes) -> dict[str, Any]:
     return value
 
 
-def edit_payload(key: ApprovalKey, call: str, after: Inputs) -> Payload:
+def make_edit_payload(key: ApprovalKey, call: str, after: CallInputs) -> Payload:
     """How an edited input is stored: what people may see, and the rest encrypted, as in the row that parked the call."""
     if not after.is_sealed:
         return Payload(text=after.call)
@@ -109,56 +109,56 @@ def edit_payload(key: ApprovalKey, call: str, after: Inputs) -> Payload:
     return Payload(text=after.shown, sealed_input=sealed)
 
 
-def answer_payload(key: ApprovalKey, call: str, given: bytes, shown: bytes) -> Payload:
+def make_answer_payload(key: ApprovalKey, call: str, given: bytes, shown: bytes) -> Payload:
     """How the answer to a tool is stored: encrypted where people may not see all of it."""
     if shown == given:
         return Payload(text=given)
     return Payload(text=shown, sealed_input=key.seal(call, msgspec.msgpack.encode((b"null", given))))
 
 
-def hidden_values(inputs: Inputs) -> frozenset[str]:
+def list_hidden_values(inputs: CallInputs) -> frozenset[str]:
     """The texts and numbers of an input that people see as masks."""
     if not inputs.is_sealed:
         return frozenset()
-    return frozenset(_masked_values(msgspec.json.decode(inputs.shown), msgspec.json.decode(inputs.call)))
+    return frozenset(_find_masked_values(msgspec.json.decode(inputs.shown), msgspec.json.decode(inputs.call)))
 
 
-def _masked_values(shown: Any, real: Any) -> Iterator[str]:
-    pairs = _pairs(shown, real)
+def _find_masked_values(shown: object, real: object) -> Iterator[str]:
+    pairs = _pair_members(shown, real)
     if pairs is not None:
         for _, one, other in pairs:
-            yield from _masked_values(one, other)
+            yield from _find_masked_values(one, other)
     elif shown == MASK:
-        yield from _scalars(real)
+        yield from _find_scalars(real)
 
 
-def _scalars(value: Any) -> Iterator[str]:
+def _find_scalars(value: object) -> Iterator[str]:
     if isinstance(value, dict | list):
         for member in value.values() if isinstance(value, dict) else value:
-            yield from _scalars(member)
+            yield from _find_scalars(member)
     elif isinstance(value, str | int | float) and not isinstance(value, bool) and value != MASK:
         yield str(value)
 
 
-def _opened(key: ApprovalKey, call: str, sealed: bytes) -> tuple[bytes, bytes]:
+def _open_pair(key: ApprovalKey, call: str, sealed: bytes) -> tuple[bytes, bytes]:
     try:
         return _decode_pair(key.open(call, sealed))
     except msgspec.MsgspecError:
         raise ValueError(f"the sealed input of {call} is not a pair of inputs") from None
 
 
-def _hidden(shown: Any, real: Any, path: Path) -> frozenset[Path]:
-    pairs = _pairs(shown, real)
+def _find_hidden_paths(shown: object, real: object, path: Path) -> frozenset[Path]:
+    pairs = _pair_members(shown, real)
     if pairs is None:
         return frozenset() if shown == real else frozenset({path})
-    return frozenset().union(*(_hidden(one, other, (*path, name)) for name, one, other in pairs))
+    return frozenset().union(*(_find_hidden_paths(one, other, (*path, name)) for name, one, other in pairs))
 
 
-def _is_true(shown: Any, real: Any) -> bool:
+def _is_faithful(shown: object, real: object) -> bool:
     """What is shown is what is real, but for masks: whole values, or pieces of a text."""
-    pairs = _pairs(shown, real)
+    pairs = _pair_members(shown, real)
     if pairs is not None:
-        return all(_is_true(one, other) for _, one, other in pairs)
+        return all(_is_faithful(one, other) for _, one, other in pairs)
     if not isinstance(shown, str) or shown == MASK:
         return shown == MASK or (shown == real and type(shown) is type(real))
     return isinstance(real, str) and _is_masked(shown, real)
@@ -180,7 +180,7 @@ def _is_masked(shown: str, real: str) -> bool:
     return real.endswith(pieces[-1]) and len(real) - len(pieces[-1]) >= at
 
 
-def _pairs(shown: Any, real: Any) -> list[tuple[str | None, Any, Any]] | None:
+def _pair_members(shown: object, real: object) -> list[tuple[str | None, Any, Any]] | None:
     """The members of two values of the same shape, side by side; None when they are no such values."""
     if isinstance(shown, dict) and isinstance(real, dict) and len(shown) == len(real):
         if shown.keys() == real.keys():
@@ -192,48 +192,48 @@ def _pairs(shown: Any, real: Any) -> list[tuple[str | None, Any, Any]] | None:
     return None
 
 
-def _restored(edited: Any, shown: Any, real: Any) -> Any:
+def _restore(edited: object, shown: object, real: object) -> object:
     """The edited value with the real one wherever the shown one was left as it was."""
     if edited == shown and type(edited) is type(shown):
         return real
     if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
         return {
-            name: _restored(value, shown[name], real[name]) if name in shown and name in real else value
+            name: _restore(value, shown[name], real[name]) if name in shown and name in real else value
             for name, value in edited.items()
         }
     if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list) and len(edited) == len(shown):
-        return [_restored(*three) for three in zip(edited, shown, real, strict=True)]
+        return [_restore(*three) for three in zip(edited, shown, real, strict=True)]
     return edited
 
 
-def _has_strays(value: Any, real: frozenset[str]) -> bool:
+def _has_strays(value: object, real: frozenset[str]) -> bool:
     """True when a value has a mask in it that would be sent as it is: moved, or in a text that was changed around it."""
-    return any(MASK in text and text not in real for text in _texts(value))
+    return any(MASK in text and text not in real for text in _find_texts(value))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _find_texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for member in value:
-            yield from _texts(member)
+            yield from _find_texts(member)
     elif isinstance(value, dict):
         for name, member in value.items():
             yield name
-            yield from _texts(member)
+            yield from _find_texts(member)
 
 
-def _masked(value: Any, before: Any, hidden: frozenset[Path], path: Path) -> Any:
+def _mask_edit(value: object, before: object, hidden: frozenset[Path], path: Path) -> object:
     """The value with masks where the one before had them, and over members that one did not have."""
     if path in hidden:
         return MASK
     if isinstance(value, dict):
         old = before if isinstance(before, dict) else {}
         return {
-            name: _masked(member, old[name], hidden, (*path, name)) if name in old else MASK
+            name: _mask_edit(member, old[name], hidden, (*path, name)) if name in old else MASK
             for name, member in value.items()
         }
     if isinstance(value, list):
         old_item = before[0] if isinstance(before, list) and before else None
-        return [_masked(member, old_item, hidden, (*path, None)) for member in value]
+        return [_mask_edit(member, old_item, hidden, (*path, None)) for member in value]
     return value

@@ -34,12 +34,12 @@ class ApprovalKey:
             raise AccessError(
                 f"an approval key has {_BYTES} bytes, not {len(root)}; restore the key file from a backup"
             )
-        self.secret = _derived(root, b"ferrule approval seal")
+        self.secret = _derive_key(root, b"ferrule approval seal")
         """The key of bindings and seals (`model/approval.py`)."""
-        self._cipher = AESGCM(_derived(root, b"ferrule approval input"))
+        self._cipher = AESGCM(_derive_key(root, b"ferrule approval input"))
 
     @classmethod
-    def in_memory(cls) -> ApprovalKey:
+    def generate(cls) -> ApprovalKey:
         """A fresh key that is kept nowhere."""
         return cls(os.urandom(_BYTES))
 
@@ -63,7 +63,7 @@ class ApprovalKey:
             raise ValueError(f"the sealed input of {invocation_id} cannot be opened with this approval key") from None
 
 
-def _derived(root: bytes, use: bytes) -> bytes:
+def _derive_key(root: bytes, use: bytes) -> bytes:
     return hmac.new(root, use, hashlib.sha256).digest()
 
 
@@ -84,13 +84,13 @@ class _Grant(msgspec.Struct, frozen=True, array_like=True):
 _decode = msgspec.msgpack.Decoder(_Grant).decode
 
 
-def callback_token(key: ApprovalKey, invocation_id: str, expires_at: int) -> str:
+def make_callback_token(key: ApprovalKey, invocation_id: str, expires_at: int) -> str:
     """A token for one call's answer."""
     grant = msgspec.msgpack.encode(_Grant(invocation_id, expires_at))
-    return _PREFIX + urlsafe_b64encode(_mac(key, grant) + grant).decode().rstrip("=")
+    return _PREFIX + urlsafe_b64encode(_compute_mac(key, grant) + grant).decode().rstrip("=")
 
 
-def call_of(key: ApprovalKey, token: str, now: int) -> str | None:
+def verify_callback_token(key: ApprovalKey, token: str, now: int) -> str | None:
     """The call a token is for; None for one that was not made here, was changed, or is too old."""
     if not isinstance(token, str) or not token.startswith(_PREFIX) or len(token) > _LONGEST:
         return None
@@ -100,11 +100,11 @@ def call_of(key: ApprovalKey, token: str, now: int) -> str | None:
     except (UnicodeEncodeError, binascii.Error, ValueError):
         return None
     mac, written = whole[:_MAC_BYTES], whole[_MAC_BYTES:]
-    if not hmac.compare_digest(mac, _mac(key, written)):
+    if not hmac.compare_digest(mac, _compute_mac(key, written)):
         return None
     grant = _decode(written)
     return grant.invocation_id if now < grant.expires_at else None
 
 
-def _mac(key: ApprovalKey, grant: bytes) -> bytes:
+def _compute_mac(key: ApprovalKey, grant: bytes) -> bytes:
     return hmac.new(key.secret, len(_WORD).to_bytes(8, "big") + _WORD + grant, hashlib.sha256).digest()

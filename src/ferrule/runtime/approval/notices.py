@@ -19,7 +19,7 @@ from ferrule.errors import FerruleError
 from ferrule.model.approval import ApprovalRequest, Delegation
 from ferrule.model.journal import Entry, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.timestamps import MICROSECONDS, iso
-from ferrule.runtime.approval.answers import DELEGATED, delegations_in, handed_on
+from ferrule.runtime.approval.answers import DELEGATED, add_delegates, read_delegations
 from ferrule.runtime.approval.key import ApprovalKey
 
 ATTEMPTS = 6
@@ -53,25 +53,25 @@ class Notices:
     ) -> None:
         self._source = source
         whole = (each if isinstance(each, Recipient) else Recipient(each) for each in recipients)
-        self._lines = [_Line(recipient, input_of, pause) for recipient in whole]
+        self._lines = [_NotifierQueue(recipient, input_of, pause) for recipient in whole]
 
     def tell(self, request: ApprovalRequest) -> None:
         """Tell everybody of a request. Returns at once; needs a running event loop."""
-        self._put(notice_of(request, self._source))
+        self._enqueue(make_notice(request, self._source))
 
     def remind(self, request: ApprovalRequest, at: int) -> None:
         """Tell everybody again. Receivers that tell notices apart by their ids take it for another one."""
-        notice = notice_of(request, self._source)
-        self._put({**notice, "id": f"{request.invocation_id}.{at}", "type": "reminder"})
+        notice = make_notice(request, self._source)
+        self._enqueue({**notice, "id": f"{request.invocation_id}.{at}", "type": "reminder"})
 
     def tell_delegated(self, request: ApprovalRequest, delegation: Delegation) -> None:
         """Tell everybody that a task was handed on, and to whom."""
-        notice = notice_of(request, self._source)
+        notice = make_notice(request, self._source)
         told = {"by": delegation.by, "to": delegation.to, "reason": delegation.reason}
         notice |= {"id": f"{request.invocation_id}.{delegation.delegated_at}", "type": "task_delegated"}
-        self._put({**notice, "delegated": told})
+        self._enqueue({**notice, "delegated": told})
 
-    def _put(self, notice: dict[str, Any]) -> None:
+    def _enqueue(self, notice: dict[str, Any]) -> None:
         for line in self._lines:
             line.put(notice)
 
@@ -80,7 +80,7 @@ class Notices:
         await asyncio.gather(*(line.aclose() for line in self._lines))
 
 
-class _Line:
+class _NotifierQueue:
     """The queue of one notifier."""
 
     def __init__(
@@ -148,7 +148,7 @@ _ANSWERS = {
 }
 
 
-def notice_of(request: ApprovalRequest, source: str) -> dict[str, Any]:
+def make_notice(request: ApprovalRequest, source: str) -> dict[str, Any]:
     """What people are told of a request: everything but the arguments."""
     return {
         "id": f"{request.invocation_id}.{request.requested_at}",
@@ -198,28 +198,28 @@ class Reminders:
         self._due: dict[str, int] = {}
         """When to look at a call again, in microseconds since 1970; nothing is read before."""
 
-    async def look(self, waiting: Iterable[OpenCall]) -> None:
+    async def remind_due(self, waiting: Iterable[OpenCall]) -> None:
         """Remind of what is due among these, and of nothing else."""
         calls = {call.call: call for call in waiting}
         self._due = {call: due for call, due in self._due.items() if call in calls}
         for call in calls.values():
             if self._now() >= self._due.get(call.call, 0):
-                await self._each(call, self._look_at)
+                await self._guard(call, self._remind_if_due)
 
-    async def _each(self, call: OpenCall, do: Callable[[OpenCall], Awaitable[None]]) -> None:
+    async def _guard(self, call: OpenCall, do: Callable[[OpenCall], Awaitable[None]]) -> None:
         try:
             await do(call)
         except FerruleError as error:
             _log.warning("nobody was reminded of %s: %s", call.call, error)
 
-    async def _look_at(self, call: OpenCall) -> None:
-        task = await self._task(call)
+    async def _remind_if_due(self, call: OpenCall) -> None:
+        task = await self._find_task(call)
         if task is None or not task.request.requirement.remind_seconds:
             self._due[call.call] = call.expires_at or 2**62
             return
         interval = task.request.requirement.remind_seconds * MICROSECONDS
         news = await self._store.news_of(call.call)
-        due = _last(news, task.request.requested_at) + interval
+        due = _find_last_notice(news, task.request.requested_at) + interval
         if self._now() < due:
             self._due[call.call] = due
             return
@@ -237,10 +237,10 @@ class Reminders:
         since = [row.seq for row in news if row.outcome == REMINDED and row.at > last]
         if since and since[0] != written.seq:
             return  # another process was quicker
-        delegations = delegations_in(news, task.request, self._key)
-        self._tell(handed_on(task.request, delegations), now)
+        delegations = read_delegations(news, task.request, self._key)
+        self._tell(add_delegates(task.request, delegations), now)
 
-    async def _task(self, call: OpenCall) -> _Task | None:
+    async def _find_task(self, call: OpenCall) -> _Task | None:
         for row in reversed(await self._store.rows_of(call.call)):
             segment = row.segment()
             if row.kind == "answered":
@@ -251,6 +251,6 @@ class Reminders:
         return None
 
 
-def _last(news: Iterable[StoredEntry], asked: int) -> int:
+def _find_last_notice(news: Iterable[StoredEntry], asked: int) -> int:
     """When people last heard of a task: that it is there, that it was handed on, or a reminder."""
     return max((row.at for row in news if row.outcome in (REMINDED, DELEGATED)), default=asked)

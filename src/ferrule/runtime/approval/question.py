@@ -16,15 +16,15 @@ from ferrule.model.decision import Requirement
 from ferrule.model.journal import LAST_KINDS, Header, OpenCall, Payload, StoredEntry, header_of
 from ferrule.model.story import Story
 from ferrule.model.timestamps import iso
-from ferrule.runtime.approval.check import binding_for, current
-from ferrule.runtime.approval.inputs import Inputs, edited_inputs, parked_inputs
+from ferrule.runtime.approval.check import compute_binding, find_current_answers
+from ferrule.runtime.approval.inputs import CallInputs, open_edited_inputs, open_parked_inputs
 from ferrule.runtime.approval.key import ApprovalKey
 
 _FAR = 2**62
 """The expiry of a question that never lapses."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The question that stands for one open call."""
 
     open: OpenCall
@@ -63,16 +63,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def approvals(self) -> tuple[Answer, ...]:
         """The answers that still count."""
-        return current(self.answers)
+        return find_current_answers(self.answers)
 
-    def inputs(self, key: ApprovalKey) -> Inputs:
+    def open_inputs(self, key: ApprovalKey) -> CallInputs:
         """The input as it is now. Raises ValueError when it cannot be opened."""
-        inputs = parked_inputs(key, self.request.invocation_id, self.payload)
+        inputs = open_parked_inputs(key, self.request.invocation_id, self.payload)
         for edit in self.edits:
-            inputs = edited_inputs(key, self.request.invocation_id, inputs, edit)
+            inputs = open_edited_inputs(key, self.request.invocation_id, inputs, edit)
         return inputs
 
-    def damage(self, key: ApprovalKey) -> str | None:
+    def find_damage(self, key: ApprovalKey) -> str | None:
         """What is wrong with the stored question: somebody wrote the ledger past us. None when it is whole."""
         if self.request.purpose == "outcome":
             return None
@@ -82,20 +82,20 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_erased:
             return "its input was erased"
         try:
-            inputs = self.inputs(key)
-            is_true = inputs.is_shown_truly
+            inputs = self.open_inputs(key)
+            is_true = inputs.is_shown_faithfully
         except (ValueError, msgspec.MsgspecError):
             return "its input cannot be opened"
         if not is_sealed(key.secret, self.request):
             return "its request was changed after it was made"
         if any(not is_sealed(key.secret, answer) for answer in self.answers):
             return "one of its answers was changed after it was given"
-        if binding_for(key.secret, self.request, inputs.call) != self.binding or not is_true:
+        if compute_binding(key.secret, self.request, inputs.call) != self.binding or not is_true:
             return "its input is not the one the request was made for"
         return None
 
 
-def question_of(opened: OpenCall, story: Story) -> Question | None:
+def read_question(opened: OpenCall, story: Story) -> OpenQuestion | None:
     """Returns the question that a call leaves open; None when there is none."""
     asking, rows = story.asking, story.rows
     if asking is None:
@@ -104,13 +104,13 @@ def question_of(opened: OpenCall, story: Story) -> Question | None:
     later = zip(rows[asking + 1 :], story.segments[asking + 1 :], strict=True)
     answers = (after.answer for answer_row, after in later if answer_row.kind == "answered")
     header = header_of(segment)  # of this row: the tool may be another one than when the call began
-    asked_about = _with_input(rows, asking)
+    asked_about = _find_input_row(rows, asking)
     is_task = segment.request is not None and segment.request.purpose == "input"
     until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
     edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
-    return Question(
+    return OpenQuestion(
         open=msgspec.structs.replace(opened, seq=rows[-1].seq),
-        request=segment.request or _outcome_request(row, header),
+        request=segment.request or _make_outcome_request(row, header),
         answers=tuple(answer for answer in answers if answer is not None),
         payload=rows[asked_about].inputs() or Payload(),
         edits=tuple(edit for edit in edits if edit is not None and edit.text is not None),
@@ -125,7 +125,7 @@ def question_of(opened: OpenCall, story: Story) -> Question | None:
     )
 
 
-def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
+def _find_input_row(rows: Sequence[StoredEntry], asking: int) -> int:
     """The row that holds the input a tool was running with: a row after the one that says it began has none itself."""
     for number in reversed(range(asking + 1)):
         payload = rows[number].inputs()
@@ -134,7 +134,7 @@ def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
     return asking
 
 
-def _outcome_request(row: StoredEntry, header: Header) -> ApprovalRequest:
+def _make_outcome_request(row: StoredEntry, header: Header) -> ApprovalRequest:
     return ApprovalRequest(
         invocation_id=row.call,
         tool_id=header.tool_id,
@@ -155,20 +155,22 @@ def _outcome_request(row: StoredEntry, header: Header) -> ApprovalRequest:
     )
 
 
-def what_became_of(call: str, story: Story | None) -> str:
+def describe_outcome(call: str, story: Story | None) -> str:
     """Says why a call cannot be answered any more, in one sentence. `story`: None where there is none to tell."""
     if story is None:
         return f"there is no call {call} that waits; 'ferrule pending' lists those that do, 'ferrule log' all"
-    last, people = story.rows[-1], _people(story)
+    last, people = story.rows[-1], _list_approvers(story)
     at = iso(last.at)
     if last.kind in LAST_KINDS:
-        return f"{call} has ended: {_ending(story, people)} at {at}"
+        return f"{call} has ended: {_describe_ending(story, people)} at {at}"
     if people:
-        return f"{call} was approved by {people} already, at {_answered_at(story.rows)}; it is {last.outcome} now"
+        return (
+            f"{call} was approved by {people} already, at {_format_answer_time(story.rows)}; it is {last.outcome} now"
+        )
     return f"{call} does not wait for an approval; it is {last.outcome} since {at}"
 
 
-def _ending(story: Story, people: str) -> str:
+def _describe_ending(story: Story, people: str) -> str:
     last, answer = story.rows[-1], story.segments[-1].answer
     if answer is not None and answer.verdict == "reject":
         return f"{answer.by} rejected it"
@@ -179,11 +181,11 @@ def _ending(story: Story, people: str) -> str:
     return f"{people} approved it, and it ended as {last.outcome}" if people else f"it ended as {last.outcome}"
 
 
-def _people(story: Story) -> str:
+def _list_approvers(story: Story) -> str:
     given = [segment.answer for row, segment in zip(story.rows, story.segments, strict=True) if row.kind == "answered"]
     names = {answer.by: None for answer in given if answer is not None and answer.verdict == "approve"}
     return " and ".join(names)
 
 
-def _answered_at(rows: Sequence[StoredEntry]) -> str:
+def _format_answer_time(rows: Sequence[StoredEntry]) -> str:
     return iso(max(row.at for row in rows if row.kind == "answered"))

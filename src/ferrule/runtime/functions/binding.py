@@ -20,7 +20,7 @@ from ferrule.runtime.functions.signature import FunctionSignature, format_label,
 
 
 class ToolOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `@tool(…)` says. None means that nobody said it, and the fail-closed value counts."""
+    """The options of `@tool(…)`. None means that the author left an option out, and the fail-closed value counts."""
 
     name: str | None = None
     namespace: str | None = None
@@ -111,31 +111,31 @@ class Binding:
         self._namespace: str | None = None
 
     def isolate(self) -> Binding:
-        """The same binding, in a process of its own."""
+        """Returns a copy of the binding that runs in a process of its own."""
         other = copy.copy(self)
         other.__dict__.pop("tool", None)
         other.isolation = "process"
         return other
 
     def with_namespace(self, namespace: str | None) -> Binding:
-        """The same binding with this namespace, unless it states one itself."""
+        """Returns a copy with this namespace, unless the binding states one itself."""
         other = copy.copy(self)
         other.__dict__.pop("tool", None)
         other._namespace = namespace
         return other
 
     def with_companions(self) -> tuple[Binding, ...]:
-        """The binding, and those that come with it."""
+        """Returns the binding, followed by the bindings that come with it."""
         return (self,)
 
     @property
     def label(self) -> str:
-        """Where the function is: `module:name`."""
+        """Returns where the function is: `module:name`."""
         return format_label(self.function)
 
     @cached_property
     def signature(self) -> FunctionSignature:
-        """What the function takes and gives. Raises BindingError."""
+        """Reads the function's parameters and return type. Raises BindingError."""
         return read_signature(self.function)
 
     @cached_property
@@ -190,7 +190,7 @@ class Binding:
         return module.strip("_") or "python"
 
     def _payload(self) -> JsonObject:
-        """What the canonical tool has no field for, in the words of the standard's records."""
+        """Returns the standard's fields that the canonical tool has no attribute for."""
         stated = self.stated
         contract: JsonObject = {"sensitive_fields": list(stated.sensitive)} if stated.sensitive else {}
         if not stated.lenient:

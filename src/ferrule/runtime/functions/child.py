@@ -1,7 +1,7 @@
-"""The other side of `children.py`: a process that runs functions, one call at a time, until nobody talks to it any more.
+"""The child process of `children.py`: runs functions, one call at a time, until its standard input ends.
 
-Frames of JSON come in by standard input and go out by what was standard output; what a function prints goes to standard error.
-When the first process is gone, so is this one, whatever it is doing.
+Frames of JSON come in by standard input and go out by what was standard output; what a function prints goes to
+standard error. When the first process is gone, so is this one, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_LOG = 8_000
 
 
 class _Pipe:
-    """The way back. Safe from any thread."""
+    """The pipe to the parent process. Safe from any thread."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -46,47 +46,47 @@ class _Pipe:
 
 
 class _PipeWire:
-    """A context's way back."""
+    """A context's connection to the parent process."""
 
     def __init__(self, pipe: _Pipe) -> None:
         self._pipe = pipe
 
     def progress(self, facts: dict[str, Any]) -> None:
-        """Tell how far it is."""
+        """Sends progress to the parent."""
         self._pipe.send({"progress": to_json(facts)})
 
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
-        """Tell a part of the result."""
+        """Sends a part of the result to the parent."""
         self._pipe.send({"partial": to_json(blocks)})
 
     def background(self, task_id: str, message: str) -> None:
-        """Let whoever waits go."""
+        """Tells the parent that the call goes on in the background."""
         self._pipe.send({"background": [task_id, message]})
 
     def native(self, ref: dict[str, Any]) -> None:
-        """Keep a native id."""
+        """Sends a native id to the parent."""
         self._pipe.send({"native": to_json(ref)})
 
     def secret(self, value: str) -> None:
-        """Keep a value out of everything."""
+        """Sends a value that the parent redacts everywhere."""
         self._pipe.send({"secret": str(value)})
 
     def output(self, media_type: str, name: str) -> PayloadWriter:
-        """There is no payload store here."""
+        """Raises ExecutionFailed: a child has no payload store."""
         raise ExecutionFailed(
             "capability_gap", "a function in a process of its own cannot write output past its result"
         )
 
 
 class _LogPipe(logging.Handler):
-    """What is logged here is logged there, where secrets are taken out."""
+    """Sends log records to the parent process, which redacts secrets."""
 
     def __init__(self, pipe: _Pipe) -> None:
         super().__init__()
         self._pipe = pipe
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one record."""
+        """Sends one record."""
         try:
             message = record.getMessage()[:_LONGEST_LOG]
         except Exception as error:  # what it holds is told nowhere: nothing would take secrets out of it here
@@ -96,7 +96,7 @@ class _LogPipe(logging.Handler):
 
 
 def main() -> None:
-    """Run what comes in, until nothing does."""
+    """Runs calls from standard input until it ends."""
     pipe = _Pipe(os.dup(1))
     os.dup2(2, 1)
     logging.basicConfig(handlers=[_LogPipe(pipe)], level=logging.INFO)
@@ -125,7 +125,7 @@ def _respond(asked: CallFrame, pipe: _Pipe, functions: dict[FunctionPlace, Calla
 
 
 def _sendable(text: str) -> str:
-    """A text without characters that cannot be encoded, as names of files may have."""
+    """Escapes characters that cannot be encoded, such as those in file names."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
-"""Processes that run functions apart from ours: a few, used again, and ended for real when a call should stop.
+"""The pool of processes that run isolated functions, killed for real when a call should stop.
 
-Each begins with nothing of ours: no memory, no open files, no environment but what is usual and what its function declares. One
-that dies takes one call with it. Nobody is left behind: a child ends with its calls, with this process, or by being killed.
+A child inherits no memory, no open files, and only the usual and declared environment variables. One that dies fails
+one call alone. No child outlives its parent: it ends with its last call, with this process, or by being killed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _decode = msgspec.json.Decoder(ReplyFrame).decode
 
 
 class Children:
-    """The processes of one app."""
+    """The function processes of one app."""
 
     def __init__(self, env: Mapping[str, str], size: int = DEFAULT_PROCESSES) -> None:
         self._env = env
@@ -53,7 +53,7 @@ class Children:
         self._all: set[_Child] = set()
 
     async def run(self, asked: CallFrame, declared: tuple[str, ...], context: Context) -> object:
-        """Run one call. `declared`: the variables its function may see. Raises ExecutionFailed."""
+        """Runs one call. `declared`: the environment variables its function may see. Raises ExecutionFailed."""
         if self._places is None:
             self._places = asyncio.Semaphore(self._size)
         async with self._places:
@@ -70,7 +70,7 @@ class Children:
             return given
 
     async def aclose(self) -> None:
-        """End every process, and wait for it."""
+        """Ends every process, and waits until each is gone."""
         for child in list(self._all):
             await self._end(child)
         self._idle.clear()
@@ -91,7 +91,7 @@ class Children:
         return child
 
     async def _make_room(self) -> None:
-        """So many processes and no more: one that waits for other functions goes."""
+        """Ends one idle process of other functions when the pool is full."""
         if len(self._all) < self._size:
             return
         for idle in self._idle.values():
@@ -162,7 +162,7 @@ class _Child:
             raise ExecutionFailed("execution_failed", message, code="process_died") from None
 
     async def end(self) -> None:
-        """Kill it and whatever it started, and reap it. To be waited for, whoever is impatient."""
+        """Kills the process and everything it started, and reaps it. Completes even when the caller is canceled."""
         patience = Patience()
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -225,7 +225,7 @@ def _forward_frame(said: ReplyFrame, context: Context) -> None:
 
 
 def _has_stderr() -> bool:
-    """True when standard error is open: what functions print goes there."""
+    """Returns True when standard error is open: functions print there."""
     try:
         os.fstat(2)
     except OSError:

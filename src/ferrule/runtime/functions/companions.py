@@ -1,4 +1,4 @@
-"""What belongs to a tool's function besides itself: its check, and the function that goes on after `Waiting`."""
+"""The companions of a tool's function: its check, and the function that resumes it after `Waiting`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class ToolCheck:
     """A tool's check: takes those of the tool's parameters that it names."""
 
     def __init__(self, binding: Binding, function: Callable[..., object], injected: Iterable[str] = ()) -> None:
-        """`injected`: parameters of the tool that no model fills in, and no check sees."""
+        """Raises BindingError when the check asks for more than arguments. `injected`: parameters that no model fills
+        in."""
         signature = read_signature(function)
         known = {parameter.name: parameter.default for parameter in binding.signature.parameters}
         self._function = function
@@ -34,13 +35,13 @@ class ToolCheck:
             raise BindingError(f"the check of {binding.label} asks for something injected; it gets arguments alone")
 
     def call(self, ready: dict[str, Any]) -> Companion:
-        """The check with these arguments."""
+        """Returns the check, bound to these arguments."""
         given = {name: value for name, value in ready.items() if name in self._names}
         return Companion(self._function, self._is_async, (), self._defaults | given)
 
 
 class Resume:
-    """The function that goes on after `Waiting`."""
+    """The function that resumes a call after `Waiting`."""
 
     def __init__(self, function: Callable[..., object], injection: Injection | None = None) -> None:
         self._function = function
@@ -50,7 +51,7 @@ class Resume:
         self._is_async = signature.is_async
 
     async def call(self, state: bytes, answer: object, context: Context) -> Companion:
-        """It, with the state and the answer. Raises ExecutionFailed."""
+        """Returns the function, bound to the state and the answer. Raises ExecutionFailed."""
         named: dict[str, Any] = {self._context: context} if self._context else {}
         if self._injection is not None:
             named |= await self._injection.resolve()
@@ -58,15 +59,15 @@ class Resume:
 
 
 def map_resume_injections(function: Callable[..., object], injected: Mapping[str, str]) -> dict[str, str]:
-    """What a resume function is given besides state and answer: what it is annotated for, and what its tool's function
-    gets under the same name."""
+    """Maps the parameters of a resume function to the entries they get: by annotation, or by the name its tool's
+    function uses."""
     signature = read_signature(function)
     by_name = (parameter.name for parameter in signature.parameters[2:])
     return signature.injected | {name: injected[name] for name in by_name if name in injected}
 
 
 class Companion:
-    """A companion with everything it needs, to be called."""
+    """A companion bound to its arguments, ready to be called."""
 
     __slots__ = ("_args", "_function", "_named", "is_async")
 

@@ -1,6 +1,6 @@
 """The config of an ADL agent as its tools get it: read-only, with `${VAR}` filled in from the environment.
 
-What a placeholder stood for is taken for a secret and told to whoever keeps secrets out of records.
+Values that fill placeholders count as secrets and are reported for redaction.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Config:
         }
 
     def get(self, path: str) -> object:
-        """A section, something in it (`database.pool`), or everything for an empty path.
+        """Returns a section, a value in it (`database.pool`), or everything for an empty path.
 
-        Raises ExecutionFailed (`setup_required`) when a variable it needs is not set, or there is no such thing.
+        Raises ExecutionFailed (`setup_required`) when the value is missing, or a variable it needs is not set.
         """
         section, *below = path.split(".") if path else [""]
         for name in [section] if section else self._missing:

@@ -1,7 +1,6 @@
-"""Constraints that other libraries write into annotations, said in JSON Schema: those of annotated_types and of pydantic.
+"""Translates constraints of annotated_types and pydantic annotations into JSON Schema.
 
-Only what the schema then says counts: whatever could not be checked by it is refused, so that no constraint is lost silently.
-Neither library is needed, or imported, for this.
+A constraint that the schema cannot express is refused, so that none is lost silently. Neither library is imported.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 
 def translate_notes(annotation: object, place: str) -> object:
-    """An annotation with what other libraries' notes say in a form that msgspec passes on. Raises BindingError for a note that no
-    schema can say. A datetime says its form, too: msgspec is silent about it unless there has to be a time zone."""
+    """Returns an annotation whose foreign notes are in a form that msgspec passes on. Raises BindingError for a note
+    that no schema can express. A datetime states its format: msgspec omits it unless a time zone is required."""
     if get_origin(annotation) is Annotated:
         inner, *notes = get_args(annotation)
         kept = [note for note in notes if not _is_foreign(note) and note is not None]
@@ -57,7 +56,8 @@ def translate_notes(annotation: object, place: str) -> object:
 def add_field_constraints(
     shared: JsonObject, annotations: Iterable[object], place: str, schema_of: Callable[[Any], object]
 ) -> None:
-    """Say the constraints of the classes' own fields in the classes' schemas. `schema_of`: makes the schema of one annotation."""
+    """Adds the constraints of classes' own fields to the classes' schemas. `schema_of` makes the schema of one
+    annotation."""
     for kind in _find_classes(annotations):
         schema = shared.get(kind.__name__)
         if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
@@ -71,14 +71,15 @@ def add_field_constraints(
 
 
 def add_docstrings(shared: JsonObject, annotations: Iterable[object]) -> None:
-    """Say what the classes' docstrings say: their prose of the classes, and the texts of their attributes of the properties."""
+    """Adds the prose of docstrings to the classes' schemas, and the texts of attributes to their properties."""
     names = {kind.__name__: dict(_pair_wire_names(kind)) for kind in _find_classes(annotations)}
     for name, schema in shared.items():
         split_docstring(schema, names.get(name, {}))
 
 
 def split_docstring(schema: JsonObject, names: dict[str, str]) -> None:
-    """Give an object's properties what its description, a docstring, says of them. `names`: those in JSON, by attribute."""
+    """Moves a docstring's lines about attributes from an object's description to its properties. `names`: their JSON
+    names."""
     text, properties = schema.get("description"), schema.get("properties")
     if not isinstance(text, str):
         return
@@ -97,7 +98,7 @@ def split_docstring(schema: JsonObject, names: dict[str, str]) -> None:
 
 
 def find_unused_aliases(name: str, annotation: object) -> Iterator[tuple[str, str]]:
-    """Aliases that pydantic's `Field` gives a parameter, or a field of a class it leads to, which nothing here goes by."""
+    """Yields the `Field` aliases of a parameter, or of a class it leads to, that nothing here goes by."""
     places = [(name, annotation)]
     places += [
         (f"{kind.__name__}.{field}", hint)
@@ -112,7 +113,7 @@ def find_unused_aliases(name: str, annotation: object) -> Iterator[tuple[str, st
 
 
 def _replace_members(annotation: Any, change: Callable[[Any], Any]) -> object:
-    """A union, list, mapping or tuple with its members changed."""
+    """Returns a union, list, mapping or tuple with its members replaced."""
     origin, members = get_origin(annotation), get_args(annotation)
     if not members or origin is Literal or not (origin in _UNIONS or isinstance(origin, type)):
         return annotation
@@ -143,7 +144,7 @@ def _translate_foreign(notes: Iterable[object], annotation: object, place: str) 
 
 
 def _list_constraints(note: object) -> list[tuple[str, Any]] | None:
-    """What a note says, by the names both libraries use; None when it is not known."""
+    """Lists a note's constraints by the names both libraries use; None when the note is unknown."""
     if type(note).__name__ in _IDLE:
         return []
     if hasattr(note, "metadata") and hasattr(note, "description"):  # pydantic's Field
@@ -182,7 +183,7 @@ def _refuse_note(place: str, note: object) -> None:
 
 
 def _list_kinds(annotation: object) -> Iterator[type]:
-    """The plain types that a constraint may be about: numbers, texts and lists."""
+    """Yields the scalar and list types that a constraint may apply to."""
     kind = strip_annotated(annotation)
     while hasattr(kind, "__supertype__"):  # typing.NewType
         kind = strip_annotated(kind.__supertype__)
@@ -196,7 +197,7 @@ def _list_kinds(annotation: object) -> Iterator[type]:
 
 
 def _find_classes(annotations: Iterable[object]) -> Iterator[type]:
-    """The classes with fields that annotations lead to, each once."""
+    """Yields each class with fields that the annotations lead to."""
     found: set[type] = set()
     waiting = list(annotations)
     while waiting:
@@ -217,7 +218,7 @@ def _list_fields(kind: object) -> tuple[str, ...]:
 
 
 def _pair_wire_names(kind: object) -> Iterator[tuple[str, str]]:
-    """The fields of a class, each with its name in JSON."""
+    """Pairs the fields of a class with their JSON names."""
     fields = _list_fields(kind)
     return zip(fields, getattr(kind, "__struct_encode_fields__", fields), strict=False)
 

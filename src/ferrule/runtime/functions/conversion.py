@@ -1,4 +1,4 @@
-"""From JSON to what a parameter is annotated as, and from what a function returns to JSON. Plain JSON passes untouched."""
+"""Converts JSON to a parameter's type, and a function's return value to JSON. Plain JSON passes untouched."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Read = Callable[[Any], Any]
 
 
 def takes_whole_number(parameter: FunctionParameter) -> bool:
-    """True for `int` and `int | None`: JSON's 3.0 is a whole number too, and has to arrive as 3."""
+    """Returns True for `int` and `int | None`: JSON's 3.0 is a whole number too, and has to arrive as 3."""
     annotation = strip_annotated(parameter.annotation)
     members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
     return int in members and all(member in (int, str, bool, type(None)) for member in members)
 
 
 def make_reader(parameter: FunctionParameter) -> Read | None:
-    """How to read a parameter's value; None when its JSON is already what it wants."""
+    """Makes the reader of a parameter's value; None when its JSON needs no conversion."""
     annotation = strip_annotated(parameter.annotation)
     if takes_all(parameter.annotation):
         return make_type_reader(annotation)
@@ -45,7 +45,7 @@ def make_reader(parameter: FunctionParameter) -> Read | None:
 
 
 def is_plain(annotation: object, *, known: bool) -> bool:
-    """True when values of a type are JSON already. `known`: only if that is certain for everything inside."""
+    """Returns True when values of a type are JSON already. `known`: only if that is certain for everything inside."""
     annotation = strip_annotated(annotation)
     if annotation in _SCALARS:
         return True
@@ -64,17 +64,17 @@ def is_plain(annotation: object, *, known: bool) -> bool:
 
 
 def make_writer(signature: FunctionSignature) -> Callable[[Any], object]:
-    """How to write what a function returned: one that takes its arguments as one value gives one of the same kind."""
+    """Makes the writer of a function's return value, with records for a function that takes one record."""
     return (lambda value: to_json(to_plain(value))) if signature.whole is not None else to_json
 
 
 def to_json(value: object) -> object:
-    """What a function returned as plain JSON values. Raises TypeError for what has no JSON form."""
+    """Converts a return value to plain JSON values. Raises TypeError for a value without a JSON form."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=_encode_custom)
 
 
 def _restore_integers(value: object) -> object:
-    """A value with whole numbers written as such."""
+    """Returns a value with floats that are whole numbers as integers."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The marks of functions: `@tool` for tools, `@resource` for content with an address, `@prompt` for conversations.
+"""The decorators `@tool` for tools, `@resource` for content with an address, `@prompt` for conversations.
 
 A marked function stays the function it was; the mark is an attribute that `discovery.py` finds. Stands above
 `binding.py` and `exposures.py`; runs nothing.
@@ -27,13 +27,13 @@ class ToolFunction(Protocol[P, R_co]):
     """A marked function: callable as before, with two decorators for what belongs to it."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """The function itself."""
+        """Calls the function itself."""
 
     def check(self, function: F, /) -> F:
-        """Marks a function that looks at the arguments before anything happens, and gives what is wrong with them."""
+        """Marks a function that looks at the arguments before the call, and returns the problem with them."""
 
     def resume(self, function: F, /) -> F:
-        """Marks a function that goes on after `Waiting`, with its state and the answer."""
+        """Marks a function that resumes the call after `Waiting`, with its state and the answer."""
 
 
 @overload
@@ -90,15 +90,16 @@ def tool(
     resume: Callable[..., Any] | None = None,
     **stated: Any,
 ) -> object:
-    """Mark a function as a tool.
+    """Marks a function as a tool.
 
-    `@tool` and `@tool(read_only=True, …)` make the tool from signature and docstring; `@tool("refund-order")` runs the tool
-    that a definition of this id or name describes. What is not stated is taken for unsafe. `inline`: a plain function that
-    never waits may run in the event loop itself instead of a thread. `isolation="process"`: it runs in a process of its own,
-    killed when the call should stop, which sees no environment variables but the usual ones and those in `env`. `locks`: calls
-    that share a key never overlap, such as `"order:{order_id}"`; `exclusive`: every call runs alone; `max_attempts`: what fails
-    for lack of a dependency is tried again; `task`: `required` for a tool whose callers must be able to come back for the
-    result, `never` for one that they always wait for. Mistakes show when an app is opened: BindingError.
+    `@tool` and `@tool(read_only=True, …)` make the tool from signature and docstring; `@tool("refund-order")` runs
+    the tool that a definition of this id or name describes. What is not stated is taken for unsafe. `inline`: a plain
+    function that never waits may run in the event loop itself instead of a thread. `isolation="process"`: it runs in
+    a process of its own, killed when the call should stop, which sees no environment variables but the usual ones and
+    those in `env`. `locks`: calls that share a key never overlap, such as `"order:{order_id}"`; `exclusive`: every
+    call runs alone; `max_attempts`: what fails for lack of a dependency is tried again; `task`: `required` for a tool
+    whose callers must be able to come back for the result, `never` for one that they always wait for. Mistakes show
+    when an app is opened: BindingError.
     """
     if isinstance(target, str):
         binds = target
@@ -126,7 +127,7 @@ def tool(
 
 
 def attach_mark(function: Callable[..., object], binding: Binding) -> ToolFunction[..., Any]:
-    """The function with its mark."""
+    """Attaches the binding to a function. Raises BindingError for an object that takes no attributes."""
 
     def set_check(other: F) -> F:
         binding.check = other
@@ -173,12 +174,13 @@ def resource(
     complete: Mapping[str, Complete] | None = None,
     **options: object,
 ) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]:
-    """Mark a function as a resource: `@resource("docs://{name}", mime_type="text/markdown")`.
+    """Marks a function as a resource: `@resource("docs://{name}", mime_type="text/markdown")`.
 
-    The variables of the address are the function's parameters. It returns a text, bytes, JSON, an object with `text` or
-    `blob`, or a list of these; None when there is nothing at that address. `complete`: values of a variable, or a function that
-    finds them. `options`: those of `@tool` that make sense here: `tags`, `timeout_seconds`, `approval_required`,
-    `open_world`, `sensitive`, `inline`, `check`, `resume`. Mistakes show when an app is opened: BindingError.
+    The variables of the address are the function's parameters. It returns a text, bytes, JSON, an object with `text`
+    or `blob`, or a list of these; None when there is nothing at that address. `complete`: values of a variable, or a
+    function that finds them. `options`: those of `@tool` that make sense here: `tags`, `timeout_seconds`,
+    `approval_required`, `open_world`, `sensitive`, `inline`, `check`, `resume`. Mistakes show when an app is opened:
+    BindingError.
     """
     annotations: dict[str, Any] = {}
     if audience:
@@ -244,10 +246,11 @@ def prompt(
     complete: Mapping[str, Complete] | None = None,
     **options: object,
 ) -> object:
-    """Mark a function as a prompt: `@prompt`, `@prompt("review")` or `@prompt(title="Review", complete={"language": ["en"]})`.
+    """Marks a function as a prompt: `@prompt`, `@prompt("review")` or `@prompt(title="Review", complete={"language":
+    ["en"]})`.
 
-    Its parameters are the prompt's arguments, which come as texts. It returns a text, content blocks, or messages with
-    `role` and `content`. `complete` and `options` as of `@resource`.
+    Its parameters are the prompt's arguments, which come as texts. It returns a text, content blocks, or messages
+    with `role` and `content`. `complete` and `options` as of `@resource`.
     """
     given = target if isinstance(target, str) else name
 

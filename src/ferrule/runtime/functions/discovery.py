@@ -24,8 +24,8 @@ from ferrule.runtime.functions.signature import LOADED_FROM
 
 
 def functions_in(source: object, namespace: str | None = None) -> list[Binding]:
-    """The bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in order. Services are no
-    tools, and passed over.
+    """Collects the bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in
+    order. Skips services.
 
     `namespace` is for tools that state none; without it, it is the name of the function's module.
     """
@@ -58,8 +58,8 @@ def _read_mark(value: object) -> object:
 
 
 def bind_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = ()) -> list[Binding]:
-    """The functions that the settings bind to definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace
-    before the colon. Raises BindingError."""
+    """Binds the functions that settings name to definitions: `refund-order = "shop.orders:refund"`, or a workspace
+    file before the colon. Raises BindingError."""
     found = []
     modules: dict[str, ModuleType] = {}
     for tool, reference in bind.items():
@@ -78,7 +78,7 @@ def bind_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = (
 
 
 def _bind_function(tool: str, function: Any) -> Binding:
-    """A function, bound; what its own mark says about running it counts on."""
+    """Binds a function to a tool; options of its own mark about running it still count."""
     mark = _read_mark(function)
     if not isinstance(mark, Binding):
         return Binding(function, binds=tool)
@@ -94,7 +94,7 @@ def _bind_function(tool: str, function: Any) -> Binding:
 
 
 def load_modules(root: Path, names: Iterable[str], paths: Iterable[str] = ()) -> list[ModuleType]:
-    """The modules of these names: files (`tools/orders.py`) of the workspace, or importable modules. Raises BindingError.
+    """Loads modules by name: files (`tools/orders.py`) of the workspace, or importable modules. Raises BindingError.
 
     With any of them `paths` and the workspace's folder can be imported from, from then on, after everything else.
     """
@@ -132,7 +132,7 @@ def _load_file(root: Path, name: str) -> ModuleType:
 
 
 def read_tool_names(root: Path, modules: Iterable[str]) -> frozenset[str] | None:
-    """What the tools of these modules may be called; None when that cannot be read from files of the workspace."""
+    """Reads the names of these modules' tools; None when files of the workspace do not tell them."""
     found: set[str] = set()
     for module in modules:
         try:
@@ -143,7 +143,8 @@ def read_tool_names(root: Path, modules: Iterable[str]) -> frozenset[str] | None
 
 
 def _find_names(tree: ast.AST) -> Iterator[str]:
-    """A marked function's own name, and every text in its marks: which of them counts is told by running it."""
+    """Yields each marked function's own name, and every text in its marks: only running the file tells which of them
+    counts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
             yield node.name

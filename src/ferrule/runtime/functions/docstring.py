@@ -1,4 +1,4 @@
-"""What a docstring says: its prose, and a line on each parameter or attribute (Google, NumPy or reST style)."""
+"""Reads docstrings: their prose, and a line on each parameter or attribute (Google, NumPy or reST style)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Docs(NamedTuple):
 
 
 def read_docstring(text: str | None) -> Docs:
-    """The prose of a docstring, and its parameters; of a class's docstring, the attributes too."""
+    """Reads the prose of a docstring, and its parameters; of a class's docstring, the attributes too."""
     sound = text.encode(errors="replace").decode() if isinstance(text, str) else ""  # half a character is no text
     lines = cleandoc(sound).splitlines()
     return Docs(
@@ -72,7 +72,7 @@ def _read_prose(lines: list[str]) -> str:
 
 
 def _find_sections(lines: list[str]) -> Iterator[int]:
-    """The numbers of the lines that begin a section."""
+    """Yields the numbers of the lines that begin a section."""
     for number, line in enumerate(lines):
         words, below = line.strip(), lines[number + 1].strip() if number + 1 < len(lines) else ""
         is_underlined = _UNDERLINE.fullmatch(below) and _ANY_NUMPY.fullmatch(words)
@@ -81,7 +81,7 @@ def _find_sections(lines: list[str]) -> Iterator[int]:
 
 
 def _join_paragraph(paragraph: list[str]) -> str:
-    """A paragraph as one line, unless its lines mean something."""
+    """Joins a paragraph to one line, unless its line breaks mean something."""
     return ("\n" if any(_OWN_LINE.match(line) for line in paragraph) else " ").join(paragraph)
 
 
@@ -102,7 +102,7 @@ def _read_google(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read_google_entries(block: list[str]) -> Iterator[tuple[str, str]]:
-    """`name (type): text`, continued on lines that are indented further."""
+    """Yields entries `name (type): text`, continued on lines that are indented further."""
     margin = min((_measure_indent(line) for line in block if line.strip()), default=0)
     for number, line in enumerate(block):
         found = _GOOGLE_ENTRY.match(line.strip()) if _measure_indent(line) == margin else None
@@ -118,7 +118,7 @@ def _read_numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read_numpy_entries(lines: list[str], margin: int) -> Iterator[tuple[str, str]]:
-    """`name : type`, with the text on indented lines below."""
+    """Yields entries `name : type`, with the text on indented lines below."""
     for number, line in enumerate(lines):
         if _UNDERLINE.fullmatch(line.strip()):
             return
@@ -130,7 +130,7 @@ def _read_numpy_entries(lines: list[str], margin: int) -> Iterator[tuple[str, st
 
 
 def _take_block(lines: list[str], margin: int) -> list[str]:
-    """The lines up to the first that is indented less."""
+    """Returns the lines up to the first that is indented less."""
     block: list[str] = []
     for line in lines:
         if line.strip() and _measure_indent(line) < margin:

@@ -28,8 +28,8 @@ JSON_TYPE, TEXT_TYPE, BINARY_TYPE = "application/json", "text/plain", "applicati
 
 
 def to_contents(value: object, mime_type: str = "") -> JsonObject:
-    """What a resource gave: a text, bytes, an object with `text` or `blob`, a list of these, or any other JSON. None and an empty
-    list mean that there is nothing at this address."""
+    """Converts a resource's return value to contents: a text, bytes, an object with `text` or `blob`, a list of
+    these, or other JSON. None and an empty list mean that nothing is at this address."""
     if value is None:
         return {"contents": []}
     if isinstance(value, list | tuple) and all(map(_is_content, value)):
@@ -58,8 +58,8 @@ def _to_content(value: Any, mime_type: str) -> JsonObject:
 
 
 def to_messages(value: object) -> JsonObject:
-    """What a prompt gave: a text or a content block, which its user says; a message with `role` and `content`; a list of these;
-    or an object with `messages` and a `description`. Raises ValueError."""
+    """Converts a prompt's return value to messages: a text or a content block becomes the user's; a message has
+    `role` and `content`; a list, or an object with `messages` and a `description`, passes. Raises ValueError."""
     if isinstance(value, dict) and "messages" in value:
         described = {"description": value["description"]} if isinstance(value.get("description"), str) else {}
         return {**described, "messages": list(_iterate_messages(value["messages"]))}
@@ -88,7 +88,7 @@ def _to_block(block: object) -> JsonObject:
 
 
 def _add_resource_type(resource: JsonObject) -> JsonObject:
-    """What is embedded has a type, as what is read has one."""
+    """Adds the MIME type that an embedded resource does not state."""
     kind = BINARY_TYPE if "blob" in resource else TEXT_TYPE
     return {**resource, "mimeType": resource.get("mimeType") or kind}
 
@@ -118,11 +118,11 @@ class ExposedBinding(Binding):
             self.shape = to_messages
 
     def isolate(self) -> Binding:
-        """No: what it gives has no way through another process."""
+        """Raises BindingError: contents and messages cannot be sent from another process."""
         raise BindingError(f"{self.label} is a resource or a prompt, which cannot run in a process of its own")
 
     def with_companions(self) -> tuple[Binding, ...]:
-        """The binding, and the functions that complete its arguments."""
+        """Returns the binding, followed by the functions that complete its arguments."""
         found = (_Completer(self, name, each) for name, each in self._complete.items() if callable(each))
         return (self, *found)
 
@@ -193,7 +193,7 @@ def _to_strings(found: Any) -> list[str]:
 
 
 def _wrap_completer(function: Callable[..., Any]) -> Callable[..., object]:
-    """The function with the one signature that all completers have."""
+    """Wraps a completer in the one signature that all completers have."""
     try:
         takes = len(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -216,7 +216,7 @@ def _wrap_completer(function: Callable[..., Any]) -> Callable[..., object]:
 
 
 def parse_template(uri: str, where: str) -> UriTemplate:
-    """An address or a template of them. Raises BindingError."""
+    """Parses an address or a template of addresses. Raises BindingError."""
     try:
         return parse_uri_template(uri)
     except InvalidTemplate as bad:

@@ -1,4 +1,5 @@
-"""Which Python callable makes which service: one marked with `@service`, or one of the name a manifest gives its factory."""
+"""Finds the Python callable that makes a service: one marked with `@service`, or one with the factory name of a
+manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ferrule.runtime.functions.signature import ABSENT, format_label, read_injec
 
 
 class Factory(NamedTuple):
-    """What makes a service."""
+    """The factory of a service."""
 
     function: Callable[..., Any]
     label: str
@@ -27,7 +28,7 @@ class Factory(NamedTuple):
 
 
 class FactorySources:
-    """Where factories are looked for: what was given first, then the modules that the given functions stand in."""
+    """The places to look for factories: the given objects first, then the modules around given functions."""
 
     def __init__(self, given: Iterable[object] = ()) -> None:
         members = list(_flatten(given))
@@ -47,7 +48,8 @@ class FactorySources:
         return nearby | self._marked
 
     def find(self, service: str, name: str) -> Factory:
-        """The factory of a service that a manifest says is made by `name`. Raises ExecutionFailed (`setup_required`)."""
+        """Finds the factory of a service that a manifest says is made by `name`. Raises ExecutionFailed
+        (`setup_required`)."""
         marked = self.marked_factories
         found = (
             marked.get(service)
@@ -80,7 +82,7 @@ class FactorySources:
 
 
 def read_factory(service: str, function: Callable[..., object]) -> Factory:
-    """A factory with what its parameters ask for. Raises ExecutionFailed (`setup_required`)."""
+    """Reads what a factory's parameters ask for. Raises ExecutionFailed (`setup_required`)."""
     try:
         wants, defaults = read_injectable(function)
     except BindingError as error:
@@ -90,12 +92,12 @@ def read_factory(service: str, function: Callable[..., object]) -> Factory:
 
 
 def is_service(value: object) -> bool:
-    """True for a marked factory."""
+    """Returns True for a marked factory."""
     return _read_mark(value) is not None
 
 
 def _flatten(given: Any) -> Iterator[object]:
-    """What was given, one by one: functions instead of their bindings."""
+    """Yields the given objects one by one, with functions in place of their bindings."""
     for one in given:
         if isinstance(one, Iterable) and not isinstance(one, type | str | bytes):
             yield from _flatten(one)

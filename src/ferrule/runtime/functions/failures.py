@@ -69,8 +69,11 @@ _TELLING: dict[ErrorClass, str] = {
 
 
 def fail(error: BaseException, tool: str) -> NoReturn:
-    """Raises a tool's failure in the standard's words. Authors choose the words with `ToolFailed`. What is not the tool's doing
-    goes on its way; to be called where an error is caught."""
+    """Raises a tool's failure in the standard's words; authors choose theirs with `ToolFailed`. Cancellation and
+    exits pass through.
+
+    Call it inside the `except` block.
+    """
     if isinstance(error, ExecutionFailed) or is_from_outside(error):
         raise error
     if isinstance(error, ToolFailed):
@@ -87,12 +90,12 @@ def fail(error: BaseException, tool: str) -> NoReturn:
 
 
 def describe_error(error: BaseException) -> str:
-    """The type and the text of an exception, for the log. A text that is too long for it is left out whole: half a secret would
-    not be found there."""
+    """Returns type and text of an exception, for the log. A text over the limit is left out whole: redaction would
+    not find half a secret."""
     text = "".join(traceback.format_exception_only(error)).rstrip()
     return text if len(text) <= _LONGEST else f"{type(error).__qualname__} ({len(text):,} characters, left out)"
 
 
 def format_stack(error: BaseException) -> str:
-    """Where an exception was raised, for the log."""
+    """Returns the stack at which an exception was raised, for the log."""
     return "".join(traceback.format_tb(error.__traceback__)).rstrip()

@@ -1,7 +1,7 @@
-"""Whether a function fits the definition it is bound to, and which parameter gets which field.
+"""Fits a function to the definition it is bound to, and maps fields to parameters.
 
-Roughly: every field has a parameter, every parameter that must be given is a field that is always sent, and the types can
-be the same. What a schema says beyond that is checked at every call anyway.
+Every field needs a parameter, every required parameter needs a field that is always sent, and their types must
+overlap. What a schema says beyond that is checked at every call anyway.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 
 
 class Fit(NamedTuple):
-    """How the fields of a tool reach the parameters of its function."""
+    """The mapping from the fields of a tool to the parameters of its function."""
 
     renamed: dict[str, str]
     """Fields whose parameter has another name."""
@@ -40,7 +40,8 @@ class Fit(NamedTuple):
 
 
 def fit(binding: Binding, tool: Tool) -> Fit:
-    """How a function gets a tool's arguments. Raises BindingError, which names both, when it does not fit."""
+    """Maps a tool's arguments to a function's parameters. Raises BindingError, which names both, when they do not
+    fit."""
     if _takes_text_input(tool):
         return Fit({}, _find_only_parameter(binding, tool), None, _map_injected(binding, tool, {}))
     schema = msgspec.json.decode(tool.input_schema)
@@ -65,8 +66,8 @@ def fit(binding: Binding, tool: Tool) -> Fit:
 
 
 def _fit_record(binding: Binding, tool: Tool, schema: object, whole: str) -> Fit:
-    """The same for a function that takes all fields as the members of one record. Only what the schema says plainly is compared:
-    what it is composed of may say more."""
+    """Fits a function that takes all fields as members of one record. Compares only plain schemas: a composed one may
+    say more."""
     kind = strip_annotated(binding.signature.parameters[0].annotation)
     if is_record(kind) and isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
         fields, shape = schema.get("properties", {}), read_shape(kind)
@@ -113,7 +114,8 @@ _AGAIN = "run 'ferrule gen' again if it was generated"
 
 
 def _find_wrapper_member(binding: Binding, tool: Tool) -> str:
-    """The member that holds everything, where the definition gives an object of one member and the function no object."""
+    """Finds the one member of the output object that the function returns bare; empty when the function returns the
+    object."""
     if binding.binds is None or tool.output_schema is None:
         return ""
     schema = msgspec.json.decode(tool.output_schema)
@@ -126,7 +128,7 @@ def _find_wrapper_member(binding: Binding, tool: Tool) -> str:
 
 
 def _map_injected(binding: Binding, tool: Tool, fields: JsonObject) -> dict[str, str]:
-    """Parameters that are injected: by annotation, or by the names that the tool's `inject` gives them."""
+    """Maps injected parameters to entries: by annotation, or by the names in the tool's `inject`."""
     entries, signature = entries_of(tool), binding.signature
     for name, entry in signature.injected.items():
         if entries is None and is_config(entry):
@@ -208,7 +210,7 @@ def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: object,
 
 
 def _make_schema(annotation: object) -> JsonObject:
-    """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
+    """Makes the schema of a type; an empty one, which accepts anything, for a type without a JSON form."""
     try:
         (schema,), shared = msgspec.json.schema_components(
             [annotation], schema_hook=lambda _: {}, ref_template="#/{name}"
@@ -227,7 +229,7 @@ def _expand_references(schema: JsonObject, references: SchemaReferences) -> Json
 
 
 def _list_types(schema: JsonObject) -> frozenset[str]:
-    """The JSON types a schema allows; empty when it does not say."""
+    """Returns the JSON types a schema allows; empty when it does not say."""
     stated = schema.get("type")
     if isinstance(stated, str):
         return frozenset({stated})

@@ -31,12 +31,13 @@ def join_functions(
     processes: int = DEFAULT_PROCESSES,
     isolate: Iterable[str] = (),
 ) -> tuple[CatalogView, FunctionExecutor]:
-    """The catalog with the functions' own tools (and ready-made ones) added, and the executor that runs the functions.
+    """Adds the functions' own tools (and ready-made ones) to the catalog, and makes the executor that runs the
+    functions.
 
-    `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret` is told
-    each such value, whether or not a tool is ever given it. `threads`, `processes`: how many there are at most; `isolate`: tools
-    whose functions run in processes of their own. Raises BindingError for a function that does not fit the
-    definition it is bound to, CatalogError for a name that is taken.
+    `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret`
+    is told each such value, whether or not a tool is ever given it. `threads`, `processes`: how many there are at
+    most; `isolate`: tools whose functions run in processes of their own. Raises BindingError for a function that does
+    not fit the definition it is bound to, CatalogError for a name that is taken.
     """
     members = list(given)
     sources = [one for one in members if not isinstance(one, Tool)]
@@ -60,7 +61,7 @@ def join_functions(
 
 
 def rejoin_functions(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExecutor) -> CatalogView:
-    """Another catalog with the same functions' tools, and ready-made ones. Raises BindingError or CatalogError."""
+    """Adds the same functions' tools and ready-made ones to another catalog. Raises BindingError or CatalogError."""
     tools = (*functions.tools, *ready)
     view = JoinedCatalog(catalog, tools) if tools else catalog
     functions.check(_find_bound_tools(view, functions.bound_names))
@@ -68,7 +69,7 @@ def rejoin_functions(catalog: CatalogView, ready: Iterable[Tool], functions: Fun
 
 
 def _refuse_shared_uri(tools: Iterable[Tool]) -> None:
-    """Raises BindingError for two resources with one address: nobody could tell which is read."""
+    """Raises BindingError for two resources with one address: reads of it would be ambiguous."""
     found: dict[str, Tool] = {}
     for tool in tools:
         if isinstance(tool.exposed_as, ResourceExposure):
@@ -80,7 +81,8 @@ def _refuse_shared_uri(tools: Iterable[Tool]) -> None:
 
 
 def _refuse_headers(tools: Iterable[Tool]) -> None:
-    """Raises BindingError for parameters that are to be headers and cannot be: clients would refuse the whole tool."""
+    """Raises BindingError for parameters that must be HTTP headers and cannot be: clients would refuse the whole
+    tool."""
     for tool in tools:
         try:
             find_mirrored(msgspec.json.decode(tool.input_schema))

@@ -1,7 +1,8 @@
-"""Gives a function what no model sends: `Inject` asks for it, `@service` says where it comes from.
+"""Injects values that no model sends: `Inject` asks for one, `@service` names its factory.
 
-An entry is `logger`, `config`, `config.<section>` or the name of a service, perhaps with a path behind it (`repo.reader`).
-`to_python_name` and `to_snake_case` write names of definitions as Python would, so that parameters and services find one another.
+An entry is `logger`, `config`, `config.<section>` or the name of a service, perhaps with a path behind it
+(`repo.reader`). `to_python_name` and `to_snake_case` write names of definitions as Python would, so that parameters
+and services find one another.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def to_python_name(field: str) -> str:
-    """The parameter a field of a schema is given to: `user-id` to `user_id`, `from` to `from_`, `2fa` to `_2fa`."""
+    """Converts a schema field to its parameter name: `user-id` to `user_id`, `from` to `from_`, `2fa` to `_2fa`."""
     name = _NO_NAME.sub("_", field)
     if not name or name[0].isdigit():
         name = f"_{name}"
@@ -29,7 +30,7 @@ def to_python_name(field: str) -> str:
 
 
 def to_snake_case(name: str) -> str:
-    """`customerRepo` to `customer_repo`, `HTTPClient` to `http_client`."""
+    """Converts `customerRepo` to `customer_repo`, `HTTPClient` to `http_client`."""
     return _HUMP.sub("_", name).lower()
 
 
@@ -64,7 +65,8 @@ def service(target: F, /) -> F: ...
 
 
 def service(target: str | F, /) -> object:
-    """Mark a function (or a class) as the factory of a service: `@service("customerRepo")`, or `@service` by its own name.
+    """Marks a function (or a class) as the factory of a service: `@service("customerRepo")`, or `@service` by its own
+    name.
 
     It is called once per app, when a tool first needs it, with what its parameters ask for: `logger`, `config`,
     `<section>_config`, other services. It may be async, or yield the service and clean up after itself.
@@ -84,7 +86,7 @@ def service(target: str | F, /) -> object:
 
 
 def find_entry(annotation: object) -> str | None:
-    """The entry that an annotation asks for; None for an ordinary parameter. Raises BindingError."""
+    """Finds the entry that an annotation asks for; None for an ordinary parameter. Raises BindingError."""
     if get_origin(annotation) is Annotated:
         asked = [note for note in get_args(annotation)[1:] if isinstance(note, Inject)]
         if asked:
@@ -100,15 +102,15 @@ def find_entry(annotation: object) -> str | None:
 
 
 def is_config(entry: str) -> bool:
-    """True for `config` and what lies below it."""
+    """Returns True for `config` and everything below it."""
     return entry == CONFIG or entry.startswith(f"{CONFIG}.")
 
 
 def map_parameters(entries: Iterable[str]) -> dict[str, str]:
-    """Which parameter gets which entry. Where two entries claim one name, the plainer claim wins.
+    """Maps parameter names to entries. Where two entries claim one name, the plainer claim wins.
 
-    A service: its name as written, in snake_case, or with `_service` behind. `config.section`: `section_config`, or `section`
-    where no service is called so.
+    A service: its name as written, in snake_case, or with `_service` behind. `config.section`: `section_config`, or
+    `section` where no service is called so.
     """
     known = tuple(dict.fromkeys(entries))
     claims: list[list[tuple[str, str]]] = [[], [], [], []]

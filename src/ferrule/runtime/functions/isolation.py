@@ -1,4 +1,8 @@
-"""Functions that run in a process of their own: where such a process finds one, and why another cannot be found there."""
+"""The protocol between the app and its function processes: how a child finds a function, and the frames they
+exchange.
+
+A frame is JSON behind its length. Stands below `child.py` and `children.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from ferrule.runtime.functions.signature import LOADED_FROM
 
 
 class FunctionPlace(msgspec.Struct, frozen=True):
-    """Where a function is, for a process that has not imported anything yet."""
+    """The module and name by which a fresh process finds a function."""
 
     module: str
     name: str
@@ -23,7 +27,7 @@ class FunctionPlace(msgspec.Struct, frozen=True):
 
 
 def locate_function(binding: Binding) -> FunctionPlace:
-    """Where a function is. Raises BindingError for one that another process could not find, or not run."""
+    """Locates a function for another process. Raises BindingError when a child could not find it, or not run it."""
     function, label = binding.function, binding.label
     if not isinstance(function, FunctionType) or function.__qualname__ != function.__name__:
         raise BindingError(
@@ -49,7 +53,7 @@ def locate_function(binding: Binding) -> FunctionPlace:
 
 
 def refuse_injected(binding: Binding, injected: dict[str, str]) -> None:
-    """Raises BindingError for a function that wants something of this process."""
+    """Raises BindingError for a function that needs an injected value, which lives in this process."""
     if injected:
         name, entry = next(iter(injected.items()))
         raise BindingError(
@@ -63,7 +67,7 @@ MOST_BYTES = 64 * 1024**2
 
 
 class CallFrame(msgspec.Struct, frozen=True):
-    """One call."""
+    """One call, as sent to a child."""
 
     place: FunctionPlace
     tool: str
@@ -73,7 +77,7 @@ class CallFrame(msgspec.Struct, frozen=True):
 
 
 class OutputParts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What of an `Output` can be sent."""
+    """The members of an `Output` that can be sent."""
 
     value: Any = None
     is_empty: bool = False
@@ -88,7 +92,7 @@ class OutputParts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FailureFrame(msgspec.Struct, frozen=True):
-    """An `ExecutionFailed`."""
+    """An `ExecutionFailed`, as sent by a child."""
 
     error_class: str
     message: str
@@ -99,7 +103,7 @@ class FailureFrame(msgspec.Struct, frozen=True):
 
 
 class ReplyFrame(msgspec.Struct, frozen=True):
-    """One thing the other side says: on the way, or, with one of the last three, at the end."""
+    """One message of a child: on the way, or, with one of the last three members, at the end."""
 
     progress: dict[str, Any] | None = None
     partial: tuple[dict[str, Any], ...] | None = None
@@ -113,11 +117,11 @@ class ReplyFrame(msgspec.Struct, frozen=True):
 
 
 def encode_frame(value: object) -> bytes:
-    """A value as it is sent."""
+    """Encodes a value behind its length."""
     data = msgspec.json.encode(value)
     return len(data).to_bytes(HEAD_BYTES, "big") + data
 
 
 def read_size(head: bytes) -> int:
-    """How long what follows is."""
+    """Reads the length of the frame that follows."""
     return int.from_bytes(head, "big")

@@ -1,8 +1,9 @@
 """Reads JSON into the types of generated stubs, and writes it back: dataclasses, msgspec structs and pydantic models.
 
-A member of another name on the wire has it in `field(metadata={"name": …})`, `msgspec.field(name=…)` or an alias of pydantic;
-`{"rest": True}` marks what holds the members that a record does not name. Unlike `msgspec.convert` it reads any union: a value
-becomes the first of its types that it fits and that loses least of it. Nothing here judges a value: schemas do.
+A member of another name on the wire has it in `field(metadata={"name": …})`, `msgspec.field(name=…)` or an alias of
+pydantic; `{"rest": True}` marks what holds the members that a record does not name. Unlike `msgspec.convert` it reads
+any union: a value becomes the first of its types that it fits and that loses least of it. Nothing here judges a
+value: schemas do.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class RecordField(NamedTuple):
 
 
 class RecordShape(NamedTuple):
-    """What a record is made of."""
+    """The members of a record."""
 
     fields: tuple[RecordField, ...]
     rest: RecordField | None
@@ -43,7 +44,7 @@ class RecordShape(NamedTuple):
 
 
 def is_record(kind: object) -> bool:
-    """Whether values of a type are read member by member."""
+    """Returns True when values of a type are read member by member."""
     return isinstance(kind, type) and (
         issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind) or hasattr(kind, "model_fields")
     )
@@ -51,7 +52,7 @@ def is_record(kind: object) -> bool:
 
 @cache
 def read_shape(kind: Any) -> RecordShape:
-    """The members of a record."""
+    """Reads the members of a record."""
     if issubclass(kind, msgspec.Struct):
         return _read_struct_shape(kind)
     return _read_model_shape(kind) if hasattr(kind, "model_fields") else _read_dataclass_shape(kind)
@@ -104,7 +105,7 @@ def _read_model_shape(kind: Any) -> RecordShape:
 
 @cache
 def make_type_reader(annotation: object) -> Read:
-    """How values of a type are read. The reader raises msgspec.ValidationError for what is none."""
+    """Makes the reader of a type's values. The reader raises msgspec.ValidationError for other values."""
     origin, inside = get_origin(annotation), get_args(annotation)
     if annotation is Any:
         return _read_anything
@@ -134,7 +135,7 @@ def _read_anything(value: object) -> object:
 
 
 def _read_integer(value: object) -> int:
-    """JSON Schema takes 3.0 for an integer."""
+    """Reads an integer; JSON Schema accepts 3.0 as one."""
     if type(value) is float and value.is_integer():
         return int(value)
     if type(value) is not int:
@@ -208,7 +209,7 @@ def _make_union_reader(members: list[Any]) -> Read:
 
 
 def _count_values(value: object) -> int:
-    """How much a value says; of several equal ones `max` takes the first."""
+    """Counts the values inside a value; of several equal ones `max` takes the first."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):
@@ -246,7 +247,8 @@ def _read_member(field: RecordField, value: object) -> object:
 
 
 def _build_model(kind: Any, given: dict[str, Any]) -> object:
-    """A model with members that were read already; its own constructor would mistake names for aliases of others."""
+    """Builds a pydantic model from members that were read already; its own constructor would mistake names for
+    aliases of others."""
     made = kind.__new__(kind)
     others = given.pop("__pydantic_extra__", None)
     missing = {name: each.get_default() for name, each in kind.model_fields.items() if name not in given}
@@ -258,7 +260,7 @@ def _build_model(kind: Any, given: dict[str, Any]) -> object:
 
 
 def to_plain(value: object) -> Any:
-    """A value of such a type as JSON values; what is none of them stays as it is."""
+    """Converts a record to JSON values; other values stay as they are."""
     if isinstance(value, list | tuple):
         return [to_plain(each) for each in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""JSON Schemas from Python types: of what a function takes, and of what it gives."""
+"""Makes JSON Schemas from Python types: of a function's arguments, and of its return value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REFERENCES = "#/$defs/{name}"
 def make_input_schema(
     function: Callable[..., object], signature: FunctionSignature, docs: Docs, sensitive: frozenset[str]
 ) -> JsonObject:
-    """The schema of a function's arguments. Defaults are told, never filled in. Raises BindingError."""
+    """Makes the schema of a function's arguments. Defaults are documented, never filled in. Raises BindingError."""
     if signature.takes_more:
         raise BindingError(
             f"{format_label(function)} takes **names, so its arguments cannot be told; name and type them"
@@ -53,7 +53,7 @@ def make_input_schema(
 
 
 def make_output_schema(function: Callable[..., object], signature: FunctionSignature) -> JsonObject | None:
-    """The schema of what a function returns; None when its annotation says nothing about it. Raises BindingError."""
+    """Makes the schema of a function's return value; None when its annotation says nothing. Raises BindingError."""
     returns = strip_annotated(signature.returns)
     if returns in (ABSENT, Any, object, None, type(None)):
         return None
@@ -105,7 +105,7 @@ def _make_schema(annotation: object) -> JsonObject:
 
 
 def _explain_unsupported(types: list[Any], places: list[str], error: Exception) -> BindingError:
-    """The error for the one type that has no schema."""
+    """Returns the error for the one type that has no schema."""
     for annotation, place in zip(types, places, strict=True):
         try:
             msgspec.json.schema_components([annotation], schema_hook=_SchemaHook())
@@ -123,7 +123,7 @@ def _format_annotation(annotation: object) -> str:
 
 
 class _SchemaHook:
-    """Schemas of types msgspec does not know: paths, and pydantic models where pydantic is used."""
+    """Makes schemas of types that msgspec does not know: paths, and pydantic models."""
 
     def __init__(self) -> None:
         self.shared: JsonObject = {}
@@ -161,7 +161,8 @@ def _encode_default(value: object) -> str:
 
 
 def _find_note_text(annotation: object) -> str | None:
-    """The text in `Annotated[str, "text"]`, or in a `Doc("text")`. What `msgspec.Meta` says is in the schema already."""
+    """Finds the text in `Annotated[str, "text"]`, or in a `Doc("text")`. A text in `msgspec.Meta` is in the schema
+    already."""
     for note in _list_notes(annotation):
         text = note if isinstance(note, str) else getattr(note, "documentation", None)
         if isinstance(text, str):
@@ -170,5 +171,5 @@ def _find_note_text(annotation: object) -> str | None:
 
 
 def _close_object(schema: JsonObject) -> JsonObject:
-    """An object schema that takes its own properties alone: unknown ones would be dropped silently."""
+    """Returns an object schema that refuses unknown properties: they would be dropped silently."""
     return {"additionalProperties": False, **schema} if "properties" in schema else schema

@@ -1,8 +1,9 @@
-"""Injects into tools: the logger, the agent's config, and its services, each made once and let go of when the app ends.
+"""Injects services, the logger and the agent's config into tools; each service is made once and closed when the app
+ends.
 
-An `Injection` belongs to one tool. It is checked when the tool is prepared, so that a missing service is told before
-anything runs, and resolved at the first call: no factory runs for a call that was refused. A factory runs in a task of
-its own, so that a call which is given up does not take it along; the next call tries a failed one again.
+An `Injection` belongs to one tool. It is checked when the tool is prepared, so that a missing service fails early,
+and resolved at the first call: a refused call runs no factory. A factory runs in a task of its own, so that a
+canceled call does not cancel it; the next call retries a failed one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _log = logging.getLogger("ferrule.services")
 
 
 class ServiceMaker:
-    """Makes services, and ends them in the opposite order."""
+    """Makes services, and closes them in the opposite order."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
@@ -41,7 +42,7 @@ class ServiceMaker:
         self._closing: list[tuple[str, Callable[[], Any]]] = []
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[object]]) -> object:
-        """What is kept under a key, made now if need be. Raises ExecutionFailed."""
+        """Returns the service under a key, making it first if needed. Raises ExecutionFailed."""
         task = self._tasks.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._tasks[key] = asyncio.ensure_future(_awaited(make))
@@ -49,7 +50,8 @@ class ServiceMaker:
         return await asyncio.shield(task)
 
     async def make(self, service: str, factory: Factory, given: dict[str, Any]) -> object:
-        """A service from its factory. Raises ExecutionFailed (`setup_required`) with the factory's name, not its words."""
+        """Makes a service with its factory. Raises ExecutionFailed (`setup_required`) that names the factory, without
+        its error text."""
         try:
             async with asyncio.timeout(MAKING_SECONDS):
                 made = await self._call_factory(service, factory, given)
@@ -69,7 +71,7 @@ class ServiceMaker:
         return made
 
     async def aclose(self) -> None:
-        """Let go of every service, the newest first. One that cannot be closed does not keep the others."""
+        """Closes every service, the newest first. One that fails to close does not keep the others open."""
         unfinished = [task for task in self._tasks.values() if not task.done()]
         for task in unfinished:
             task.cancel()
@@ -98,7 +100,7 @@ class ServiceMaker:
         return await self._enter_service(service, made)
 
     async def _enter_service(self, service: str, made: object) -> object:
-        """The service itself; what closes it is kept."""
+        """Returns the service itself, and remembers how to close it."""
         if isinstance(made, AsyncContextDecorator):
             entered = await made.__aenter__()  # type: ignore[attr-defined]  # of asynccontextmanager
             self._closing.append((service, lambda: made.__aexit__(None, None, None)))  # type: ignore[attr-defined]
@@ -113,7 +115,7 @@ class ServiceMaker:
         return made
 
     async def _run_close(self, function: Callable[[], object]) -> None:
-        """A closing of either kind; plain ones may wait, so they get a thread."""
+        """Runs a close function of either kind; a plain one may block, so it gets a thread."""
         waiting = inspect.iscoroutinefunction(function)
         value = function() if waiting else await self._threads.run(function)
         if inspect.isawaitable(value):
@@ -125,7 +127,7 @@ async def _awaited(make: Callable[[], Awaitable[object]]) -> object:
 
 
 def _mark_retrieved(task: asyncio.Task[Any]) -> None:
-    """Whoever waited was told; if nobody did any more, that is no news for the event loop."""
+    """Retrieves a task's exception, so that the event loop does not report it when no call waits any more."""
     with suppress(asyncio.CancelledError):
         task.exception()
 
@@ -134,7 +136,8 @@ TOOLS_LOG, SERVICES_LOG = "ferrule.tools", "ferrule.services"
 
 
 class InjectionScope:
-    """What the tools of one agent may be given, by the services of its manifest; other tools get the marked services."""
+    """The values that the tools of one agent may get: its manifest's services, or the marked services for other
+    tools."""
 
     def __init__(
         self,
@@ -155,7 +158,8 @@ class InjectionScope:
         self._names = map_parameters((*services, *builtin))
 
     def check(self, entry: str, under: tuple[str, ...] = ()) -> None:
-        """Raises ExecutionFailed (`setup_required`) for what cannot be given: unset variables, unknown factories, circles."""
+        """Raises ExecutionFailed (`setup_required`) for an entry that cannot be injected: unset variables, unknown
+        factories, cycles."""
         first, _, path = entry.partition(".")
         if first in self._services:
             if first in under:
@@ -171,7 +175,7 @@ class InjectionScope:
             )
 
     async def get(self, entry: str, log: str) -> object:
-        """What an entry stands for; `log` names the logger. Raises ExecutionFailed."""
+        """Returns the value of an entry; `log` names the logger. Raises ExecutionFailed."""
         first, _, path = entry.partition(".")
         if first in self._services:
             value = await self._maker.get((self._name, first), lambda: self._make(first))
@@ -186,7 +190,7 @@ class InjectionScope:
         return await self._maker.make(service, self._get_factory(service), given)
 
     def _map_needs(self, service: str) -> dict[str, str]:
-        """What a factory's parameters get."""
+        """Maps a factory's parameters to the entries they get."""
         factory = self._get_factory(service)
         needs: dict[str, str] = {}
         for name, asked in factory.wants.items():
@@ -215,7 +219,7 @@ class InjectionScope:
 
 
 class Injection:
-    """What one tool is given besides its arguments."""
+    """The injected values of one tool."""
 
     def __init__(self, wanted: Mapping[str, str], scope: InjectionScope, log: str) -> None:
         self._wanted = wanted
@@ -227,14 +231,14 @@ class Injection:
             scope.check(entry)
 
     async def resolve(self) -> dict[str, Any]:
-        """The values, made now if they were not. Raises ExecutionFailed (`setup_required`)."""
+        """Returns the values, resolved at the first call. Raises ExecutionFailed (`setup_required`)."""
         if self.values is None:
             self.values = {name: await self._scope.get(entry, self._log) for name, entry in self._wanted.items()}
         return self.values
 
 
 class Injections:
-    """Everything that can be injected in one app."""
+    """The injections of one app."""
 
     def __init__(
         self,
@@ -251,7 +255,7 @@ class Injections:
         self._maker: ServiceMaker | None = None
 
     def prepare(self, tool: Tool, wanted: Mapping[str, str], threads: Threads) -> Injection | None:
-        """What a tool is given; None when it wants nothing. Raises ExecutionFailed (`setup_required`)."""
+        """Prepares the injection of a tool; None when it wants nothing. Raises ExecutionFailed (`setup_required`)."""
         if not wanted:
             return None
         if self._maker is None:
@@ -262,8 +266,8 @@ class Injections:
         return Injection(wanted, self._scopes[key], f"{TOOLS_LOG}.{tool.tool_id}")
 
     def report_secrets(self) -> None:
-        """Tell every value that some agent's config takes from the environment, before any tool is given one: whatever else
-        gets hold of it must not tell it either."""
+        """Reports every value that an agent's config takes from the environment, before any tool gets one, so that it
+        is redacted everywhere."""
         if self._catalog is None or self._on_secret is None:
             return
         for record in self._catalog.records("manifest"):
@@ -273,7 +277,7 @@ class Injections:
                 Config(spec.get("config") if isinstance(spec, dict) else None, self._environment, self._on_secret)
 
     async def aclose(self) -> None:
-        """Let go of every service."""
+        """Closes every service."""
         if self._maker is not None:
             await self._maker.aclose()
 
@@ -288,7 +292,7 @@ class Injections:
         return InjectionScope(name, services if isinstance(services, dict) else {}, config, self._sources, maker)
 
     def _find_manifest(self, tool: Tool) -> dict[str, Any]:
-        """The agent's file as it was compiled, of the tool's own version."""
+        """Finds the compiled manifest of the tool's agent, of the tool's own version."""
         if self._catalog is None:
             return {}
         for record in self._catalog.records("manifest"):
@@ -299,7 +303,7 @@ class Injections:
 
 
 def _follow_path(value: object, path: str, entry: str) -> object:
-    """Something of a service: `repo.reader` is its attribute `reader`."""
+    """Returns an attribute of a service: `repo.reader` is its attribute `reader`."""
     for name in path.split(".") if path else ():
         found = getattr(value, name, getattr(value, to_snake_case(name), None))
         if found is None:

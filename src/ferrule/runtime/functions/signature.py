@@ -1,4 +1,4 @@
-"""What a function takes and gives: its parameters with resolved types, the names a model uses for them, its context."""
+"""Reads a function's signature: its parameters with resolved types, the names a model uses for them, its context."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FunctionParameter(NamedTuple):
 
 
 class FunctionSignature(NamedTuple):
-    """What a function takes and gives."""
+    """The parameters and the return type of a tool's function."""
 
     parameters: tuple[FunctionParameter, ...]
     context: str | None
@@ -50,14 +50,14 @@ class FunctionSignature(NamedTuple):
 
 
 def format_label(function: Callable[..., object]) -> str:
-    """A function's place, for messages and definitions: `shop.orders:refund`."""
+    """Formats a function's place, for messages and definitions: `shop.orders:refund`."""
     inner = function.func if isinstance(function, functools.partial) else function
     module = _LOADED.sub("", getattr(inner, "__module__", None) or "?")
     return f"{module}:{getattr(inner, '__qualname__', type(inner).__qualname__)}"
 
 
 def read_signature(function: Callable[..., object]) -> FunctionSignature:
-    """A function's signature. Raises BindingError for what no tool can have."""
+    """Reads a function's signature. Raises BindingError for a signature that no tool can have."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BindingError(
             f"{format_label(function)} is a generator; let a tool's function return all of its result, as a list"
@@ -88,13 +88,13 @@ def read_signature(function: Callable[..., object]) -> FunctionSignature:
 
 
 def takes_all(annotation: Any) -> bool:
-    """Whether a parameter gets all arguments as one value."""
+    """Returns True for a parameter that gets all arguments as one value."""
     return get_origin(annotation) is Annotated and WHOLE_INPUT in annotation.__metadata__
 
 
 def read_injectable(function: Callable[..., object]) -> tuple[dict[str, str | None], dict[str, Any]]:
-    """The parameters of something that is called with injected values alone: the entries their annotations ask for, and
-    their defaults. `*more` and `**more` get nothing. Raises BindingError."""
+    """Reads the parameters of a function that is called with injected values alone: the entries their annotations ask
+    for, and their defaults. `*more` and `**more` get nothing. Raises BindingError."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:
         parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in kinds]
@@ -144,7 +144,8 @@ def _resolve_hints(function: Callable[..., object]) -> dict[str, Any]:
 
 
 def _attach_field(annotation: Any, default: Any) -> tuple[object, object]:
-    """Annotation and default of a parameter; a `Field` of pydantic that stands for the default is a note and holds it."""
+    """Returns annotation and default of a parameter; a pydantic `Field` in place of the default becomes a note, and
+    its default counts."""
     if annotation is ABSENT or not is_field(default):
         return annotation, default
     held = ABSENT if default.is_required() else default if default.default_factory is not None else default.default
@@ -152,7 +153,7 @@ def _attach_field(annotation: Any, default: Any) -> tuple[object, object]:
 
 
 def is_field(value: object) -> bool:
-    """Whether this is a `Field` of pydantic, which is not imported for it."""
+    """Returns True for a `Field` of pydantic, which is not imported for it."""
     return (type(value).__module__, type(value).__name__) == ("pydantic.fields", "FieldInfo")
 
 
@@ -163,7 +164,7 @@ def _is_context(annotation: object) -> bool:
 
 
 def _strip_outcomes(annotation: object) -> object:
-    """A return annotation without what is no value of the tool's own."""
+    """Returns a return annotation without `Output` and `Waiting`, which are no values of the tool's own."""
     if annotation in (Output, Waiting):
         return ABSENT
     if get_origin(annotation) in (Union, types.UnionType):
@@ -178,5 +179,5 @@ def _is_async(function: Callable[..., object]) -> bool:
 
 
 def strip_annotated(annotation: object) -> Any:
-    """An annotation without `Annotated`."""
+    """Returns an annotation without `Annotated`."""
     return strip_annotated(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation

@@ -1,8 +1,7 @@
-"""A bounded set of named threads for functions that wait without `await`.
+"""A bounded set of named threads for functions that block.
 
-Daemon threads of our own: the standard pool's are joined when the program ends, so one stuck tool would keep it from
-ending. A call that is given up while it runs goes on in its thread, for nothing can stop it; one still in the queue never
-begins.
+Daemon threads of our own: the standard pool joins its threads at exit, so one stuck tool would keep the program from
+ending. A canceled call that runs already goes on in its thread, since nothing can stop it; a queued one never begins.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ class _Work(NamedTuple):
 
 
 class ThreadJob(NamedTuple):
-    """A function that was given to the threads."""
+    """A function submitted to the threads."""
 
     future: asyncio.Future[Any]
     chance: list[None]
 
     def withdraw(self) -> None:
-        """Have it never begin; nothing happens when it has begun. In the event loop."""
+        """Keeps the function from beginning; does nothing once it has begun. Call it in the event loop."""
         if self.chance:
             with suppress(IndexError):
                 self.chance.pop()
@@ -42,7 +41,7 @@ class ThreadJob(NamedTuple):
 
 
 class Threads:
-    """Threads that are started when they are needed, at most so many."""
+    """A pool of threads that start when needed, up to a maximum."""
 
     def __init__(self, size: int = DEFAULT_SIZE, name: str = "ferrule-tool") -> None:
         self._size = size
@@ -55,11 +54,11 @@ class Threads:
         """Threads that wait for work, less the work that waits for them."""
 
     def run(self, function: Callable[[], object]) -> asyncio.Future[Any]:
-        """Run a function in a thread, in a copy of the caller's context variables."""
+        """Runs a function in a thread, in a copy of the caller's context variables."""
         return self.submit(function).future
 
     def submit(self, function: Callable[[], object]) -> ThreadJob:
-        """The same, for whoever may want it back as long as it has not begun."""
+        """Submits a function that the caller may withdraw until it begins."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._lock:
@@ -74,7 +73,7 @@ class Threads:
         return given
 
     def close(self) -> None:
-        """Let every thread end after what it does now and what is queued."""
+        """Ends every thread after its current work and the queued work."""
         with self._lock:
             self._is_closed = True
         for _ in range(self._started):

@@ -1,7 +1,7 @@
-"""Addresses with places to fill in: the part of RFC 6570 that can also be read backwards.
+"""URI templates: the part of RFC 6570 that can also be read backwards.
 
-`{name}` stands for one segment, `{+path}` for several, `{?a,b}` at the end for a query. What is read from an address is never a
-way out of where it belongs: `..`, encoded or not, matches nothing (MCP-201).
+`{name}` stands for one segment, `{+path}` for several, `{?a,b}` at the end for a query. A value read from an address
+never escapes its place: `..`, encoded or not, matches nothing (MCP-201).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _UNSOUND = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class InvalidTemplate(ValueError):
-    """A template that cannot be used here, and why."""
+    """A template that cannot be used here, with the reason."""
 
 
 class UriTemplate(NamedTuple):
-    """A template, ready to be matched."""
+    """A template, ready to match addresses."""
 
     text: str
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class UriTemplate(NamedTuple):
     """Those that may have several segments."""
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of an address; None when it is none of this template's."""
+        """Reads the variables of an address; None when the address does not match."""
         if not is_address(uri):
             return None
         path, mark, query = uri.partition("?") if self.optional else (uri, "", "")
@@ -63,13 +63,13 @@ class UriTemplate(NamedTuple):
 
 
 def is_address(uri: str) -> bool:
-    """True for what can be the address of a resource: a scheme and something behind it, not too long, without white space."""
+    """Returns True for an address of a resource: a scheme and a rest, not too long, without white space."""
     return len(uri) <= _LONGEST and _ADDRESS.fullmatch(uri) is not None
 
 
 @lru_cache(maxsize=4096)
 def parse_uri_template(text: str) -> UriTemplate:
-    """A template from its text. Raises BadTemplate."""
+    """Parses a template. Raises InvalidTemplate."""
     names: list[str] = []
     optional: list[str] = []
     wide: set[str] = set()

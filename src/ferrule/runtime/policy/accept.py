@@ -21,10 +21,11 @@ _HEADER = """\
 
 
 def accept_suggestion(path: Path, update: Mapping[str, object], by: str, at: str) -> str:
-    """Add a suggested rule to `.ferrule/policy.local.toml` and give its id. The file is replaced whole or not at all.
+    """Adds a suggested rule to `.ferrule/policy.local.toml` and returns its id. The file is replaced whole or not at
+    all.
 
-    `update` is one of a ruling's `suggested_updates`, `by` the person who accepts, `at` the time as text.
-    Raises PolicyError when the update is none, or the file as it stands cannot be used.
+    `update` is one of a ruling's `suggested_updates`, `by` the person who accepts, `at` the time as text. Raises
+    PolicyError when the update is none, or the file as it stands cannot be used.
     """
     rule = update.get("rule")
     if update.get("kind") != ADD_RULE or update.get("destination") != "local_settings" or not isinstance(rule, dict):
@@ -63,7 +64,7 @@ def _join_lines(text: str) -> str:
 
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
-    """Two acceptances at once must not lose one another."""
+    """Locks the file, so that two acceptances at once do not overwrite one another."""
     with open(path.with_suffix(".lock"), "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -37,7 +37,7 @@ _KEYS = (
 
 
 class Case(NamedTuple):
-    """One call and what should become of it."""
+    """One call and its expected decision."""
 
     name: str
     line: int
@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
 
 def read_cases(text: str, file: str) -> list[Case]:
-    """The cases of a table. Raises PolicyError that names the first mistake."""
+    """Reads the cases of a table. Raises PolicyError that names the first mistake."""
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

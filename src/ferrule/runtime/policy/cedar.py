@@ -36,7 +36,7 @@ _FAILED = "cedar-failed"
 
 
 class CedarTable:
-    """Every Cedar policy of a workspace, parsed once."""
+    """The Cedar policies of a workspace, parsed once."""
 
     def __init__(self, policy: PolicySet) -> None:
         text = policy.cedar or ""
@@ -54,7 +54,7 @@ class CedarTable:
         self.ref = f"{self._file}@{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def bind(self, view: ToolView, request: SurfaceRequest) -> HitFinder:
-        """The policies that hold for a call of this tool by this caller."""
+        """Binds the policies to a tool and a caller; the result finds those that hold for a call."""
         entities = self._cedar.Entities.from_json_str(json.dumps(self._make_entities(request.principal, view)))
         fixed = _make_context(view, request)
         tool = {"type": "Tool", "id": view.tool.tool_id}
@@ -141,7 +141,7 @@ class CedarTable:
 
 
 def _find_lines(text: str) -> dict[str, int]:
-    """The line of each policy, by the name Cedar gives it: they are counted in the order of the text."""
+    """Finds the line of each policy, by the name Cedar gives it: names count up in the order of the text."""
     plain = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     starts = [found.start() for found in _HEAD.finditer(plain)]
     return {f"policy{number}": text.count("\n", 0, start) + 1 for number, start in enumerate(starts)}
@@ -152,7 +152,7 @@ def _split_words(text: str) -> tuple[str, ...]:
 
 
 def _find_named_tool(written: dict[str, Any]) -> str | None:
-    """The one tool a policy is about; None when it is about several."""
+    """Finds the one tool a policy is about; None when it is about several."""
     scope = written.get("resource") or {}
     entity = scope.get("entity") or {}
     return entity.get("id") if scope.get("op") == "==" and entity.get("type") == "Tool" else None
@@ -180,7 +180,7 @@ def _make_context(view: ToolView, request: SurfaceRequest) -> dict[str, Any]:
 
 
 def _make_facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
-    """Facts as plain answers; what is not known for certain has the dangerous value (AT-49)."""
+    """Makes plain facts; an uncertain one has the dangerous value (AT-49)."""
     facts = {name: getattr(judged.facts, name) is True for name in FLAGS}
     facts["is_destructive"] = is_possibly_destructive(judged.facts, view.tool.inferred_facts)
     facts["is_open_world"] = judged.facts.is_open_world is not False
@@ -188,7 +188,7 @@ def _make_facts(view: ToolView, judged: JudgedCall) -> dict[str, bool]:
 
 
 def _to_cedar(value: object) -> object:
-    """An argument as Cedar takes it: no nulls, whole numbers of 64 bits, other numbers as decimals or texts."""
+    """Converts an argument for Cedar: no nulls, integers of 64 bits, other numbers as decimals or texts."""
     match value:
         case dict():
             return {key: _to_cedar(member) for key, member in value.items() if member is not None}

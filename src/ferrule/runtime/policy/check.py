@@ -1,4 +1,4 @@
-"""What is wrong with the policy of a workspace, for `ferrule check`: every file on its own, then all of them together.
+"""Checks the policy of a workspace for `ferrule check`: every file on its own, then all of them together.
 
 Reading finds what cannot be used (`read.py`); here is added what can be used and does not do what its author thinks.
 """
@@ -29,14 +29,15 @@ from ferrule.runtime.policy.table import UNREADABLE
 
 
 def require_engine(root: Path, table: Mapping[str, object], wanted: Collection[str] | None = None) -> None:
-    """Raises ExtraMissing if the policy engine is not installed. `wanted`: the policy files of interest; None means all."""
+    """Raises ExtraMissing if the policy engine is not installed. `wanted`: the policy files of interest; None means
+    all."""
     choices = read_project(root, table).choices
     if choices.engine == "cedar" and (wanted is None or str(root / choices.cedar) in wanted):
         load_extra("cedarpy")
 
 
 def find_policy_files(root: Path, table: Mapping[str, object]) -> dict[str, Path]:
-    """The files of a workspace's own policy that are there, by name. Personal files are nobody else's business."""
+    """Finds the files of a workspace's own policy, by name. Personal files are left out."""
     choices = read_project(root, table).choices
     named = {home.name: home.path for home in _list_own_files(root, choices)}
     if choices.engine == "cedar":
@@ -53,10 +54,10 @@ def check_policy(
     functions: frozenset[str] | None = frozenset(),
     imported: frozenset[tuple[str, str]] | None = frozenset(),
 ) -> dict[str, tuple[Diagnostic, ...]]:
-    """Everything wrong with the policy of a workspace that defines this, by file.
+    """Checks the policy of a workspace against its definitions; returns diagnostics by file.
 
-    `functions`: names of tools that are made by Python functions, in `namespace`. `imported`: MCP
-    servers and their tools. None when nobody can tell them.
+    `functions`: names of tools that are made by Python functions, in `namespace`. `imported`: MCP servers and their
+    tools. None when nobody can tell them.
     """
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
@@ -75,7 +76,7 @@ def check_policy(
 
 
 def _find_missing_files(root: Path, choices: ProjectChoices) -> Iterator[Finding]:
-    """Files that `[policy]` names and that are not there."""
+    """Yields a finding for each file that `[policy]` names and that is missing."""
     named = [("shadow", choices.shadow), ("cedar", choices.cedar if choices.engine == "cedar" else "")]
     named.append(("file", choices.file if choices.file != ProjectChoices().file else ""))
     for key, name in named:

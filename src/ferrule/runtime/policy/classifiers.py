@@ -31,7 +31,7 @@ class ClassifierPanel(NamedTuple):
     classifiers: Mapping[str, Classifier]
 
     def ask(self, subject: object) -> tuple[ClassifierNote, ...] | Awaitable[tuple[ClassifierNote, ...]]:
-        """Every judgement; awaitable when one of the classifiers takes its time."""
+        """Returns every judgement; awaitable when one of the classifiers is async."""
         answers = [self._ask(use, subject) for use in self.uses]
         if any(inspect.isawaitable(answer) for answer in answers):
             return self._gather(answers)
@@ -85,12 +85,12 @@ _LONGEST = 40
 
 
 class ShellClassifier:
-    """Allows a command line when every command in it is known to only look."""
+    """Allows a command line when every command in it is known to be read-only."""
 
     name = "shell"
 
     def classify(self, entry: SurfaceEntry, subject: object) -> Classification:
-        """The judgement of a command line, a list of words, or arguments with one in them."""
+        """Judges a command line, a list of words, or arguments with one in them."""
         lines = [subject]
         if isinstance(subject, dict):
             lines = [found.value for found in _FIELDS.find_values("command", subject)]

@@ -1,7 +1,7 @@
-"""Commands of arguments against patterns of words. `*` as a word of its own stands for any number of words.
+"""Matches commands in arguments against patterns of words. `*` as a word of its own stands for any number of words.
 
-An allow fits when every command of a line fits word for word. A deny or ask fits when any of them begins so, also behind
-`sudo`, inside `sh -c "…"`, or where a variable hides the words. Parsing is `infra/processes/shell_text.py`.
+An allow fits when every command of a line fits word for word. A deny or ask fits when any of them begins so, also
+behind `sudo`, inside `sh -c "…"`, or where a variable hides the words. Parsing is `infra/processes/shell_text.py`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CommandMatcher:
         self._patterns = tuple(tuple(split_pattern(pattern)) for pattern in patterns)
 
     def fits(self, value: object) -> bool:
-        """True when the command line fits."""
+        """Returns True when the command line fits."""
         parsed = parse_command(value)
         if self._is_strict:
             return parsed.is_certain and bool(parsed.parts) and all(map(self._allows, parsed.parts))
@@ -69,7 +69,7 @@ class CommandMatcher:
         return bool(inner) and (not depth or any(self._hits(text, parse(text), depth - 1) for text in inner))
 
     def _begins(self, words: Sequence[Word], starts: int) -> bool:
-        """True when a pattern fits what begins at one of the first so many words."""
+        """Returns True when a pattern fits the words from one of the first positions on."""
         for pattern in self._patterns:
             for start in range(starts):
                 fit = _may_begin(pattern, words, start)
@@ -80,7 +80,7 @@ class CommandMatcher:
         return False
 
     def _occurs(self, value: object) -> bool:
-        """For lines that cannot be parsed: the words of a pattern anywhere in the text."""
+        """Returns True when an unparsable line has the words of a pattern anywhere in its text."""
         if not isinstance(value, str) or len(value) > LONGEST:
             return True
         words = [Word(word) for word in _CRUDE.split(value) if word]
@@ -88,7 +88,7 @@ class CommandMatcher:
 
 
 def _list_spellings(value: object) -> Iterator[object]:
-    """A command, and for a list of words also what a tool would run that hands them to a shell."""
+    """Yields a command, and for a list of words also the lines that a tool may hand to a shell."""
     yield value
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         yield " ".join(value)
@@ -118,12 +118,12 @@ def list_beginnings(value: object, *, is_strict: bool) -> list[list[str]] | None
 
 
 def split_pattern(pattern: str) -> list[str]:
-    """The words of a pattern. Raises ValueError when its quotes are not closed."""
+    """Splits a pattern into words. Raises ValueError when its quotes are not closed."""
     return shlex.split(pattern)
 
 
 def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
-    """Every word is one the pattern lists; what the shell would fill in only where any word may stand."""
+    """Returns True when the pattern lists every word; a word the shell expands fits only a `*`."""
     ways = _skip_wildcards({0}, pattern)
     for word in words:
         after: set[int] = set()
@@ -137,7 +137,7 @@ def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
 
 
 def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> bool | None:
-    """The words begin as the pattern says, or may do so once the shell has filled in what it fills in.
+    """Returns the words begin as the pattern says, or may do so once the shell has filled in what it fills in.
 
     None when not even a `*` of the pattern led there: then no later start does, for it sees fewer words.
     """
@@ -170,14 +170,14 @@ def _skip_wildcards(ways: set[int], pattern: Sequence[str]) -> set[int]:
 
 
 def _is_called(pattern: str, program: str) -> bool:
-    """By its name or its place, in any case: file systems may ignore case."""
+    """Returns True for a program of that name or path, in any case: file systems may ignore case."""
     test = compile_glob(pattern.casefold())
     folded = program.casefold()
     return test(folded) or test(folded.rpartition("/")[2])
 
 
 def _count_starts(words: tuple[Word, ...]) -> int:
-    """How many of the words may begin a command: the first, or all where the program runs another one."""
+    """Counts the words that may begin a command: the first, or all where the program runs another one."""
     return len(words) if words and (words[0].is_open or _read_program(words[0]) in _CARRIERS) else min(len(words), 1)
 
 
@@ -186,7 +186,7 @@ def _read_program(word: Word) -> str:
 
 
 def _find_inner_lines(words: tuple[Word, ...]) -> Iterator[str]:
-    """Texts that a shell further down would read as command lines."""
+    """Yields the texts that a nested shell would read as command lines."""
     programs = [
         number
         for number, word in enumerate(words)

@@ -1,6 +1,6 @@
-"""One rule made ready for one tool: what no call can change is decided, the rest is a list of tests.
+"""Compiles one rule for one tool: evaluates what no call can change, and leaves the rest as a list of checks.
 
-Deny and ask are read broadly, allow narrowly: several values must all fit an allow, any of them fits a deny.
+Deny and ask match broadly, allow narrowly: all values must fit an allow, any value fits a deny.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CompiledRule(NamedTuple):
     """The path that made it fit, where it is about paths."""
 
     def fits(self, judged: JudgedCall) -> bool:
-        """True when the rule holds for a call."""
+        """Returns True when the rule holds for a call."""
         for check in self.checks:  # noqa: SIM110  # a generator would cost more than the checks
             if not check.test(judged):
                 return False
@@ -53,7 +53,7 @@ class CompiledRule(NamedTuple):
 
 
 def find_tool_mismatch(rule: PolicyRule, view: ToolView) -> str | None:
-    """The matcher by which a rule does not concern a tool, or None. An alias is no name an allow may go by."""
+    """Finds the matcher by which a rule does not concern a tool; None when it does. An allow never matches an alias."""
     tool = view.tool
     names = view.names if rule.decision == "allow" else (*view.names, *view.aliases)
     if rule.tool and not any(fits(rule.tool, name) for name in names):
@@ -77,7 +77,7 @@ def find_tool_mismatch(rule: PolicyRule, view: ToolView) -> str | None:
 
 
 def find_caller_mismatch(rule: PolicyRule, request: SurfaceRequest, groups: Groups) -> str | None:
-    """The matcher by which a rule does not concern a caller, or None."""
+    """Finds the matcher by which a rule does not concern a caller; None when it does."""
     if rule.principal and not any(_is_meant(name, request.principal, groups) for name in rule.principal):
         return "principal"
     for key in ("agent", "channel", "tenant", "model"):
@@ -94,19 +94,19 @@ def _is_meant(name: str, principal: str, groups: Groups) -> bool:
 
 
 def is_possibly_destructive(facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:
-    """AT-49: an unstated "not destructive" proves nothing, unless the tool only reads."""
+    """Returns True unless the tool states that it is not destructive, or only reads (AT-49)."""
     return facts.is_destructive is not False or (facts.is_read_only is not True and "is_destructive" in inferred)
 
 
 def is_harmless(tool: Tool, facts: SafetyFacts) -> bool:
-    """True for what the usual mode lets run although it is not read-only: stated not to destroy, or a task for a person
-    (AML-21), who is asked by the call itself."""
+    """Returns True for a tool that the usual mode allows although it is not read-only: stated as not destructive, or
+    a task for a person (AML-21), who is asked by the call itself."""
     is_task = tool.dialect == "aml" and facts.requires_user_interaction
     return is_task or not is_possibly_destructive(facts, tool.inferred_facts)
 
 
 def facts_fit(wanted: dict[str, bool], facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:
-    """True when the facts are as a rule wants them; what is not known for certain counts as the dangerous value."""
+    """Returns True when the facts are as a rule wants them; an uncertain fact counts as the dangerous value."""
     for name, value in wanted.items():
         match name:
             case "is_destructive":
@@ -121,12 +121,12 @@ def facts_fit(wanted: dict[str, bool], facts: SafetyFacts, inferred: tuple[str, 
 
 
 def names_tool(rule: PolicyRule, view: ToolView) -> bool:
-    """True when one of the rule's patterns is the tool's own name."""
+    """Returns True when one of the rule's patterns is the tool's own name."""
     return any(is_literal(pattern) and pattern in view.names for pattern in rule.tool)
 
 
 def compile_rule(rule: PolicyRule, view: ToolView, base: PathBase) -> CompiledRule:
-    """The rule, for a tool that it concerns."""
+    """Compiles a rule for a tool that it concerns."""
     return CompiledRule(
         rule, tuple(_make_checks(rule, view, base)), names_tool(rule, view), _make_path_finder(rule, view, base)
     )
@@ -172,7 +172,7 @@ def _make_values_test(
 
 
 def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: JudgedCall) -> list[FieldValue]:
-    """Returns the values a rule is about. `file:` addresses are paths too."""
+    """Finds the values a rule is about. `file:` addresses are paths too."""
     found = view.fields.find_values(kind, judged.arguments, fields)
     if kind == "path" and not fields:
         addresses = view.fields.find_values("url", judged.arguments)

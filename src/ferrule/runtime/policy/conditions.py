@@ -22,7 +22,8 @@ LONGEST_REGEX = 1000
 
 
 def compile_regex(pattern: str) -> Callable[[str], bool]:
-    """A test for whole texts; `.` is any character. Raises ValueError for a pattern that is none, or not a linear one."""
+    """Compiles a test for whole texts; `.` is any character. Raises ValueError for a pattern that is invalid or not
+    linear."""
     if len(pattern) > LONGEST_REGEX:
         raise ValueError(f"it is longer than {LONGEST_REGEX} characters")
     try:
@@ -47,7 +48,7 @@ NEGATIVE = frozenset({"not", "not_in"})
 
 
 def make_test(condition: Condition, *, is_strict: bool) -> Callable[[JudgedCall], bool]:
-    """A test of a call. `is_strict` for an allow."""
+    """Makes a test of a call. `is_strict` for an allow."""
     path, holds = condition.path, OPERATORS[condition.operator](condition.operand)
     if condition.operator == "present":
         return lambda judged: bool(collect_values(judged.arguments, path)) is condition.operand
@@ -70,7 +71,7 @@ def make_test(condition: Condition, *, is_strict: bool) -> Callable[[JudgedCall]
 
 
 def collect_values(arguments: object, path: tuple[str, ...]) -> list[Any]:
-    """Returns everything under a path; lists are walked through. Null counts as nothing."""
+    """Collects everything under a path; lists are walked through. Null counts as nothing."""
     found = [arguments]
     for step in path:
         members = [member for value in found for member in (value if isinstance(value, list) else (value,))]
@@ -80,7 +81,7 @@ def collect_values(arguments: object, path: tuple[str, ...]) -> list[Any]:
 
 
 def is_same(left: object, right: object) -> bool:
-    """Equal as JSON: `1` is `1.0` and not `true`."""
+    """Returns True for values that are equal as JSON: `1` is `1.0` and not `true`."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):

@@ -38,12 +38,13 @@ _KEPT = 4096
 
 
 def make_engine(policy: PolicySet, classifiers: Mapping[str, Classifier] | None = None) -> RuleEngine:
-    """The engine for a policy. Raises PolicyError for a rule that names a group nobody defines, SettingsError without Cedar."""
+    """Makes the engine for a policy. Raises PolicyError for a rule with an undefined group, SettingsError without
+    Cedar."""
     return RuleEngine(policy, {**BUILTIN, **(classifiers or {})})
 
 
 class RuleEngine:
-    """A `PolicyEngine` over rule tables."""
+    """A `PolicyEngine` over rules and Cedar policies."""
 
     def __init__(self, policy: PolicySet, classifiers: Mapping[str, Classifier]) -> None:
         self.policy = policy
@@ -68,7 +69,8 @@ class RuleEngine:
             self._refs += (self._cedar.ref,)
 
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> RuleProgram:
-        """The policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be used."""
+        """Prepares the policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be
+        used."""
         view = self.get_view(entry)
         handed = self.read_caller_rules(request)
         index = self._get_index(view, tuple(self._find_rules(view, request, handed)))
@@ -82,15 +84,15 @@ class RuleEngine:
         )
 
     def groups_of(self, person: str) -> frozenset[str]:
-        """The groups that the policy puts a person in."""
+        """Returns the groups that the policy puts a person in."""
         return frozenset(name for name, members in self.policy.groups.items() if person in members)
 
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
-        """A deny that holds for every call of the tool."""
+        """Returns the deny that holds for every call of the tool; None without one."""
         return self.program(entry, request).denies_statically
 
     def get_view(self, entry: SurfaceEntry) -> ToolView:
-        """The tool as rules see it, worked out once for each digest."""
+        """Returns the tool as rules see it, cached by digest."""
         key = (entry.digest, entry.tool.tool_id)
         view = self._views.get(key)
         if view is None or view.tool != entry.tool:
@@ -100,7 +102,7 @@ class RuleEngine:
         return view
 
     def read_caller_rules(self, request: SurfaceRequest) -> tuple[PolicyFile, ...]:
-        """The rules and modes that came with the caller, each under its source."""
+        """Reads the rules and modes that came with the caller, each under its source."""
         if not request.rules:
             return ()
         by_source: dict[RuleSource, list[dict[str, Any]]] = {}
@@ -112,11 +114,11 @@ class RuleEngine:
         return tuple(file for source, rules in by_source.items() for file in self._read(source, rules))
 
     def find_candidates(self, view: ToolView) -> Iterator[PolicyRule]:
-        """The rules of files that may concern a tool, in order."""
+        """Finds the rules of files that may concern a tool, in order."""
         return self._by_tool.find_rules((*view.names, *view.aliases))
 
     def find_cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: JudgedCall) -> tuple[CompiledRule, ...]:
-        """The Cedar policies that hold for a call; none where the engine is not Cedar."""
+        """Finds the Cedar policies that hold for a call; none where the engine is not Cedar."""
         table: HitFinder | None = self._cedar.bind(view, request) if self._cedar is not None else None
         return table(judged) if table is not None else ()
 
@@ -143,7 +145,7 @@ class RuleEngine:
                 yield rule
 
     def _get_index(self, view: ToolView, rules: tuple[PolicyRule, ...]) -> ArgumentIndex:
-        """The rules, compiled and indexed: once for all callers that the same rules concern, while one of them is there."""
+        """Returns the compiled and indexed rules, shared by all callers that the same rules concern."""
         # An index keeps its view and its rules, so none of these ids is another's while it is in the table.
         key = (id(view), *map(id, rules))
         index = self._indexes.get(key)
@@ -182,7 +184,7 @@ class RuleEngine:
 
 
 def _open_shadow(policy: PolicySet, classifiers: Mapping[str, Classifier]) -> tuple[RuleEngine | None, str]:
-    """The engine of the policy that is only watched, or why there is none."""
+    """Opens the engine of the shadow policy, or returns why there is none."""
     if policy.shadow is None:
         return None, policy.shadow_problem
     try:
@@ -192,7 +194,7 @@ def _open_shadow(policy: PolicySet, classifiers: Mapping[str, Classifier]) -> tu
 
 
 def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> None:
-    """Raises PolicyError for a principal's group that nobody defines: a deny for it would never hold."""
+    """Raises PolicyError for a principal's group that is not defined: a deny for it would never hold."""
     for rule in rules:
         for name in rule.principal:
             if name.startswith(GROUP) and name.removeprefix(GROUP) not in policy.groups:
@@ -208,7 +210,7 @@ def _compute_digest(policy: PolicySet) -> str:
 
 
 class RuleExplanation(NamedTuple):
-    """One rule and what came of it."""
+    """One rule, with whether it matched a call and why."""
 
     rule: PolicyRule
     is_matched: bool
@@ -219,7 +221,7 @@ class RuleExplanation(NamedTuple):
 def explain_rules(
     engine: RuleEngine, entry: SurfaceEntry, request: SurfaceRequest, judged: JudgedCall
 ) -> list[RuleExplanation]:
-    """Every rule of every source, in the order of the sources."""
+    """Explains every rule of every source, in the order of the sources."""
     view = engine.get_view(entry)
     handed = (rule for file in engine.read_caller_rules(request) for rule in file.rules)
     found = [_explain_rule(rule, engine, view, request, judged) for rule in (*engine.rules, *handed)]

@@ -1,7 +1,7 @@
-"""A tool's safety facts for one call: `classifier:<name>` and `same_as:<fact>` worked out for its input (AT-53, AT-54).
+"""Evaluates a tool's safety facts for one call: `classifier:<name>` and `same_as:<fact>` (AT-53, AT-54).
 
-A classifier answers for a fact by its judgement: `allow` gives the harmless value, anything else the fail-closed one. So does
-whatever goes wrong, and what went wrong is told.
+A classifier's `allow` gives a fact its harmless value, any other judgement the fail-closed one. So does every
+failure, and failures are recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLLOWED = (*FLAGS, "requires_user_interaction", "strict")
 
 
 def depends_on_input(facts: SafetyFacts) -> bool:
-    """True when some fact is an expression."""
+    """Returns True when some fact is an expression."""
     return (
         facts.is_read_only.__class__ is not bool
         or facts.is_destructive.__class__ is not bool
@@ -36,7 +36,7 @@ def depends_on_input(facts: SafetyFacts) -> bool:
 def compute_call_facts(
     tool: Tool, arguments: dict[str, Any], classifiers: Mapping[str, Classifier]
 ) -> tuple[SafetyFacts, tuple[str, ...]]:
-    """The facts as they are for this input, and what could not be worked out, for the record."""
+    """Evaluates the facts for this input; also returns the failures, for the record."""
     facts = tool.facts
     if not depends_on_input(facts):
         return facts, ()
@@ -46,7 +46,7 @@ def compute_call_facts(
 
 
 def find_subject(classifier_input: object, arguments: dict[str, Any]) -> object:
-    """What a classifier looks at: what `input.<field>` points at, else all arguments."""
+    """Returns the value a classifier judges: the one that `input.<field>` points at, else all arguments."""
     if isinstance(classifier_input, str) and classifier_input.startswith("input."):
         subject: Any = arguments
         for step in classifier_input.removeprefix("input.").split("."):
@@ -56,7 +56,7 @@ def find_subject(classifier_input: object, arguments: dict[str, Any]) -> object:
 
 
 class _FactEvaluator:
-    """The expressions of one call. A classifier is asked once, however many facts follow it."""
+    """Evaluates the expressions of one call. Asks each classifier once, however many facts follow it."""
 
     def __init__(self, tool: Tool, subject: object, classifiers: Mapping[str, Classifier]) -> None:
         self._tool = tool
@@ -67,7 +67,7 @@ class _FactEvaluator:
         self.failures: list[str] = []
 
     def evaluate(self, fact: str) -> bool:
-        """The fact, worked out."""
+        """Evaluates one fact."""
         seen = [fact]
         written = getattr(self._tool.facts, fact)
         while isinstance(written, str) and written.startswith("same_as:"):

@@ -14,12 +14,12 @@ Test = Callable[[str], bool]
 
 
 def is_literal(pattern: str) -> bool:
-    """True for a pattern that fits exactly one text."""
+    """Returns True for a pattern that fits exactly one text."""
     return _MAGIC.search(pattern) is None
 
 
 def find_glob_defect(pattern: str) -> str | None:
-    """What makes a glob unusable, or None."""
+    """Returns the reason why a glob cannot be used; None when it can."""
     if not pattern.strip():
         return "it is empty and fits nothing"
     if len(pattern) > LONGEST:
@@ -35,7 +35,7 @@ def find_glob_defect(pattern: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def compile_glob(pattern: str) -> Test:
-    """A test for whole texts. Case counts."""
+    """Compiles a case-sensitive test for whole texts."""
     if is_literal(pattern):
         return lambda text: text == pattern
     match = re.compile(translate(pattern)).match
@@ -43,7 +43,7 @@ def compile_glob(pattern: str) -> Test:
 
 
 def fits(patterns: Iterable[str], text: str) -> bool:
-    """True when one of the patterns fits the text."""
+    """Returns True when one of the patterns fits the text."""
     return any(compile_glob(pattern)(text) for pattern in patterns)
 
 
@@ -64,7 +64,7 @@ class Segments:
         """True when a closing `**` stands for at least one segment, so that `src/**` is not `src` itself."""
 
     def fits(self, parts: Sequence[str]) -> bool:
-        """True when the whole sequence fits."""
+        """Returns True when the whole sequence fits."""
         head, tail, inner = self._head, self._tail, self._inner
         rest = len(parts) - len(head) - len(tail)
         if rest < self._needs_more or (inner is None and rest):
@@ -97,7 +97,7 @@ def _advance(tests: Sequence[Test | None], at: int, part: str) -> tuple[int, ...
 
 
 def _skip_stars(ways: set[int], tests: Sequence[Test | None]) -> set[int]:
-    """The positions, and those behind every `**` that stands for nothing."""
+    """Adds the positions behind every `**` that stands for nothing."""
     reached = set(ways)
     for at in ways:
         while at < len(tests) and tests[at] is None:

@@ -32,7 +32,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 class PolicyLocation(NamedTuple):
-    """One file of one source."""
+    """One policy file of one source."""
 
     source: RuleSource
     path: Path
@@ -43,7 +43,7 @@ class PolicyLocation(NamedTuple):
 
 
 def list_locations(root: Path, choices: ProjectChoices, env: Mapping[str, str]) -> list[PolicyLocation]:
-    """Where the files of a workspace's policy are looked for, ferrule.toml itself left out."""
+    """Lists the possible files of a workspace's policy, without ferrule.toml itself."""
     found = [
         PolicyLocation("policy_settings", root / choices.file, choices.file, choices.file != ProjectChoices().file),
         PolicyLocation("local_settings", root / LOCAL_FILE, LOCAL_FILE),
@@ -61,7 +61,7 @@ def list_locations(root: Path, choices: ProjectChoices, env: Mapping[str, str]) 
 
 
 def read_location(home: PolicyLocation) -> ParsedPolicy | None:
-    """What a file says; None when it is not there and need not be."""
+    """Reads a policy file; None when it is missing and optional."""
     if not os.path.lexists(home.path) and not home.is_named:
         return None
     try:
@@ -75,7 +75,7 @@ def read_location(home: PolicyLocation) -> ParsedPolicy | None:
 
 
 def read_project(root: Path, table: Mapping[str, object]) -> ParsedPolicy:
-    """The `[policy]` table of ferrule.toml: from the file, for its lines, else from the value."""
+    """Reads the `[policy]` table of ferrule.toml: from the file, for its lines, else from the value."""
     file = root / SETTINGS_FILE
     try:
         read = read_text(file.read_text(encoding="utf-8-sig"), "project_settings", SETTINGS_FILE, below=("policy",))
@@ -94,10 +94,11 @@ def load_policy(
     expires_seconds: int = DEFAULT_EXPIRY_SECONDS,
     is_personal: bool = True,
 ) -> PolicySet:
-    """Everything in force in a workspace. `table` is `Settings.policy`; `extra` holds rules of `cli_arg` and `command`.
+    """Loads everything in force in a workspace. `table` is `Settings.policy`; `extra` holds rules of `cli_arg` and
+    `command`.
 
-    Without `is_personal` only the workspace's own files count, so that everybody gets the same answer.
-    Raises PolicyError when any of it cannot be used as written: then nothing may be allowed.
+    Without `is_personal` only the workspace's own files count, so that everybody gets the same answer. Raises
+    PolicyError when any of it cannot be used as written: then nothing may be allowed.
     """
     project = read_project(root, table)
     places = list_locations(root, project.choices, env if is_personal else {})
@@ -133,7 +134,7 @@ def refuse_errors(reads: Iterable[ParsedPolicy]) -> None:
 
 
 def order_files(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
-    """The files that say something, in the order of the sources."""
+    """Orders the files that say something by their sources."""
     said = [
         each for each in files if each.rules or each.mode or each.groups or each.classifiers or each.authoritative_hooks
     ]
@@ -141,7 +142,7 @@ def order_files(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
 
 
 def join_groups(files: Iterable[PolicyFile]) -> dict[str, tuple[str, ...]]:
-    """Members by group. Nobody else may fill a group that policy.toml speaks of, whether it defines it or not."""
+    """Joins the groups of all files. Only policy.toml may fill a group that it mentions, even one it does not define."""
     groups: dict[str, tuple[str, ...]] = {}
     reserved: set[str] = set()
     for file in order_files(files):  # the security reviewer's comes first
@@ -154,7 +155,7 @@ def join_groups(files: Iterable[PolicyFile]) -> dict[str, tuple[str, ...]]:
 
 
 def find_referenced_groups(file: PolicyFile) -> set[str]:
-    """Groups the rules of a file refer to."""
+    """Finds the groups that the rules of a file refer to."""
     names = (name for rule in file.rules for name in (*rule.principal, *rule.demand.approvers))
     return {name.removeprefix(GROUP) for name in names if name.startswith(GROUP)}
 
@@ -170,7 +171,7 @@ def _read_cedar(path: Path) -> str:
 
 
 def _add_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
-    """The policy with another one beside it, in which this file stands in for policy.toml."""
+    """Adds the shadow policy, in which this file replaces policy.toml."""
     read = read_location(PolicyLocation("policy_settings", root / name, name, True))
     assert read is not None  # a named file that is missing is a finding
     if read.errors:
@@ -183,7 +184,7 @@ def _add_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
 
 
 class RefusingPolicy:
-    """Denies every call, and names the mistake that has to be mended first."""
+    """A policy that denies every call, and names the mistake to fix first."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -193,15 +194,15 @@ class RefusingPolicy:
         self._ruling = Ruling("deny", message, "safety_check", is_policy_block=True)
 
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> _Refusal:
-        """A program that says no."""
+        """Returns a program that denies."""
         return _Refusal(self._ruling)
 
     def groups_of(self, person: str) -> frozenset[str]:
-        """None: a policy that cannot be used says nothing about anybody."""
+        """Returns no groups: a broken policy defines none."""
         return frozenset()
 
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
-        """Tools stay visible, so that their calls are refused with the reason."""
+        """Returns None: tools stay visible, so that their calls are denied with the reason."""
         return None
 
 

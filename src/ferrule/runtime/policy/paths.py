@@ -1,7 +1,8 @@
-"""Paths of arguments against globs: normalised by text alone, so nothing is probed, and read in every way a tool may read them.
+"""Matches path arguments against globs.
 
-A deny or ask holds when any reading of a path fits; an allow only when every reading does. What cannot be read for certain
-(`~bob/x`, `$HOME/x`) fits every deny and no allow.
+Paths are normalised as text, without file access, and read in every way a tool may read them. A deny or ask holds
+when any reading fits; an allow only when every reading does. A path without a certain reading (`~bob/x`, `$HOME/x`)
+fits every deny and no allow.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class PathBase(NamedTuple):
-    """What relative paths and `~` start from."""
+    """The folders that relative paths and `~` start from."""
 
     root: str
     home: str = ""
@@ -34,7 +35,7 @@ class PathReadings(NamedTuple):
 
 
 def read_path(text: str, base: PathBase) -> PathReadings:
-    """Every path the text may mean, absolute and without `.` and `..`. None that is longer than any path can be."""
+    """Lists every path the text may mean, absolute and without `.` and `..`; none for a text longer than any path."""
     if len(text) > _LONGEST:
         return PathReadings((), False)
     texts = [text]
@@ -71,7 +72,7 @@ def _make_absolute(text: str, base: PathBase) -> str | None:
 
 
 def compile_path_globs(pattern: str, base: PathBase, *, is_strict: bool) -> tuple[Segments, ...]:
-    """A glob of a rule over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
+    """Compiles a rule's glob over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
     parts = split_glob(pattern, base, is_strict=is_strict)
     return tuple(Segments(each, needs_more=is_strict) for each in parts)
 
@@ -99,7 +100,7 @@ def _escape_glob(text: str) -> str:
 
 
 def _normalize(path: str) -> list[str]:
-    """The parts of a path, `.` and `..` worked out as in `posixpath.normpath`; in a pattern `..` may not climb over a `**`."""
+    """Splits a path, resolving `.` and `..` as `posixpath.normpath` does; in a pattern `..` never climbs over a `**`."""
     parts: list[str] = []
     for part in path.split("/"):
         if part in ("", "."):
@@ -112,7 +113,7 @@ def _normalize(path: str) -> list[str]:
 
 
 def _fold_case(text: str) -> str:
-    """Case and composition of letters do not count where a file system may ignore them."""
+    """Folds case and composition of letters, which a file system may ignore."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
@@ -129,7 +130,7 @@ class PathMatcher:
         self._is_strict = is_strict
 
     def fits(self, value: object) -> bool:
-        """True when one value of an argument fits: every reading of it for an allow, any for a deny or ask."""
+        """Returns True when an argument's value fits: in every reading for an allow, in any for a deny or ask."""
         if not isinstance(value, str):
             return not self._is_strict
         paths, is_certain = read_path(value, self._base)
@@ -142,7 +143,7 @@ class PathMatcher:
         return any(glob.fits(parts) for glob in self._globs)
 
     def describe(self, value: object) -> str:
-        """The value as `blocked_path` tells it."""
+        """Returns the value as `blocked_path` records it."""
         if not isinstance(value, str):
             return str(value)
         paths, is_certain = read_path(value, self._base)

@@ -1,4 +1,4 @@
-"""The policy for one tool and one caller. Whatever no argument can change was decided when it was made."""
+"""The policy for one tool and one caller. Everything that no argument can change is decided when it is made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ProgramRules(NamedTuple):
 
 
 class RuleProgram:
-    """Answers for the calls of one tool by one caller. Safe to share: it keeps rulings, never calls."""
+    """Decides the calls of one tool by one caller. Safe to share: it caches rulings, never calls."""
 
     __slots__ = ("_frame", "_panel", "_rules", "_rulings", "_shadow", "_view", "denies_statically", "fixed")
 
@@ -58,7 +58,7 @@ class RuleProgram:
         self.fixed = self._find_fixed()
 
     def decide(self, judged: JudgedCall) -> Ruling | Awaitable[Ruling]:
-        """The ruling for one call."""
+        """Rules on one call."""
         if self.fixed is not None:
             return self.fixed
         hits = self._find_hits(judged)
@@ -71,11 +71,11 @@ class RuleProgram:
 
     @property
     def conditional_rules(self) -> tuple[str, ...]:
-        """The rules that look at each call."""
+        """The ids of the rules that look at each call."""
         return tuple(hit.rule.rule_id for hit in self._rules.perhaps.rules)
 
     def early_deny(self, judged: JudgedCall) -> Ruling | None:
-        """The deny that rules and mode give this call by looking at its input alone."""
+        """Returns the deny that rules and mode give this call by its input alone; None without one."""
         if self.denies_statically is not None:
             return self.denies_statically
         found = self._rules.perhaps.find_rules(judged)
@@ -87,7 +87,7 @@ class RuleProgram:
         return None
 
     def rule_with_notes(self, judged: JudgedCall, notes: Notes) -> Ruling:
-        """The ruling, classifiers heard already: for a policy that is only watched."""
+        """Rules with the classifiers' notes at hand: for a shadow policy."""
         return self.fixed or self._rule(judged, self._find_hits(judged), notes)
 
     async def _rule_later(self, judged: JudgedCall, hits: tuple[CompiledRule, ...], notes: Awaitable[Notes]) -> Ruling:
@@ -121,7 +121,7 @@ class RuleProgram:
         return ruling
 
     def _suggest_command(self, judged: JudgedCall) -> tuple[dict[str, Any], ...]:
-        """For a tool that runs commands: this command, not the tool. None when the line is not one plain command."""
+        """Suggests allowing this command instead of the tool; nothing when the line is not one plain command."""
         found = self._view.fields.find_values("command", judged.arguments)
         parsed = parse_command(found[0].value) if len(found) == 1 else None
         if parsed is None or not parsed.is_certain or len(parsed.parts) != 1:
@@ -157,7 +157,7 @@ class RuleProgram:
 
 
 class ShadowProgram(NamedTuple):
-    """A policy that is only watched: it never changes an outcome, and neither does a mistake in it."""
+    """A shadow policy: it never changes an outcome, and neither does a mistake in it."""
 
     policy_ref: str
     program: RuleProgram | None
@@ -165,11 +165,11 @@ class ShadowProgram(NamedTuple):
     problem: str = ""
 
     def attach_to(self, ruling: Ruling, judged: JudgedCall) -> Ruling:
-        """The ruling with what the shadow says, where it says something else."""
+        """Returns the ruling with the shadow's, where that differs."""
         return _attach_shadow(ruling, self._rule_in_shadow(ruling, judged))
 
     def attach_to_fixed(self, ruling: Ruling) -> Ruling | None:
-        """The same for a ruling no argument can change; None when the shadow looks at arguments."""
+        """Does the same for a ruling no argument can change; None when the shadow looks at arguments."""
         if self.program is None:
             return _attach_shadow(ruling, self._refuse(self.problem))
         return _attach_shadow(ruling, self._to_shadow(self.program.fixed)) if self.program.fixed is not None else None

@@ -1,4 +1,4 @@
-"""Rules that can be obeyed and yet do not do what they were written for: about nothing, overruled, or unanswerable."""
+"""Finds valid rules that do not do what their author wanted: about nothing, overruled, or unanswerable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE = ("facts", "path", "command", "url", "resource", "when")
 
 
 class WorkspaceNames(NamedTuple):
-    """What the workspace defines; nothing is said about tools when it is not all known."""
+    """The names a workspace defines; incomplete ones produce no findings about tools."""
 
     tools: frozenset[str] = frozenset()
     """Every name a rule may give a tool."""
@@ -36,7 +36,8 @@ def collect_names(
     functions: frozenset[str] | None = frozenset(),
     imported: frozenset[tuple[str, str]] | None = frozenset(),
 ) -> WorkspaceNames:
-    """What a set of files defines. A tool file that cannot be parsed hides names, so then nothing is complete."""
+    """Collects the names of a set of files. A tool file that cannot be parsed hides names, so then nothing is
+    complete."""
     tools = [tool for versions in library.tools.values() for tool in versions]
     defined = frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}"))
     made = functions or frozenset()
@@ -70,7 +71,7 @@ class _PlacedRule(NamedTuple):
 def find_purposeless_rules(
     reads: Mapping[str, ParsedPolicy], groups: Mapping[str, tuple[str, ...]], known: WorkspaceNames
 ) -> Iterator[tuple[str, Finding]]:
-    """Findings of this kind with the file each belongs to. A file with errors is left alone until they are mended."""
+    """Yields such findings with the file each belongs to. Skips files with errors until those are fixed."""
     placed = [each for name, read in reads.items() if not read.errors for each in _place_rules(name, read)]
     for each in placed:
         found = [*_check_names(each, known), *_check_groups(each, groups), *_check_approvers(each, groups)]
@@ -160,7 +161,7 @@ def _check_overruled(placed: _PlacedRule, others: list[_PlacedRule]) -> Iterator
 
 
 def covers(wide: PolicyRule, narrow: PolicyRule) -> bool:
-    """True when every call the narrow rule fits is certain to fit the wide one."""
+    """Returns True when every call the narrow rule fits is certain to fit the wide one."""
     return (
         all(_globs_cover(getattr(wide, key), getattr(narrow, key)) for key in _GLOBS)
         and all(_choices_cover(getattr(wide, key), getattr(narrow, key)) for key in _CHOICES)

@@ -31,7 +31,7 @@ _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 class ProjectChoices(NamedTuple):
-    """What `[policy]` of ferrule.toml says about the other files."""
+    """The choices of `[policy]` in ferrule.toml about the other files."""
 
     file: str = "policy.toml"
     engine: str = "rules"
@@ -40,7 +40,7 @@ class ProjectChoices(NamedTuple):
 
 
 class ParsedPolicy(NamedTuple):
-    """One file as read."""
+    """One policy file, parsed, with its findings."""
 
     file: PolicyFile
     findings: tuple[Finding, ...]
@@ -49,18 +49,18 @@ class ParsedPolicy(NamedTuple):
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """What keeps it from being used."""
+        """The findings that prevent using the file."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
 
     def locate(self, finding: Finding) -> TomlPosition:
-        """Where a finding stands."""
+        """Locates a finding in the file."""
         if finding.line:
             return TomlPosition(finding.line, finding.column or 1, (finding.column or 1) + 1)
         return self.places.find(finding.path) if self.places is not None else TomlPosition(1, 1, 1)
 
 
 def read_text(text: str, source: RuleSource, name: str, *, below: Path = ()) -> ParsedPolicy:
-    """A policy from TOML text. `below`: the table of the text that holds it (`("policy",)` in ferrule.toml)."""
+    """Reads a policy from TOML text. `below`: the table of the text that holds it (`("policy",)` in ferrule.toml)."""
     try:
         value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -79,7 +79,7 @@ def read_value(
     places: TomlPositions | None = None,
     file: str | None = None,
 ) -> ParsedPolicy:
-    """A policy from its value. `file` is what rules show as theirs; without one, the name."""
+    """Reads a policy from its value. `file` is the file that its rules show; without one, the name."""
     findings: list[Finding] = []
     if not isinstance(value, dict):
         findings.append(Finding(UNREADABLE, below, f"the policy of {name} must be a table"))
@@ -102,12 +102,12 @@ def read_value(
 
 
 def compute_digest(value: object) -> str:
-    """Of what a policy says, whatever its layout."""
+    """Computes the digest of a policy's content, whatever its layout."""
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
 def make_unreadable(source: RuleSource, name: str, why: str) -> ParsedPolicy:
-    """A file that cannot be had."""
+    """Makes the result for a file that cannot be read."""
     return ParsedPolicy(_make_empty_file(source, name), (Finding(UNREADABLE, (), f"{name} {why}", line=1, column=1),))
 
 

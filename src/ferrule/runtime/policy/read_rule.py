@@ -35,7 +35,7 @@ _HINTS = {
 
 
 def read_rule(table: PolicyTable, source: RuleSource, file: str, line: int, default_id: str) -> PolicyRule:
-    """The rule of a table; what is wrong with it is among the table's findings."""
+    """Reads the rule of a table; its problems are among the table's findings."""
     table.refuse_unknown_keys(KEYS, _HINTS)
     decision = table.read_word("decision", DECISIONS)
     misspelt = any(
@@ -101,7 +101,7 @@ def _read_values(table: PolicyTable, key: str) -> ValuePatterns | None:
 
 
 def find_command_defect(pattern: str) -> str | None:
-    """What makes a command pattern unusable, or None."""
+    """Returns the reason why a command pattern cannot be used; None when it can."""
     try:
         words = split_pattern(pattern)
     except ValueError:

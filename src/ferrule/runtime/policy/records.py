@@ -23,7 +23,7 @@ GROUP = "group:"
 
 
 class ValuePatterns(msgspec.Struct, frozen=True):
-    """What a rule wants of values among a call's arguments: a path, a command, an address, a resource."""
+    """The patterns of a rule for values among the arguments: a path, a command, an address, a resource."""
 
     patterns: tuple[str, ...]
     fields: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """What an `ask` demands of whoever answers; None and empty where it demands nothing."""
+    """The demands of an `ask` on its approvers; None and empty for no demand."""
 
     approvers: tuple[str, ...] = ()
     people: int = 1
@@ -80,7 +80,7 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Where it is written, for people."""
+        """The file and line of the rule, for people."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         return place or self.source
 
@@ -95,7 +95,7 @@ class ClassifierUse(msgspec.Struct, frozen=True):
 
 
 class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source says."""
+    """The policy of one source."""
 
     source: RuleSource
     name: str
@@ -115,7 +115,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything in force, with the shadow beside it."""
+    """All policy in force, with the shadow policy."""
 
     files: tuple[PolicyFile, ...] = ()
     groups: dict[str, tuple[str, ...]] = {}

@@ -1,9 +1,9 @@
-"""Turns everything that speaks about a call into one ruling. The only place where precedence is written down.
+"""Joins rules, modes, requirements and classifier notes into one ruling. The only place that knows precedence.
 
-deny beats ask beats allow, whatever the source; then, where nothing decides, a classifier that may approve, then the
-mode, which also narrows calls whatever the rules say. Requirements of a definition, role or agent file are an ask; only
-an allow of policy_settings that names the tool lifts it. Several asks are joined into one that satisfies each; people
-write their durations as `30m` or `1d 12h`.
+deny beats ask beats allow, whatever the source; where nothing decides, a classifier that may approve counts, then the
+mode, which also narrows calls whatever the rules say. Requirements of a definition, role or agent file are an ask;
+only an allow of policy_settings that names the tool lifts it. Several asks are joined into one that satisfies each;
+people write durations as `30m` or `1d 12h`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NARROWING: tuple[Mode, ...] = ("read_only", "ask_all")
 
 
 def collect_modes(files: Iterable[PolicyFile]) -> frozenset[Mode]:
-    """Every mode that is set; `default` where the workspace sets none."""
+    """Collects the modes that are set; `default` where the workspace sets none."""
     set_by = [(file.source, file.mode) for file in files if file.mode is not None]
     base = {mode for source, mode in set_by if source in _FREE} or {"default"}
     return combine_modes({*base, *(mode for _, mode in set_by)})
 
 
 def combine_modes(modes: Iterable[Mode]) -> frozenset[Mode]:
-    """The modes that matter: several together are as strict as the strictest of them is for each call."""
+    """Reduces modes to those that matter: several together are as strict as the strictest of them is for each call."""
     given = set(modes)
     if "locked" in given:
         return frozenset({"locked"})
@@ -38,19 +38,19 @@ def combine_modes(modes: Iterable[Mode]) -> frozenset[Mode]:
 
 
 def format_modes(modes: frozenset[Mode]) -> str:
-    """As decisions record it."""
+    """Formats modes as decisions record them."""
     return "+".join(sorted(modes))
 
 
 def decide_by_mode(modes: frozenset[Mode], *, is_read_only: bool) -> Behavior:
-    """What the mode says however a call is allowed: `passthrough` when it leaves it to the rules."""
+    """Returns the mode's decision for every call, even an allowed one; `passthrough` leaves it to the rules."""
     if "locked" in modes or ("read_only" in modes and not is_read_only):
         return "deny"
     return "ask" if "ask_all" in modes else "passthrough"
 
 
 def decide_by_default(modes: frozenset[Mode], *, is_read_only: bool, is_harmless: bool) -> Behavior:
-    """What the mode says about a call no rule decides about."""
+    """Returns the mode's decision for a call that no rule decides."""
     gated = decide_by_mode(modes, is_read_only=is_read_only)
     if gated != "passthrough":
         return gated
@@ -58,10 +58,10 @@ def decide_by_default(modes: frozenset[Mode], *, is_read_only: bool, is_harmless
 
 
 def join_demands(demands: Sequence[Demand], groups: Groups, expires_seconds: int) -> Requirement | None:
-    """The union of the demands; None when no person could satisfy all of them.
+    """Joins demands into one requirement; None when no person could satisfy all of them.
 
-    Approvers must be acceptable to every rule, the highest number of people counts, one rule that excludes the requester
-    excludes them, a channel needs the word of every rule, and the shortest time counts.
+    Approvers must be acceptable to every rule, the highest number of people counts, one rule that excludes the
+    requester excludes them, a channel needs the word of every rule, and the shortest time counts.
     """
     lists = [demand.approvers for demand in demands if demand.approvers]
     approvers = lists[0] if lists else ()
@@ -81,7 +81,8 @@ def join_demands(demands: Sequence[Demand], groups: Groups, expires_seconds: int
 
 
 def _intersect_approvers(left: tuple[str, ...], right: tuple[str, ...], groups: Groups) -> tuple[str, ...]:
-    """Whoever is on both lists: names and groups written on both, and members of the groups of one who are on the other."""
+    """Returns the approvers on both lists: names and groups written on both, and members of one list's groups who are
+    on the other."""
     if set(left) == set(right):
         return left
     shared = [name for name in left if name in right]
@@ -105,7 +106,7 @@ LONGEST = 366 * 86400
 
 
 def parse_duration(text: str) -> int | None:
-    """The duration in seconds; None when it is not one, is nothing, or is longer than a year."""
+    """Parses a duration to seconds; None when it is not one, is zero, or is longer than a year."""
     at = total = 0
     while at < len(text) and (part := _PART.match(text, at)):
         total += int(part[1]) * _UNITS[part[2]]
@@ -129,7 +130,7 @@ _WHO = {
 
 
 class RulingContext(NamedTuple):
-    """What stays the same for every call of one tool by one caller."""
+    """The inputs of a ruling that stay the same for every call of one tool by one caller."""
 
     tool_id: str
     requirements: tuple[str, ...]
@@ -143,7 +144,7 @@ class RulingContext(NamedTuple):
 
 
 class CallEvidence(NamedTuple):
-    """What speaks about one call."""
+    """The inputs of a ruling that differ between calls."""
 
     hits: tuple[CompiledRule, ...]
     is_read_only: bool
@@ -165,7 +166,7 @@ class _Outcome(NamedTuple):
 
 
 def make_ruling(frame: RulingContext, heard: CallEvidence) -> Ruling:
-    """The ruling, without what depends on the values of arguments (a blocked path, a narrower suggestion)."""
+    """Makes the ruling, without the parts that depend on argument values (a blocked path, a narrower suggestion)."""
     hits = sorted(heard.hits, key=lambda hit: RULE_SOURCES.index(hit.rule.source))
     outcome = _find_deny(frame, heard, hits) or _find_ask(frame, heard, hits) or _find_allow(frame, heard, hits)
     behavior, message = outcome.behavior, outcome.message
@@ -260,7 +261,8 @@ def _decide_by_rule(rule: PolicyRule) -> _Outcome:
 
 
 def make_suggestion(tool_id: str, **narrower: object) -> dict[str, Any]:
-    """The rule change that would settle such calls for next time. It changes nothing until somebody accepts it (AT-136)."""
+    """Suggests the rule that would settle such calls in future. It changes nothing until a person accepts it
+    (AT-136)."""
     rule = {"id": f"allow-{tool_id}", "decision": "allow", "tool": tool_id, **narrower}
     destination: RuleSource = "local_settings"
     return {"kind": "add_rule", "destination": destination, "rule": rule}

@@ -1,7 +1,8 @@
-"""Reads one table of a policy file: gives typed values, and notes each defect at its path under one of the codes listed here.
+"""Reads one table of a policy file into typed values, and adds a finding for each defect under one of the codes
+listed here.
 
-`read.py`, `read_rule.py` and `cases.py` read through it. It does not know what a rule means. The pages of the codes are
-in `definitions/rules/own.py`.
+`read.py`, `read_rule.py` and `cases.py` read through it. It does not know what a rule means. The pages of the codes
+are in `definitions/rules/own.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ UNANSWERABLE = "FER-14"
 
 
 class PolicyTable:
-    """A mapping at a path. Reading a wrong value notes a finding and gives the default."""
+    """A mapping at a path. Reading a wrong value adds a finding and returns the default."""
 
     def __init__(self, value: dict[str, Any], path: Path, findings: list[Finding]) -> None:
         self.value = value
@@ -32,11 +33,11 @@ class PolicyTable:
         self.findings = findings
 
     def add_error(self, message: str, *keys: str | int, hint: str | None = None, code: str = MALFORMED) -> None:
-        """Note an error below this table."""
+        """Adds an error below this table."""
         self.findings.append(Finding(code, (*self.path, *keys), message, Severity.ERROR, hint))
 
     def refuse_unknown_keys(self, known: Iterable[str], hints: dict[str, str] | None = None) -> None:
-        """Note every key that is none of these."""
+        """Adds an error for every key that is not known."""
         names = tuple(known)
         for key in self.value:
             if key not in names:
@@ -47,7 +48,7 @@ class PolicyTable:
                 self.findings.append(finding)
 
     def read_text(self, key: str, default: str = "") -> str:
-        """A text that is not empty."""
+        """Reads a text that is not empty."""
         value = self.value.get(key, default)
         if isinstance(value, str) and (value.strip() or key not in self.value):
             return value
@@ -55,7 +56,7 @@ class PolicyTable:
         return default
 
     def read_word(self, key: str, known: Sequence[str], default: str | None = None) -> str | None:
-        """One of the known words."""
+        """Reads one of the known words."""
         value = self.value.get(key, default)
         if value is None or value in known:
             return value
@@ -64,7 +65,7 @@ class PolicyTable:
         return default
 
     def read_words(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
-        """Some of the known words: one, or a list."""
+        """Reads some of the known words: one, or a list."""
         texts = self.read_texts(key)
         for number, text in enumerate(texts):
             if text not in known:
@@ -73,7 +74,7 @@ class PolicyTable:
         return texts
 
     def read_texts(self, key: str, defect_of: Callable[[str], str | None] = lambda text: None) -> tuple[str, ...]:
-        """A text, or a list of texts; each free of defects."""
+        """Reads a text or a list of texts, each without a defect."""
         value = self.value.get(key, ())
         if key not in self.value:
             return ()
@@ -93,7 +94,7 @@ class PolicyTable:
         return tuple(good)
 
     def read_flag(self, key: str) -> bool:
-        """True or false; false when it is not written."""
+        """Reads true or false; false when it is not written."""
         value = self.value.get(key, False)
         if isinstance(value, bool):
             return value
@@ -101,7 +102,7 @@ class PolicyTable:
         return False
 
     def read_count(self, key: str, default: int) -> int:
-        """A whole number of at least 1."""
+        """Reads a whole number of at least 1."""
         value = self.value.get(key, default)
         if is_integer(value) and 1 <= value <= 1000:
             return value
@@ -109,7 +110,7 @@ class PolicyTable:
         return default
 
     def read_table(self, key: str) -> PolicyTable | None:
-        """The table under a key; None when there is none."""
+        """Reads the table under a key; None when there is none."""
         value = self.value.get(key)
         if key not in self.value:
             return None
@@ -119,7 +120,7 @@ class PolicyTable:
         return None
 
     def read_tables(self, key: str) -> list[PolicyTable]:
-        """The tables of a list: `[[rules]]`."""
+        """Reads the tables of a list: `[[rules]]`."""
         value = self.value.get(key, [])
         if not isinstance(value, list):
             self.add_error(f"`{key}` must be a list of tables: write [[{key}]]", key)

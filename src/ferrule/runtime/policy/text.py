@@ -20,7 +20,7 @@ _ELSEWHERE = frozenset({"rule_id", "decision", "source", "file", "line", "reason
 
 
 def format_policy(policy: PolicySet) -> str:
-    """The whole policy for people."""
+    """Formats the whole policy for people."""
     lines = [f"mode {format_modes(collect_modes(policy.files))}"]
     lines += [f"group {name}: {', '.join(members)}" for name, members in sorted(policy.groups.items())]
     for file in policy.files:
@@ -40,7 +40,7 @@ def _format_file(file: PolicyFile) -> Iterator[str]:
 
 
 def format_rule(rule: PolicyRule) -> str:
-    """One rule on one line."""
+    """Formats one rule on one line."""
     written: dict[str, Any] = msgspec.to_builtins(rule)
     parts = [f"{key} {_show_setting(value)}" for key, value in written.items() if value and key not in _ELSEWHERE]
     if rule.decision == "ask":
@@ -89,17 +89,17 @@ SOURCES: dict[RuleSource, str] = {
 
 
 def sort_by_precedence(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """The rules as they win: deny before ask before allow, then by source, then as they are written."""
+    """Sorts rules as they win: deny before ask before allow, then by source, then as written."""
     return sorted(rules, key=lambda rule: (_RANK[rule.decision], RULE_SOURCES.index(rule.source)))
 
 
 def describe_conditions(rule: PolicyRule) -> list[str]:
-    """When a rule holds: all of these together. Empty for one that fits every call."""
+    """Describes the conditions of a rule, which must all hold. Empty for a rule that fits every call."""
     return [*_describe_tool(rule), *_describe_values(rule), *_describe_caller(rule)]
 
 
 def describe_demands(demand: Demand) -> list[str]:
-    """What an ask wants besides a yes."""
+    """Describes the demands of an ask beyond one approval."""
     said = []
     if demand.approvers:
         said.append(f"answered by {_join_with_or(map(_format_person, demand.approvers))}")

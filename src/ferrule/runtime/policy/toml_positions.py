@@ -1,4 +1,5 @@
-"""Where things stand in a TOML text: tomllib gives values without lines, and a diagnostic needs one.
+"""Finds the positions of keys and items in a TOML text: tomllib gives values without lines, and a diagnostic needs
+one.
 
 Works on text that tomllib has accepted, so it only has to find the ends of things, not to judge them.
 """
@@ -21,7 +22,7 @@ _ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\
 
 
 class TomlPosition(NamedTuple):
-    """A key or a list item: its line and columns, counted from 1."""
+    """The line and columns of a key or a list item, counted from 1."""
 
     line: int
     column: int
@@ -29,7 +30,7 @@ class TomlPosition(NamedTuple):
 
 
 class TomlPositions:
-    """The places of one TOML text by path; list positions count from 0."""
+    """The positions in one TOML text by path; list items count from 0."""
 
     def __init__(self, text: str) -> None:
         self._text = text.replace("\r\n", "\n")
@@ -40,7 +41,7 @@ class TomlPositions:
         self._scan_statements()
 
     def find(self, path: Path) -> TomlPosition:
-        """The place of the key or item at a path; of what surrounds it when nothing is written there."""
+        """Finds the position of the key or item at a path, or of its nearest parent that is written."""
         while path and path not in self._known:
             path = path[:-1]
         return self._known.get(path, TomlPosition(1, 1, 1))

@@ -1,7 +1,8 @@
-"""Addresses of arguments against patterns: `https://api.example.com/v1/**`, `*.example.com`, `http://*`.
+"""Matches address arguments against patterns: `https://api.example.com/v1/**`, `*.example.com`, `http://*`.
 
-Scheme, host, port and path are compared after parsing; hosts in one spelling (lower case, punycode, plain numbers for addresses).
-What browsers and libraries read differently (backslashes, blanks, user names) fits no allow, and a deny looks at every reading.
+Scheme, host, port and path are compared after parsing, hosts in one spelling (lower case, punycode, plain IP
+addresses). Texts that browsers and libraries read differently (backslashes, blanks, user names) fit no allow, and a
+deny looks at every reading.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class UrlReading(NamedTuple):
 
 
 def read_url(text: str) -> UrlReading:
-    """Every address the text may mean; certain when there is only one and nothing odd about it."""
+    """Lists every address the text may mean; certain when there is only one and nothing odd about it."""
     if len(text) > _LONGEST:
         return UrlReading((), False)
     found: list[ParsedUrl] = []
@@ -56,7 +57,7 @@ def read_url(text: str) -> UrlReading:
 
 
 def _list_spellings(text: str) -> list[str]:
-    """How lenient readers would mend it: blanks dropped, backslashes turned, a scheme put in front."""
+    """Lists the texts that lenient parsers would read: blanks dropped, backslashes turned, a scheme put in front."""
     dense = re.sub(r"[\x00-\x20\x7f]", "", text)
     mended = [dense, dense.replace("\\", "/"), unquote(dense)]
     return [each if _SCHEME.match(each) else f"https://{each.lstrip('/')}" for each in mended]
@@ -83,7 +84,7 @@ def _split_path(parts: SplitResult) -> tuple[str, ...]:
 
 
 def normalize_host(text: str) -> tuple[str, bool]:
-    """A host in one spelling, and whether it was written in an ordinary way. Empty when it is none."""
+    """Returns a host in one spelling, and whether it was written in an ordinary way. Empty when it is none."""
     host = unquote(text).lower().rstrip(".")
     if len(host) > 255:  # no name is that long, and encoding it takes quadratic time
         return host, False
@@ -124,7 +125,7 @@ class UrlPattern:
         self._path = Segments(_split_segments(path), needs_more=is_strict and path != "**")
 
     def fits(self, address: ParsedUrl) -> bool:
-        """True when every part that the pattern names fits."""
+        """Returns True when every part that the pattern names fits."""
         if not (self._scheme(address.scheme) and compile_glob(self._host)(address.host) and self._fits_port(address)):
             return False
         return not self._has_path or self._path.fits(address.path)
@@ -135,7 +136,7 @@ class UrlPattern:
         return self._port in ("*", str(address.port))
 
     def names(self, text: str) -> bool:
-        """True when the pattern's host stands somewhere in a text that cannot be parsed."""
+        """Returns True when the pattern's host stands somewhere in a text that cannot be parsed."""
         return len(text) > _LONGEST or self._host.strip("*.") in unquote(text).lower()
 
 
@@ -155,7 +156,7 @@ def _cut_scheme(pattern: str) -> tuple[str, str]:
 
 
 def _cut_port(place: str, unstated: str) -> tuple[str, str]:
-    """Host and port. An allow that states no port means the scheme's own, a deny or ask means all."""
+    """Cuts a host and port. Without a port, an allow means the scheme's own, a deny or ask means all."""
     host, colon, port = place.rpartition(":")
     return (host, port) if colon and "]" not in port else (place, unstated)
 
@@ -176,7 +177,7 @@ class UrlMatcher:
         self._patterns = tuple(UrlPattern(pattern, is_strict=is_strict) for pattern in patterns)
 
     def fits(self, value: object) -> bool:
-        """True when the address fits: for certain for an allow, in any reading for a deny or ask."""
+        """Returns True when the address fits: for certain for an allow, in any reading for a deny or ask."""
         if not isinstance(value, str):
             return not self._is_strict
         reading = read_url(value)

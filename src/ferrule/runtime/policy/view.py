@@ -58,7 +58,7 @@ class FieldValue(NamedTuple):
 
 
 class ArgumentFields:
-    """Which arguments of one tool hold what, beyond what their names tell."""
+    """The kinds of one tool's arguments, beyond what their names tell."""
 
     def __init__(self, schema: object = None, matching_fields: Iterable[object] = (), command: str = "") -> None:
         self._kinds: dict[str, set[Kind]] = {command: {"command"}} if command else {}
@@ -70,7 +70,7 @@ class ArgumentFields:
                 self._kinds[name] = {"resource"}
 
     def find_values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[FieldValue]:
-        """Every value of a kind among the arguments, or those of the named arguments alone."""
+        """Finds every value of a kind among the arguments, or those of the named arguments alone."""
         found: list[FieldValue] = []
         self._collect(arguments, "", kind, named, found)
         return found
@@ -94,7 +94,7 @@ class ArgumentFields:
 
 
 def find_kinds(name: str) -> frozenset[Kind]:
-    """What an argument of this name holds, as far as a name can tell."""
+    """Returns the kinds of values that an argument of this name holds."""
     # Callers choose names: a cache of long ones would be theirs to fill.
     return _find_cached_kinds(name) if len(name) <= _SHORT else _find_kinds_by_words(name)
 
@@ -163,7 +163,7 @@ _PLAIN = ("source", "type", "description", "title", "notes", "method")
 
 
 class ToolView:
-    """What no caller and no argument changes."""
+    """The parts of a tool that rules match, the same for every caller and call."""
 
     __slots__ = (
         "aliases",
@@ -195,13 +195,13 @@ class ToolView:
         """True when some fact is known only once the input is."""
 
     def list_requirements(self, entry: SurfaceEntry) -> tuple[str, ...]:
-        """Who requires an approval of every call, whatever the rules say."""
+        """Lists the sources that require an approval of every call, whatever the rules say."""
         own = ("tool",) if self.is_approval_required and "tool" not in entry.approval_from else ()
         return (*own, *entry.approval_from)
 
 
 def _find_command_field(tool: Tool) -> str:
-    """The argument of a shell tool that its definition points classifiers at: its command, whatever it is called."""
+    """Returns the argument of a shell tool that its definition points classifiers at: its command, whatever its name."""
     written = tool.facts.classifier_input
     is_pointing = tool.tool_kind == "shell_command" and isinstance(written, str) and written.startswith("input.")
     return written.removeprefix("input.") if is_pointing else ""
@@ -213,7 +213,7 @@ def _has_command_name(schema: object) -> bool:
 
 
 def _find_native_ids(payload: dict[str, Any]) -> Iterator[str]:
-    """Names the tool has elsewhere: its mappings, its interface's native ids, its transport."""
+    """Yields the tool's names elsewhere: its mappings, its interface's native ids, its transport."""
     mappings = payload.get("external_mappings")
     for mapping in mappings if isinstance(mappings, list) else ():
         if isinstance(mapping, dict):

@@ -43,15 +43,15 @@ class _Payload(msgspec.Struct):
     tool_interface: Availability = Availability()
 
 
-PLAIN = Availability()
+DEFAULT_AVAILABILITY = Availability()
 UNREADABLE = Availability(is_enabled="unreadable")
 _decode = msgspec.json.Decoder(_Payload).decode
 
 
-def availability(tool: Tool) -> Availability:
+def read_availability(tool: Tool) -> Availability:
     """What the tool's interface states; defaults where it has none."""
     if tool.dialect in _WITHOUT_INTERFACE:
-        return PLAIN
+        return DEFAULT_AVAILABILITY
     try:
         return _decode(tool.payload).tool_interface
     except msgspec.DecodeError:
@@ -62,47 +62,55 @@ _SOURCES = ("name", "secret_id", "secret", "secret_name", "function_id", "creden
 """Where the ways of naming a secret put its name."""
 
 
-def credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
+def list_credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
     """What a tool needs before it can run; `?` stands for a credential that is needed and not named readably."""
     names = (
-        [] if tool.credentials is None else list(_NAMES.get(tool.dialect, _refs)(msgspec.json.decode(tool.credentials)))
+        []
+        if tool.credentials is None
+        else list(_NAMES.get(tool.dialect, _list_refs)(msgspec.json.decode(tool.credentials)))
     )
-    names += _refs(stated.required_credentials)
+    names += _list_refs(stated.required_credentials)
     return tuple(dict.fromkeys(names))
 
 
-def _aml(written: Any) -> Iterator[str]:
+def _list_aml_names(written: object) -> Iterator[str]:
     """The secret; for a scheme without one (`iam-role`, `oauth2`) the token's function, else the scheme."""
     if not isinstance(written, dict):
         yield "?"
     elif written.get("scheme") != "none":
-        name, scheme = _name(written), written.get("scheme")
+        name, scheme = _find_name(written), written.get("scheme")
         yield scheme if name == "?" and isinstance(scheme, str) else name
         others = written.get("x-and")
         for each in others if isinstance(others, list) else ():
-            yield from _aml(each)
+            yield from _list_aml_names(each)
 
 
-def _adl(written: Any) -> Iterator[str]:
-    yield from _refs(written.get("environment") if isinstance(written, dict) else written)
+def _list_adl_names(written: object) -> Iterator[str]:
+    yield from _list_refs(written.get("environment") if isinstance(written, dict) else written)
 
 
-def _oxp(written: Any) -> Iterator[str]:
+def _list_oxp_names(written: object) -> Iterator[str]:
     """Authorization and secrets. The user id of `requirements` is the principal, which every call has."""
     if isinstance(written, dict):
-        yield from _refs(written.get("authorization"))
-        yield from _refs(written.get("secrets"))
+        yield from _list_refs(written.get("authorization"))
+        yield from _list_refs(written.get("secrets"))
 
 
-def _refs(written: Any) -> Iterator[str]:
+def _list_refs(written: object) -> Iterator[str]:
     if written is None or written is False:
         return
     for entry in written if isinstance(written, list | tuple) else [written]:
-        yield _name(entry) if isinstance(entry, dict) else entry if isinstance(entry, str) and entry else "?"
+        yield _find_name(entry) if isinstance(entry, dict) else entry if isinstance(entry, str) and entry else "?"
 
 
-def _name(written: dict[str, Any]) -> str:
+def _find_name(written: dict[str, Any]) -> str:
     return next((name for key in _SOURCES if isinstance(name := written.get(key), str) and name), "?")
 
 
-_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp, "oxp_server": _oxp, "mcp": _aml}
+_NAMES = {
+    "aml": _list_aml_names,
+    "adl": _list_adl_names,
+    "oxp": _list_oxp_names,
+    "oxp_server": _list_oxp_names,
+    "mcp": _list_aml_names,
+}

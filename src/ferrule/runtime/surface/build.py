@@ -20,17 +20,23 @@ from ferrule.errors import SurfaceError
 from ferrule.model.hints import nearest
 from ferrule.model.surface import SCOPES, LoadingState, Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Tool
-from ferrule.runtime.surface.availability import PLAIN, Availability, availability
-from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates, ceiling
-from ferrule.runtime.surface.filters import Context, Subject, hold, policy_hold
-from ferrule.runtime.surface.filters import switched_off as switch_filter
-from ferrule.runtime.surface.records import constrained, follow, roles_named, surface_record, unresolved
+from ferrule.runtime.surface.availability import DEFAULT_AVAILABILITY, Availability, read_availability
+from ferrule.runtime.surface.candidates import Candidate, CandidateSelection, Hold, find_candidates, find_ceiling
+from ferrule.runtime.surface.filters import FilterSubject, SurfaceContext, find_hold, find_policy_hold
+from ferrule.runtime.surface.filters import check_switch as switch_filter
+from ferrule.runtime.surface.records import (
+    apply_constraints,
+    list_roles,
+    list_unresolved,
+    read_surface_record,
+    select_recorded_tools,
+)
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL, SEARCH_TOOL_DIGEST
 
 _Claims = dict[str, list[SurfaceEntry]]
 
 
-def names_of(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
+def map_names(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
     """Every callable name, each with the ids it leads to; several when it is ambiguous."""
     primary: _Claims = {}
     qualified: _Claims = {}
@@ -38,20 +44,22 @@ def names_of(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
     names: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         tool = entry.tool
-        _claim(primary if tool.exposed_as is None else aliases, tool.name, entry)
+        _add_claim(primary if tool.exposed_as is None else aliases, tool.name, entry)
         if tool.tool_id != tool.name:
-            _claim(primary, tool.tool_id, entry)
-        _claim(qualified, f"{tool.namespace}.{tool.name}", entry)
+            _add_claim(primary, tool.tool_id, entry)
+        _add_claim(qualified, f"{tool.namespace}.{tool.name}", entry)
         for alias in tool.aliases:
-            _claim(aliases, alias, entry)
+            _add_claim(aliases, alias, entry)
     for claims in (aliases, qualified, primary):
         names.update(
-            (name, _leads_to(claimants)) for name, claimants in claims.items() if _counts(claimants, name, names)
+            (name, _resolve_claim(claimants))
+            for name, claimants in claims.items()
+            if _is_counted(claimants, name, names)
         )
     return names
 
 
-def _claim(claims: _Claims, name: str, entry: SurfaceEntry) -> None:
+def _add_claim(claims: _Claims, name: str, entry: SurfaceEntry) -> None:
     claimants = claims.get(name)
     if claimants is None:
         claims[name] = [entry]
@@ -59,12 +67,12 @@ def _claim(claims: _Claims, name: str, entry: SurfaceEntry) -> None:
         claimants.append(entry)
 
 
-def _counts(claimants: list[SurfaceEntry], name: str, weaker: dict[str, tuple[str, ...]]) -> bool:
+def _is_counted(claimants: list[SurfaceEntry], name: str, weaker: dict[str, tuple[str, ...]]) -> bool:
     """Tools that were removed claim a name only when nobody else does."""
     return name not in weaker or any(entry.standing != "excluded" for entry in claimants)
 
 
-def _leads_to(claimants: list[SurfaceEntry]) -> tuple[str, ...]:
+def _resolve_claim(claimants: list[SurfaceEntry]) -> tuple[str, ...]:
     if len(claimants) == 1:
         return (claimants[0].tool.tool_id,)
     for standings in (("loaded", "deferred"), ("blocked",), ("excluded",)):
@@ -93,20 +101,20 @@ def build_surface(
     `readiness` every credential counts as missing and no setup as done. Raises SurfaceError when the request names an
     agent, role or record that is not there or may not be used.
     """
-    request = _sound(request)
-    record = {} if request.surface_id is None else surface_record(view, request.surface_id)
-    effective = constrained(request, record) if record else request
-    selection = follow(view, request, record) if record else candidates(view, request)
-    ceilings = tuple(ceiling(view, name) for name in roles_named(request, record))
-    context = Context(effective, ceilings, switched_off, readiness, executors_can_run, engine)
+    request = _check_scope(request)
+    record = {} if request.surface_id is None else read_surface_record(view, request.surface_id)
+    effective = apply_constraints(request, record) if record else request
+    selection = select_recorded_tools(view, request, record) if record else find_candidates(view, request)
+    ceilings = tuple(find_ceiling(view, name) for name in list_roles(request, record))
+    context = SurfaceContext(effective, ceilings, switched_off, readiness, executors_can_run, engine)
     limit = settings.defer_above if request.defer_above is None else request.defer_above
-    entries = _Building(context).entries(selection, limit)
+    entries = _SurfaceBuilder(context).build_entries(selection, limit)
     return Surface(
         surface_id=new_id(),
         request=request,
         created_at=now,
         entries=entries,
-        names=names_of(entries.values()),
+        names=map_names(entries.values()),
         generation=generation,
         catalog_digest=view.digest,
         policy_refs=() if engine is None else (f"policy:{engine.digest}",),
@@ -116,11 +124,11 @@ def build_surface(
         tool_choice=selection.tool_choice,
         instructions=selection.instructions,
         reason=selection.reason,
-        record=_followed(view, record),
+        record=_add_unresolved(view, record),
     )
 
 
-def _sound(request: SurfaceRequest) -> SurfaceRequest:
+def _check_scope(request: SurfaceRequest) -> SurfaceRequest:
     written: str = request.scope
     if written in SCOPES:
         return request
@@ -130,12 +138,12 @@ def _sound(request: SurfaceRequest) -> SurfaceRequest:
     raise SurfaceError(f"there is no scope {written!r}; {hint}")
 
 
-def _followed(view: CatalogView, record: dict[str, Any]) -> dict[str, Any]:
-    missing = unresolved(view, record)
+def _add_unresolved(view: CatalogView, record: dict[str, Any]) -> dict[str, Any]:
+    missing = list_unresolved(view, record)
     return record | {"unresolved_tool_refs": missing} if missing else record
 
 
-class _Weighed(msgspec.Struct, gc=False):
+class _JudgedCandidate(msgspec.Struct, gc=False):
     """A candidate and what was found out about it."""
 
     candidate: Candidate
@@ -144,34 +152,34 @@ class _Weighed(msgspec.Struct, gc=False):
     provider: Provider | None = None
 
 
-class _Building:
+class _SurfaceBuilder:
     """Weighs candidates and gives each its one standing."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SurfaceContext) -> None:
         self.context = context
         self.request = context.request
 
-    def entries(self, selection: Selection, limit: int) -> dict[str, SurfaceEntry]:
+    def build_entries(self, selection: CandidateSelection, limit: int) -> dict[str, SurfaceEntry]:
         """Every tool considered, by id; with the search tool when something is deferred."""
-        weighed = [self._weigh(candidate) for candidate in selection.candidates.values()]
+        weighed = [self._judge(candidate) for candidate in selection.candidates.values()]
         shown = sum(one.hold is None and self._is_offered(one.candidate) for one in weighed)
-        entries = {one.candidate.tool.tool_id: self._entry(one, shown > limit) for one in weighed}
+        entries = {one.candidate.tool.tool_id: self._make_entry(one, shown > limit) for one in weighed}
         if any(entry.standing == "deferred" for entry in entries.values()):
-            entries[SEARCH_TOOL.tool_id] = self._search_entry()
+            entries[SEARCH_TOOL.tool_id] = self._make_search_entry()
         return entries
 
-    def _weigh(self, candidate: Candidate) -> _Weighed:
+    def _judge(self, candidate: Candidate) -> _JudgedCandidate:
         tool = candidate.tool
-        stated = availability(tool)
-        objection = candidate.hold or hold(Subject(tool, stated, self.context))
+        stated = read_availability(tool)
+        objection = candidate.hold or find_hold(FilterSubject(tool, stated, self.context))
         if self.context.ceilings:
-            self._tighten(candidate)
+            self._add_limits(candidate)
         if objection is None and self.context.engine is not None:
-            objection = policy_hold(self.context.engine, _loaded(candidate), self.request)
-        provider = None if objection is not None else self._provider(tool)
-        return _Weighed(candidate, stated, objection, provider)
+            objection = find_policy_hold(self.context.engine, _make_loaded(candidate), self.request)
+        provider = None if objection is not None else self._find_provider(tool)
+        return _JudgedCandidate(candidate, stated, objection, provider)
 
-    def _provider(self, tool: Tool) -> Provider | None:
+    def _find_provider(self, tool: Tool) -> Provider | None:
         readiness = self.context.readiness
         if readiness is None:
             return None
@@ -180,10 +188,10 @@ class _Building:
         except Exception as error:
             return Provider("its provider", is_failed=True, detail=f"asking about it failed ({type(error).__name__})")
 
-    def _tighten(self, candidate: Candidate) -> None:
+    def _add_limits(self, candidate: Candidate) -> None:
         """Approval if a role asks for it, and the smallest number of calls anybody allows."""
         for role in self.context.ceilings:
-            approval, calls = role.limits(candidate.tool)
+            approval, calls = role.find_limits(candidate.tool)
             if approval and "role" not in candidate.approval_from:
                 candidate.approval_from = (*candidate.approval_from, "role")
             if calls is not None:
@@ -195,26 +203,26 @@ class _Building:
             return False
         return candidate.is_named or candidate.tool.lifecycle != "deprecated"
 
-    def _entry(self, weighed: _Weighed, is_crowded: bool) -> SurfaceEntry:
+    def _make_entry(self, weighed: _JudgedCandidate, is_crowded: bool) -> SurfaceEntry:
         candidate = weighed.candidate
         if weighed.hold is not None:
-            return _held(candidate, weighed.hold)
+            return _make_held(candidate, weighed.hold)
         if weighed.provider is not None:
-            return _waiting(candidate, weighed.provider)
+            return _make_pending(candidate, weighed.provider)
         tool_id = candidate.tool.tool_id
         is_offered = self._is_offered(candidate)
         if tool_id in self.request.selected:
-            return _loaded(candidate, self.request.selected[tool_id], is_offered)
+            return _make_loaded(candidate, self.request.selected[tool_id], is_offered)
         if _is_deferred(candidate, weighed.stated, is_crowded):
-            return _deferred(candidate, is_offered)
-        return _loaded(candidate, None, is_offered)
+            return _make_deferred(candidate, is_offered)
+        return _make_loaded(candidate, None, is_offered)
 
-    def _search_entry(self) -> SurfaceEntry:
+    def _make_search_entry(self) -> SurfaceEntry:
         candidate = Candidate(SEARCH_TOOL, SEARCH_TOOL_DIGEST)
-        objection = hold(Subject(SEARCH_TOOL, PLAIN, self.context), (switch_filter,))
+        objection = find_hold(FilterSubject(SEARCH_TOOL, DEFAULT_AVAILABILITY, self.context), (switch_filter,))
         if objection is None and self.context.engine is not None:
-            objection = policy_hold(self.context.engine, _loaded(candidate), self.request)
-        return _loaded(candidate) if objection is None else _held(candidate, objection)
+            objection = find_policy_hold(self.context.engine, _make_loaded(candidate), self.request)
+        return _make_loaded(candidate) if objection is None else _make_held(candidate, objection)
 
 
 def _is_deferred(candidate: Candidate, stated: Availability, is_crowded: bool) -> bool:
@@ -226,7 +234,7 @@ def _is_deferred(candidate: Candidate, stated: Availability, is_crowded: bool) -
     return is_crowded or stated.is_deferred or candidate.tool.lifecycle == "deferred"
 
 
-def _loaded(candidate: Candidate, selection_ref: str | None = None, is_offered: bool = True) -> SurfaceEntry:
+def _make_loaded(candidate: Candidate, selection_ref: str | None = None, is_offered: bool = True) -> SurfaceEntry:
     return SurfaceEntry(
         candidate.tool,
         candidate.digest,
@@ -240,17 +248,17 @@ def _loaded(candidate: Candidate, selection_ref: str | None = None, is_offered: 
     )
 
 
-def _deferred(candidate: Candidate, is_offered: bool) -> SurfaceEntry:
-    entry = _loaded(candidate, None, is_offered)
+def _make_deferred(candidate: Candidate, is_offered: bool) -> SurfaceEntry:
+    entry = _make_loaded(candidate, None, is_offered)
     detail = entry.detail or "its schema is shown once it is selected"
     return msgspec.structs.replace(entry, standing="deferred", loading_state="deferred", detail=detail)
 
 
-def _waiting(candidate: Candidate, provider: Provider) -> SurfaceEntry:
+def _make_pending(candidate: Candidate, provider: Provider) -> SurfaceEntry:
     state: LoadingState = "unavailable" if provider.is_failed else "pending_provider"
     word = "cannot be reached" if provider.is_failed else "is still connecting"
     return msgspec.structs.replace(
-        _loaded(candidate),
+        _make_loaded(candidate),
         standing="deferred",
         reason="deferred_until_discovered",
         detail=f"{provider.name!r} {word}" + (f": {provider.detail}" if provider.detail else ""),
@@ -259,9 +267,9 @@ def _waiting(candidate: Candidate, provider: Provider) -> SurfaceEntry:
     )
 
 
-def _held(candidate: Candidate, objection: Hold) -> SurfaceEntry:
+def _make_held(candidate: Candidate, objection: Hold) -> SurfaceEntry:
     return msgspec.structs.replace(
-        _loaded(candidate),
+        _make_loaded(candidate),
         standing=objection.standing,
         reason=objection.reason,
         detail=objection.detail,

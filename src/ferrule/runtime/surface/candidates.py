@@ -23,7 +23,7 @@ from ferrule.model.value import dig, is_integer
 _USABLE = ("active", "deprecated", None)
 
 
-class Ceiling:
+class RoleCeiling:
     """What one role lets through."""
 
     __slots__ = ("grants", "name")
@@ -32,7 +32,7 @@ class Ceiling:
         self.name = name
         self.grants = Grants(role, "tools")
 
-    def objection(self, tool: Tool) -> str | None:
+    def why_refused(self, tool: Tool) -> str | None:
         """Why the role does not let a tool through; None when it does."""
         access = access_of(self.grants.of(tool.tool_id), TOOL_ACCESS)
         if access == CALL or (access == CALL_READ_ONLY and tool.facts.is_read_only is True):
@@ -45,28 +45,28 @@ class Ceiling:
             f"the role {self.name!r} does not grant {tool.tool_id!r}; add it to the role's tools, or use another role"
         )
 
-    def limits(self, tool: Tool) -> CallLimits:
+    def find_limits(self, tool: Tool) -> CallLimits:
         """What the role says about the tool's use."""
         return strictest(grant.limits for grant in self.grants.of(tool.tool_id))
 
 
-def ceiling(view: CatalogView, name: str) -> Ceiling:
+def find_ceiling(view: CatalogView, name: str) -> RoleCeiling:
     """The role of that name. Raises SurfaceError when there is none, or it may not be used."""
     record = view.record("role", name)
     if record is None:
         known = sorted({role.record_id for role in view.records("role")})
         raise SurfaceError(
-            f"there is no role {name!r} in the catalog; {nearest(name, known) or listed('roles', known)}"
+            f"there is no role {name!r} in the catalog; {nearest(name, known) or format_known('roles', known)}"
         )
     role = msgspec.json.decode(record.payload)
     if not isinstance(role, dict) or role.get("status") not in _USABLE:
         raise SurfaceError(
             f"the role {name!r} is not active, so nothing can be done in it; activate it and build again"
         )
-    return Ceiling(name, role)
+    return RoleCeiling(name, role)
 
 
-def listed(what: str, names: list[str]) -> str:
+def format_known(what: str, names: list[str]) -> str:
     """What there is, for a message that says what there is not."""
     if not names:
         return f"it has no {what}"
@@ -100,7 +100,7 @@ class Candidate(msgspec.Struct, gc=False):
     """Where a surface record wants it."""
 
 
-class Selection(msgspec.Struct):
+class CandidateSelection(msgspec.Struct):
     """What a surface is made of."""
 
     candidates: dict[str, Candidate]
@@ -112,27 +112,29 @@ class Selection(msgspec.Struct):
     is_confined: bool = False
 
 
-def candidates(view: CatalogView, request: SurfaceRequest) -> Selection:
+def find_candidates(view: CatalogView, request: SurfaceRequest) -> CandidateSelection:
     """The tools of the request's agent, or every tool of the catalog. Raises SurfaceError for an unknown agent."""
     if request.agent is None:
-        found = {one.tool.tool_id: _plain(view, request, one) for one in view.list_preferred()}
-        return Selection(found, "every tool of the catalog")
+        found = {one.tool.tool_id: _make_candidate(view, request, one) for one in view.list_preferred()}
+        return CandidateSelection(found, "every tool of the catalog")
     agent, manifest = view.record("agent", request.agent), view.record("manifest", request.agent)
     if agent is not None and manifest is not None:
         raise SurfaceError(f"{request.agent!r} is the name of an AML agent and of an ADL manifest; rename one of them")
     if agent is not None:
-        return _of_agent(view, request, agent)
+        return _select_agent_tools(view, request, agent)
     if manifest is not None:
-        return _of_manifest(view, request, manifest)
-    raise _unknown(view, request.agent)
+        return _select_manifest_tools(view, request, manifest)
+    raise _unknown_agent_error(view, request.agent)
 
 
-def _unknown(view: CatalogView, name: str) -> SurfaceError:
+def _unknown_agent_error(view: CatalogView, name: str) -> SurfaceError:
     known = sorted({record.record_id for kind in ("agent", "manifest") for record in view.records(kind)})
-    return SurfaceError(f"there is no agent {name!r} in the catalog; {nearest(name, known) or listed('agents', known)}")
+    return SurfaceError(
+        f"there is no agent {name!r} in the catalog; {nearest(name, known) or format_known('agents', known)}"
+    )
 
 
-def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Selection:
+def _select_agent_tools(view: CatalogView, request: SurfaceRequest, record: Record) -> CandidateSelection:
     """What the compiled payload of an AML agent lists, each in the very version it was compiled with."""
     payload: dict[str, Any] = msgspec.json.decode(record.payload)
     status = dig(payload, ("definition", "status"))
@@ -140,12 +142,12 @@ def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Sel
         raise SurfaceError(f"the agent {record.record_id!r} is disabled; activate it and build again")
     found: dict[str, Candidate] = {}
     for entry in payload.get("tools", ()):
-        candidate = _compiled(view, request, record.record_id, entry)
+        candidate = _find_compiled(view, request, record.record_id, entry)
         if candidate is not None:
             found[candidate.tool.tool_id] = candidate
     calls = dig(payload, ("definition", "runtime", "max_tool_calls"))
     level = dig(payload, ("definition", "policies", "audit_level"))
-    return Selection(
+    return CandidateSelection(
         found,
         f"the tools of the agent {record.record_id!r}",
         payload.get("tool_choice", "auto"),
@@ -156,7 +158,7 @@ def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Sel
     )
 
 
-def _compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dict[str, Any]) -> Candidate | None:
+def _find_compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dict[str, Any]) -> Candidate | None:
     versions = view.versions(entry["tool_id"])
     if not versions:
         return None
@@ -164,10 +166,12 @@ def _compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dic
     wanted = request.pins.get(entry["tool_id"], entry["version"])
     hold = None
     if compiled is None:
-        hold = _held("policy_blocked", f"the agent {agent!r} was compiled with another definition of it; build again")
+        hold = _make_hold(
+            "policy_blocked", f"the agent {agent!r} was compiled with another definition of it; build again"
+        )
     elif wanted != entry["version"]:
         detail = f"the agent {agent!r} was compiled with version {entry['version']}, so version {wanted} is not used"
-        hold = _held("policy_blocked", detail)
+        hold = _make_hold("policy_blocked", detail)
     chosen = compiled or versions[0]
     return Candidate(
         chosen.tool,
@@ -180,7 +184,7 @@ def _compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dic
     )
 
 
-def _of_manifest(view: CatalogView, request: SurfaceRequest, record: Record) -> Selection:
+def _select_manifest_tools(view: CatalogView, request: SurfaceRequest, record: Record) -> CandidateSelection:
     """The tools an ADL manifest lists: their namespace is the agent's name, their version the manifest's."""
     items = dig(msgspec.json.decode(record.payload), ("spec", "tools"))
     names = [item.get("id") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -189,30 +193,30 @@ def _of_manifest(view: CatalogView, request: SurfaceRequest, record: Record) -> 
         versions = [one for one in view.versions(f"{record.record_id}.{name}") if one.tool.dialect == "adl"]
         own = next((one for one in versions if one.tool.version == record.version), None)
         if own is not None:
-            found[own.tool.tool_id] = _pinned(request, versions, own, is_named=True)
-    return Selection(found, f"the tools of the agent {record.record_id!r}")
+            found[own.tool.tool_id] = _make_pinned(request, versions, own, is_named=True)
+    return CandidateSelection(found, f"the tools of the agent {record.record_id!r}")
 
 
-def looked_up(view: CatalogView, request: SurfaceRequest, tool_ids: Iterable[str]) -> dict[str, Candidate]:
+def look_up_candidates(view: CatalogView, request: SurfaceRequest, tool_ids: Iterable[str]) -> dict[str, Candidate]:
     """Candidates for these ids; ids that are not in the catalog are left out."""
     found: dict[str, Candidate] = {}
     for tool_id in tool_ids:
         if versions := view.versions(tool_id):
-            found[tool_id] = _pinned(request, versions, versions[0], is_named=True)
+            found[tool_id] = _make_pinned(request, versions, versions[0], is_named=True)
     return found
 
 
-def _plain(view: CatalogView, request: SurfaceRequest, one: CatalogEntry) -> Candidate:
+def _make_candidate(view: CatalogView, request: SurfaceRequest, one: CatalogEntry) -> Candidate:
     """A tool of the catalog as it is, in the version the request asks for."""
     tool = one.tool
     if tool.tool_id in request.pins:
-        return _pinned(request, view.versions(tool.tool_id), one)
+        return _make_pinned(request, view.versions(tool.tool_id), one)
     sources = ("tool",) if tool.approval_required else ()
-    hold = _contested(tool) if one.is_contested else None
+    hold = _hold_contested(tool) if one.is_contested else None
     return Candidate(tool, one.digest, sources, tool.max_calls_per_run, hold=hold)
 
 
-def _pinned(
+def _make_pinned(
     request: SurfaceRequest, versions: Sequence[CatalogEntry], preferred: CatalogEntry, *, is_named: bool = False
 ) -> Candidate:
     wanted = request.pins.get(preferred.tool.tool_id)
@@ -227,19 +231,19 @@ def _pinned(
         is_named=is_named or wanted is not None,
     )
     if preferred.is_contested:
-        candidate.hold = _contested(tool)
+        candidate.hold = _hold_contested(tool)
     elif chosen is None:
         there = ", ".join(one.tool.version or "none" for one in versions)
-        candidate.hold = _held("feature_disabled", f"version {wanted} is not in the catalog, which has {there}")
+        candidate.hold = _make_hold("feature_disabled", f"version {wanted} is not in the catalog, which has {there}")
     return candidate
 
 
-def _contested(tool: Tool) -> Hold:
+def _hold_contested(tool: Tool) -> Hold:
     detail = (
         f"several differently named tools have the id {tool.tool_id!r}, so it is not clear which is meant; rename one"
     )
-    return _held("feature_disabled", detail)
+    return _make_hold("feature_disabled", detail)
 
 
-def _held(reason: HoldReason, detail: str) -> Hold:
+def _make_hold(reason: HoldReason, detail: str) -> Hold:
     return Hold("blocked", reason, detail)

@@ -40,7 +40,7 @@ class SealedCatalog:
             for number in range(len(catalog)):
                 tool = catalog.tool_at(number)
                 found[tool.tool_id].append(CatalogEntry(tool, catalog.digest_at(number)))
-            self._preferred = tuple(_settled(versions)[0] for versions in found.values())
+            self._preferred = tuple(_sort_versions(versions)[0] for versions in found.values())
         return self._preferred
 
     def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
@@ -48,7 +48,7 @@ class SealedCatalog:
         known = self._by_id.get(tool_id)
         if known is None:
             catalog = self.catalog
-            known = _settled(
+            known = _sort_versions(
                 [CatalogEntry(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
             )
             if known:  # what is asked for in vain is not kept: names come from callers
@@ -57,7 +57,7 @@ class SealedCatalog:
 
     def find_ids(self, name: str) -> Sequence[str]:
         """The tool ids a name may mean."""
-        found = {tool.tool_id for tool in self._found(name)}
+        found = {tool.tool_id for tool in self._find_tools(name)}
         return sorted(found | {name} if self.catalog.tool(name) else found)
 
     def record(self, kind: str, record_id: str) -> Record | None:
@@ -72,7 +72,7 @@ class SealedCatalog:
         """The catalog's text about a tool."""
         return self.catalog.documentation(tool)
 
-    def _found(self, name: str) -> Iterator[Tool]:
+    def _find_tools(self, name: str) -> Iterator[Tool]:
         yield from self.catalog.tools_named(name)
         parts = name.split(".")
         for cut in range(1, min(len(parts), 8)):
@@ -119,8 +119,8 @@ class JoinedCatalog:
         found: dict[str, list[CatalogEntry]] = defaultdict(list)
         for tool in tools:
             found[tool.tool_id].append(CatalogEntry(tool, digest_of_tool(tool)))
-        self._added = {tool_id: _settled(versions) for tool_id, versions in found.items()}
-        self._names = _names_of(listed.tool for versions in self._added.values() for listed in versions)
+        self._added = {tool_id: _sort_versions(versions) for tool_id, versions in found.items()}
+        self._names = _map_names(listed.tool for versions in self._added.values() for listed in versions)
         self._refuse_collisions()
         digests = sorted(listed.digest for versions in self._added.values() for listed in versions)
         self.digest = (
@@ -167,7 +167,7 @@ class JoinedCatalog:
                 )
 
 
-def _names_of(tools: Iterable[Tool]) -> dict[str, set[str]]:
+def _map_names(tools: Iterable[Tool]) -> dict[str, set[str]]:
     names: dict[str, set[str]] = defaultdict(set)
     for tool in tools:
         for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}", *tool.aliases):
@@ -175,16 +175,16 @@ def _names_of(tools: Iterable[Tool]) -> dict[str, set[str]]:
     return names
 
 
-def _settled(versions: list[CatalogEntry]) -> tuple[CatalogEntry, ...]:
+def _sort_versions(versions: list[CatalogEntry]) -> tuple[CatalogEntry, ...]:
     """The versions of one id with the preferred one first, marked when they are not all of one tool."""
     if len(versions) == 1:
         return (versions[0],)
     is_contested = len({(listed.tool.namespace, listed.tool.name) for listed in versions}) > 1
-    ordered = sorted(versions, key=_preference)
+    ordered = sorted(versions, key=_sort_key)
     return tuple(listed._replace(is_contested=True) for listed in ordered) if is_contested else tuple(ordered)
 
 
-class _Newest:
+class _NewestFirst:
     """Sorts newer versions first."""
 
     __slots__ = ("version",)
@@ -193,17 +193,17 @@ class _Newest:
         self.version = version
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Newest) and self.version == other.version
+        return isinstance(other, _NewestFirst) and self.version == other.version
 
-    def __lt__(self, other: _Newest) -> bool:
+    def __lt__(self, other: _NewestFirst) -> bool:
         return other.version < self.version
 
     def __hash__(self) -> int:
         return hash(self.version)
 
 
-def _preference(listed: CatalogEntry) -> tuple[bool, _Newest, str, str, str]:
+def _sort_key(listed: CatalogEntry) -> tuple[bool, _NewestFirst, str, str, str]:
     """The order of a sealed catalog's index: available first, then newest first."""
     tool = listed.tool
-    newest = _Newest(parse_version(tool.version) or _LOWEST)
+    newest = _NewestFirst(parse_version(tool.version) or _LOWEST)
     return tool.lifecycle != "available", newest, tool.version or "", tool.namespace, tool.name

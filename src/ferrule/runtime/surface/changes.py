@@ -29,7 +29,7 @@ _CAUSES: dict[str, str] = {
 """The change of the standard that each part of a request belongs to; parts not listed are the caller's identity."""
 
 
-class Moved(msgspec.Struct, frozen=True):
+class MovedTool(msgspec.Struct, frozen=True):
     """A tool that stands elsewhere now, or is there in another form."""
 
     tool_id: str
@@ -49,7 +49,7 @@ class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
     after: str
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[MovedTool, ...] = ()
     causes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -61,29 +61,29 @@ class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
         return record
 
 
-def difference(old: Surface, new: Surface) -> SurfaceChange:
+def compare_surfaces(old: Surface, new: Surface) -> SurfaceChange:
     """What changed from one surface to the next. The ledger's account: it names held tools too."""
     common = [tool_id for tool_id in old.entries if tool_id in new.entries]
-    moved = (_moved(old.entries[tool_id], new.entries[tool_id]) for tool_id in common)
+    moved = (_compare_entries(old.entries[tool_id], new.entries[tool_id]) for tool_id in common)
     return SurfaceChange(
         before=old.surface_id,
         after=new.surface_id,
         added=tuple(tool_id for tool_id in new.entries if tool_id not in old.entries),
         removed=tuple(tool_id for tool_id in old.entries if tool_id not in new.entries),
         moved=tuple(one for one in moved if one is not None),
-        causes=rebuild_causes(old, new.request, new.generation, new.catalog_digest),
+        causes=find_rebuild_causes(old, new.request, new.generation, new.catalog_digest),
     )
 
 
-def _moved(old: SurfaceEntry, new: SurfaceEntry) -> Moved | None:
+def _compare_entries(old: SurfaceEntry, new: SurfaceEntry) -> MovedTool | None:
     is_redefined = old.digest != new.digest
     held_alike = (old.standing, old.reason, old.loading_state) == (new.standing, new.reason, new.loading_state)
     if held_alike and not is_redefined:
         return None
-    return Moved(new.tool.tool_id, old.standing, new.standing, new.reason, is_redefined)
+    return MovedTool(new.tool.tool_id, old.standing, new.standing, new.reason, is_redefined)
 
 
-def rebuild_causes(
+def find_rebuild_causes(
     surface: Surface, request: SurfaceRequest, generation: int, catalog_digest: str | None = None
 ) -> tuple[str, ...]:
     """Why a surface has to be made again for this request; empty when it still holds.

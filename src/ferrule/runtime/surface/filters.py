@@ -17,8 +17,8 @@ from ferrule.contracts.surface import Readiness
 from ferrule.model.surface import HoldReason, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_number
-from ferrule.runtime.surface.availability import Availability, credential_names
-from ferrule.runtime.surface.candidates import Ceiling, Hold
+from ferrule.runtime.surface.availability import Availability, list_credential_names
+from ferrule.runtime.surface.candidates import Hold, RoleCeiling
 from ferrule.schema.validation.usability import why_unusable
 
 _SANDBOXED_KINDS = frozenset({"shell_command", "code_execution"})
@@ -28,33 +28,33 @@ _HANDED_TO = frozenset({"oxp", "oxp_server"})
 _USABLE = frozenset({"available", "deprecated", "deferred", "requires_setup"})
 
 
-class Context(msgspec.Struct, frozen=True):
+class SurfaceContext(msgspec.Struct, frozen=True):
     """The circumstances a surface is made in."""
 
     request: SurfaceRequest
-    ceilings: tuple[Ceiling, ...] = ()
+    ceilings: tuple[RoleCeiling, ...] = ()
     switched_off: Container[str] = ()
     readiness: Readiness | None = None
     can_run: Callable[[Tool], bool] | None = None
     engine: PolicyEngine | None = None
 
 
-class Subject(msgspec.Struct, gc=False):
+class FilterSubject(msgspec.Struct, gc=False):
     """One tool under consideration."""
 
     tool: Tool
     stated: Availability
-    context: Context
+    context: SurfaceContext
 
 
-Filter = Callable[[Subject], Hold | None]
+Filter = Callable[[FilterSubject], Hold | None]
 
 
-def _blocked(reason: HoldReason, detail: str) -> Hold:
+def _block(reason: HoldReason, detail: str) -> Hold:
     return Hold("blocked", reason, detail)
 
 
-def _excluded(reason: HoldReason, detail: str) -> Hold:
+def _exclude(reason: HoldReason, detail: str) -> Hold:
     return Hold("excluded", reason, detail)
 
 
@@ -65,84 +65,86 @@ def is_usable(tool: Tool, readiness: Readiness | None) -> bool:
     return tool.lifecycle == "disabled" and readiness is not None and readiness.is_switched_on(tool)
 
 
-def lifecycle(subject: Subject) -> Hold | None:
+def check_lifecycle(subject: FilterSubject) -> Hold | None:
     """Draft, retired and unknown lifecycles are removed; `disabled` may come back (AT-11, AT-13, AT-17)."""
     state = subject.tool.lifecycle
     if is_usable(subject.tool, subject.context.readiness):
         return None
     if state == "disabled":
-        return _blocked("feature_disabled", f"its definition is disabled; {_activation(subject.tool)} and build again")
-    return _excluded("feature_disabled", f"its lifecycle is {state!r}, so nobody can call it")
+        return _block(
+            "feature_disabled", f"its definition is disabled; {_explain_activation(subject.tool)} and build again"
+        )
+    return _exclude("feature_disabled", f"its lifecycle is {state!r}, so nobody can call it")
 
 
-def _activation(tool: Tool) -> str:
+def _explain_activation(tool: Tool) -> str:
     """How a disabled definition is activated. The only tools that ADL disables are its built-ins (ADL-20)."""
     return f"set spec.config.tools.{tool.name}.enabled: true" if tool.dialect == "adl" else "activate it"
 
 
-def switched_off(subject: Subject) -> Hold | None:
+def check_switch(subject: FilterSubject) -> Hold | None:
     """The operator's off switch. It is somebody's decision, not a missing capability: `policy_blocked`."""
     tool_id = subject.tool.tool_id
     if tool_id not in subject.context.switched_off:
         return None
-    return _blocked("policy_blocked", f"it is switched off; 'ferrule enable {tool_id}' switches it on again")
+    return _block("policy_blocked", f"it is switched off; 'ferrule enable {tool_id}' switches it on again")
 
 
-def enabled(subject: Subject) -> Hold | None:
+def check_enabled(subject: FilterSubject) -> Hold | None:
     """`is_enabled` must be plainly true; an expression cannot be asked without a call, so it counts as false."""
     stated = subject.stated.is_enabled
     if stated is True:
         return None
     said = "is false" if stated is False else f"is {stated!r}, which is not a plain true"
-    return _excluded("feature_disabled", f"`is_enabled` of its interface {said}")
+    return _exclude("feature_disabled", f"`is_enabled` of its interface {said}")
 
 
-def gates(subject: Subject) -> Hold | None:
+def check_feature_gates(subject: FilterSubject) -> Hold | None:
     """Every feature gate it names must be open."""
     refs = subject.stated.feature_gate_refs
     if not refs:
         return None
     if not isinstance(refs, list | tuple) or not all(isinstance(ref, str) for ref in refs):
-        return _excluded("feature_disabled", "its `feature_gate_refs` cannot be read")
+        return _exclude("feature_disabled", "its `feature_gate_refs` cannot be read")
     closed = [ref for ref in refs if ref not in subject.context.request.features]
-    return _excluded("feature_disabled", f"feature gates are closed: {', '.join(closed)}") if closed else None
+    return _exclude("feature_disabled", f"feature gates are closed: {', '.join(closed)}") if closed else None
 
 
-def role(subject: Subject) -> Hold | None:
+def check_roles(subject: FilterSubject) -> Hold | None:
     """Every role in force must grant it."""
     for ceiling in subject.context.ceilings:
-        if objection := ceiling.objection(subject.tool):
-            return _excluded("role_not_allowed", objection)
+        if objection := ceiling.why_refused(subject.tool):
+            return _exclude("role_not_allowed", objection)
     return None
 
 
-def recursion(subject: Subject) -> Hold | None:
+def check_recursion(subject: FilterSubject) -> Hold | None:
     """An agent that was called as a tool calls no agents."""
     if subject.tool.tool_kind != "peer_agent_tool" or not subject.context.request.is_subagent:
         return None
-    return _excluded("recursive_tool_forbidden", "an agent called by another agent calls no further agents")
+    return _exclude("recursive_tool_forbidden", "an agent called by another agent calls no further agents")
 
 
-def interaction(subject: Subject) -> Hold | None:
+def check_interaction(subject: FilterSubject) -> Hold | None:
     """A tool that needs a person cannot be used where there is none."""
     if subject.context.request.is_interactive or subject.tool.facts.requires_user_interaction is False:
         return None
-    return _excluded("policy_blocked", "it needs a person to answer, and nobody can be asked here")
+    return _exclude("policy_blocked", "it needs a person to answer, and nobody can be asked here")
 
 
-def model(subject: Subject) -> Hold | None:
+def check_model(subject: FilterSubject) -> Hold | None:
     """The model must be able to do what the tool requires of it."""
     required = subject.stated.model_requirements
     if not required:
         return None
     if not isinstance(required, dict):
-        return _excluded("model_unsupported", "its `model_requirements` cannot be read")
+        return _exclude("model_unsupported", "its `model_requirements` cannot be read")
     able = subject.context.request.model_capabilities
     lacking = [name for name, wanted in required.items() if not _is_met(name, wanted, able)]
-    return _excluded("model_unsupported", f"the model lacks {', '.join(lacking)}") if lacking else None
+    return _exclude("model_unsupported", f"the model lacks {', '.join(lacking)}") if lacking else None
 
 
-def _is_met(name: str, wanted: Any, able: dict[str, Any]) -> bool:
+def _is_met(name: str, wanted: object, able: dict[str, Any]) -> bool:
     if wanted is False or wanted is None:
         return True
     if name not in able:
@@ -156,78 +158,88 @@ def _is_met(name: str, wanted: Any, able: dict[str, Any]) -> bool:
     return all(one in offered for one in (wanted if isinstance(wanted, list) else [wanted]))
 
 
-def browser(subject: Subject) -> Hold | None:
+def check_browser(subject: FilterSubject) -> Hold | None:
     """A browser tool needs a browser session."""
     if subject.tool.tool_kind != "browser_action" or subject.context.request.has_browser:
         return None
-    return _blocked("setup_required", "it needs a browser session, and there is none")
+    return _block("setup_required", "it needs a browser session, and there is none")
 
 
-def sandbox(subject: Subject) -> Hold | None:
+def check_sandbox(subject: FilterSubject) -> Hold | None:
     """What runs commands or code needs a sandbox."""
     if subject.tool.tool_kind not in _SANDBOXED_KINDS or subject.context.request.has_sandbox:
         return None
-    return _excluded("policy_blocked", "it runs commands or code, and there is no sandbox here")
+    return _exclude("policy_blocked", "it runs commands or code, and there is no sandbox here")
 
 
-def credentials(subject: Subject) -> Hold | None:
+def check_credentials(subject: FilterSubject) -> Hold | None:
     """Every credential it names must be at hand. Asked before setup, because that is then the cause (AT-14)."""
     if subject.tool.credentials is None and not subject.stated.required_credentials:
         return None
-    names = credential_names(subject.tool, subject.stated)
+    names = list_credential_names(subject.tool, subject.stated)
     if not names or (subject.context.request.brings_credentials and subject.tool.dialect in _HANDED_TO):
         return None
     readiness = subject.context.readiness
     missing = names if readiness is None else readiness.missing_credentials(subject.tool, names)
-    return _blocked("credential_missing", f"credentials are missing: {', '.join(missing)}") if missing else None
+    return _block("credential_missing", f"credentials are missing: {', '.join(missing)}") if missing else None
 
 
-def setup(subject: Subject) -> Hold | None:
+def check_setup(subject: FilterSubject) -> Hold | None:
     """What requires setup waits until it was done."""
     if subject.tool.lifecycle != "requires_setup" and subject.stated.requires_setup in (False, None):
         return None
     readiness = subject.context.readiness
     if readiness is not None and readiness.is_set_up(subject.tool):
         return None
-    return _blocked("setup_required", "it requires setup that was not done here")
+    return _block("setup_required", "it requires setup that was not done here")
 
 
-def executor(subject: Subject) -> Hold | None:
+def check_executor(subject: FilterSubject) -> Hold | None:
     """Something in this process must be able to run it."""
     can_run = subject.context.can_run
     if can_run is None or can_run(subject.tool):
         return None
     kind = subject.tool.tool_kind
-    return _blocked(
-        "feature_disabled", f"nothing here runs it (kind {kind!r}); bind a function or register an executor"
-    )
+    return _block("feature_disabled", f"nothing here runs it (kind {kind!r}); bind a function or register an executor")
 
 
-def schemas(subject: Subject) -> Hold | None:
+def check_schemas(subject: FilterSubject) -> Hold | None:
     """Its schemas must be of use: no call of it could be checked otherwise, so every call would fail."""
     tool = subject.tool
     written = {"input": tool.input_schema, "runtime input": tool.runtime_input_schema, "output": tool.output_schema}
     for name, schema in written.items():
         if schema is not None and (problem := why_unusable(bytes(schema))) is not None:
-            return _blocked("feature_disabled", f"its {name} schema cannot be used: {problem}")
+            return _block("feature_disabled", f"its {name} schema cannot be used: {problem}")
     return None
 
 
 FILTERS: tuple[Filter, ...] = (
-    lifecycle, switched_off, enabled, gates, role, recursion, interaction, model, browser, sandbox, credentials, setup,
-    executor, schemas,
-)  # fmt: skip
+    check_lifecycle,
+    check_switch,
+    check_enabled,
+    check_feature_gates,
+    check_roles,
+    check_recursion,
+    check_interaction,
+    check_model,
+    check_browser,
+    check_sandbox,
+    check_credentials,
+    check_setup,
+    check_executor,
+    check_schemas,
+)
 """In the order they are asked. Policy is asked last, about what is left (`policy_hold`)."""
 
 
-def hold(subject: Subject, filters: Sequence[Filter] = FILTERS) -> Hold | None:
+def find_hold(subject: FilterSubject, filters: Sequence[Filter] = FILTERS) -> Hold | None:
     """The first objection to a tool; None when there is none. A filter that fails objects."""
     for ask in filters:
         try:
             objection = ask(subject)
         except Exception as error:
             name, kind = getattr(ask, "__name__", "a check"), type(error).__name__
-            return _blocked("policy_blocked", f"whether it can be used could not be told: {name} failed ({kind})")
+            return _block("policy_blocked", f"whether it can be used could not be told: {name} failed ({kind})")
         if objection is not None:
             return objection
     return None
@@ -237,12 +249,12 @@ _SHUT_MODES = frozenset({"read_only", "locked"})
 """Modes that take whole kinds of tools off the surface (AT-70); what a rule denies is still judged call by call."""
 
 
-def policy_hold(engine: PolicyEngine, entry: SurfaceEntry, request: SurfaceRequest) -> Hold | None:
+def find_policy_hold(engine: PolicyEngine, entry: SurfaceEntry, request: SurfaceRequest) -> Hold | None:
     """A deny that holds whatever the arguments are: by a rule, or because the mode allows no writing."""
     try:
         ruling = engine.surface_ruling(entry, request)
     except Exception as error:
-        return _excluded("policy_blocked", f"the policy failed ({type(error).__name__}), so nothing is allowed")
+        return _exclude("policy_blocked", f"the policy failed ({type(error).__name__}), so nothing is allowed")
     if ruling is None or ruling.behavior == "allow":
         return None
     if ruling.behavior != "deny":

@@ -31,27 +31,29 @@ _FILLERS = frozenset(
 _LONGEST = 64
 
 
-def words(text: str) -> Iterator[str]:
+def split_words(text: str) -> Iterator[str]:
     """The words of a text in order, repeated as often as they occur."""
-    return chain.from_iterable(map(_of_part, _PARTS.findall(text)))
+    return chain.from_iterable(map(_split_part, _PARTS.findall(text)))
 
 
 @lru_cache(maxsize=16_384)  # descriptions are made of few different words
-def _of_part(part: str) -> tuple[str, ...]:
-    if not part.isascii() and _unspaced().search(part):  # writing without spaces: every pair of characters is a word
+def _split_part(part: str) -> tuple[str, ...]:
+    if not part.isascii() and _unspaced_letters().search(
+        part
+    ):  # writing without spaces: every pair of characters is a word
         return tuple(part[at : at + 2] for at in range(max(1, min(len(part), _LONGEST) - 1)))
     humps = _HUMPS.findall(part) if part.isascii() and not part.islower() else (part,)
     lowered = (hump.casefold() for hump in humps)
-    return tuple(intern(levelled(word)) for word in lowered if word not in _FILLERS)
+    return tuple(intern(strip_plural(word)) for word in lowered if word not in _FILLERS)
 
 
 @cache
-def _unspaced() -> re.Pattern[str]:
+def _unspaced_letters() -> re.Pattern[str]:
     """Letters of writing without spaces. Made when the first is met: such a large set takes milliseconds."""
     return re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def levelled(word: str) -> str:
+def strip_plural(word: str) -> str:
     """A lower-case word without the ending of its plural."""
     word = word[:_LONGEST]
     if len(word) > 3 and word[-1] == "s":
@@ -71,7 +73,7 @@ _CUT = 3
 _GUESSED, _CUT_OFF = 0.6, 0.4
 
 
-class Terms(NamedTuple):
+class ToolTerms(NamedTuple):
     """The words of one tool and how much each counts in it."""
 
     words: tuple[str, ...]
@@ -79,7 +81,7 @@ class Terms(NamedTuple):
     length: float
 
 
-class Match(NamedTuple):
+class SearchMatch(NamedTuple):
     """One tool found."""
 
     number: int
@@ -88,27 +90,27 @@ class Match(NamedTuple):
     """Which words of the query it has."""
 
 
-def terms_of(tool: Tool) -> Terms:
+def extract_terms(tool: Tool) -> ToolTerms:
     """The words a tool is found by. A name counts more than a description."""
     counts: dict[str, float] = {}
-    for weight, text in _fields(tool):
-        for word in words(text):
+    for weight, text in _list_weighted_fields(tool):
+        for word in split_words(text):
             counts[word] = counts.get(word, 0.0) + weight
-    counts.setdefault(intern(levelled(_JOINTS.sub("", tool.name.casefold()))), 1.0)
-    return Terms(tuple(counts), array("f", counts.values()), sum(counts.values()))
+    counts.setdefault(intern(strip_plural(_JOINTS.sub("", tool.name.casefold()))), 1.0)
+    return ToolTerms(tuple(counts), array("f", counts.values()), sum(counts.values()))
 
 
-def _fields(tool: Tool) -> Iterable[tuple[float, str]]:
+def _list_weighted_fields(tool: Tool) -> Iterable[tuple[float, str]]:
     yield 3.0, " ".join((tool.name, *tool.aliases))
     yield 2.0, " ".join((tool.search_hint or "", tool.title or "", *tool.tags))
     yield 1.5, tool.namespace
     yield 1.0, tool.description
 
 
-class ToolIndex:
+class KeywordIndex:
     """Finds tools by words. Numbers are positions in the sequence it was made from."""
 
-    def __init__(self, documents: Sequence[Terms]) -> None:
+    def __init__(self, documents: Sequence[ToolTerms]) -> None:
         self._count = len(documents)
         self._lengths = array("f", (terms.length for terms in documents))
         self._average = sum(self._lengths) / max(1, self._count) or 1.0
@@ -117,9 +119,9 @@ class ToolIndex:
         self._starts = array("I", accumulate(holders.values(), initial=0))
         self._is_scored = bytearray(len(holders))
         self._sorted: list[str] = []
-        self._numbers, self._weights = self._filled(documents)
+        self._numbers, self._weights = self._fill(documents)
 
-    def _filled(self, documents: Sequence[Terms]) -> tuple[array[int], array[float]]:
+    def _fill(self, documents: Sequence[ToolTerms]) -> tuple[array[int], array[float]]:
         """For each word, side by side: the tools that have it in order, and how much it counts in them."""
         numbers, weights = array("I", bytes(4 * self._starts[-1])), array("f", bytes(4 * self._starts[-1]))
         places, free = self._places, self._starts.tolist()
@@ -131,42 +133,42 @@ class ToolIndex:
                 free[place] = at + 1
         return numbers, weights
 
-    def find(self, query: str, most: int, last: frozenset[int] = frozenset()) -> list[Match]:
+    def find(self, query: str, most: int, last: frozenset[int] = frozenset()) -> list[SearchMatch]:
         """The best matches, best first; numbers in `last` come after all others."""
-        meant = self._asked(query)
-        scores = self._scores(meant)
+        meant = self._expand_query(query)
+        scores = self._add_scores(meant)
         later = {number: scores.pop(number) for number in last if number in scores}
-        best = [*_best(scores, most), *_best(later, most)][:most]
-        return [Match(number, round(score, 3), self._matched(number, meant)) for number, score in best]
+        best = [*_pick_best(scores, most), *_pick_best(later, most)][:most]
+        return [SearchMatch(number, round(score, 3), self._list_matched_words(number, meant)) for number, score in best]
 
-    def scores(self, query: str) -> dict[int, float]:
+    def score_all(self, query: str) -> dict[int, float]:
         """Every tool that has something of a query, with how well it fits."""
-        return self._scores(self._asked(query))
+        return self._add_scores(self._expand_query(query))
 
-    def _asked(self, query: str) -> dict[str, list[tuple[str, float]]]:
-        return {word: self._meant(word) for word in dict.fromkeys(islice(words(query), _MOST_WORDS))}
+    def _expand_query(self, query: str) -> dict[str, list[tuple[str, float]]]:
+        return {word: self._find_variants(word) for word in dict.fromkeys(islice(split_words(query), _MOST_WORDS))}
 
-    def _scores(self, meant: dict[str, list[tuple[str, float]]]) -> dict[int, float]:
+    def _add_scores(self, meant: dict[str, list[tuple[str, float]]]) -> dict[int, float]:
         scores: dict[int, float] = {}
         for variants in meant.values():
             for word, factor in variants:
-                start, end = self._span(word)
+                start, end = self._find_span(word)
                 for number, score in zip(self._numbers[start:end], self._weights[start:end], strict=True):
                     scores[number] = scores.get(number, 0.0) + score * factor
         return scores
 
-    def _meant(self, word: str) -> list[tuple[str, float]]:
+    def _find_variants(self, word: str) -> list[tuple[str, float]]:
         """The indexed words an asked word stands for, each with how sure that is."""
         if word in self._places:
             return [(word, 1.0)]
-        if longer := self._beginning(word):
+        if longer := self._find_longer(word):
             return [(other, _GUESSED) for other in longer]
         for cut in range(1, _CUT + 1):
-            if len(word) - cut > _SHORTEST_BEGINNING and (longer := self._beginning(word[:-cut])):
+            if len(word) - cut > _SHORTEST_BEGINNING and (longer := self._find_longer(word[:-cut])):
                 return [(other, _CUT_OFF) for other in longer]
         return []
 
-    def _beginning(self, start: str) -> list[str]:
+    def _find_longer(self, start: str) -> list[str]:
         if len(start) < _SHORTEST_BEGINNING:
             return []
         if not self._sorted:
@@ -174,7 +176,7 @@ class ToolIndex:
         at = bisect_left(self._sorted, start)
         return list(takewhile(lambda word: word.startswith(start), self._sorted[at : at + _MOST_ENDINGS]))
 
-    def _span(self, word: str) -> tuple[int, int]:
+    def _find_span(self, word: str) -> tuple[int, int]:
         """Where a word's tools stand. Its counts become scores on its first use."""
         place = self._places[word]
         start, end = self._starts[place], self._starts[place + 1]
@@ -191,16 +193,16 @@ class ToolIndex:
             count = self._weights[at]
             self._weights[at] = rarity * count / (count + floor + slope * lengths[self._numbers[at]])
 
-    def _matched(self, number: int, meant: dict[str, list[tuple[str, float]]]) -> tuple[str, ...]:
+    def _list_matched_words(self, number: int, meant: dict[str, list[tuple[str, float]]]) -> tuple[str, ...]:
         return tuple(word for word, variants in meant.items() if any(self._has(other, number) for other, _ in variants))
 
     def _has(self, word: str, number: int) -> bool:
-        start, end = self._span(word)
+        start, end = self._find_span(word)
         at = bisect_left(self._numbers, number, start, end)
         return at < end and self._numbers[at] == number
 
 
-def _best(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
+def _pick_best(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
     """The highest scores, best first; equal ones in their order. Only what can be among them is sorted."""
     if len(scores) > most:
         least = nlargest(most, scores.values())[-1]

@@ -16,7 +16,14 @@ from ferrule.errors import SurfaceError
 from ferrule.model.hints import nearest
 from ferrule.model.scheduling import LaneScope, SchedulerPolicy
 from ferrule.model.surface import HOLD_REASONS, HoldReason, Standing, SurfaceRequest
-from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates, listed, looked_up
+from ferrule.runtime.surface.candidates import (
+    Candidate,
+    CandidateSelection,
+    Hold,
+    find_candidates,
+    format_known,
+    look_up_candidates,
+)
 
 _LISTS: tuple[tuple[str, Standing | None], ...] = (
     ("tool_refs", None),
@@ -29,18 +36,18 @@ _LISTS: tuple[tuple[str, Standing | None], ...] = (
 _SHOWN = ("tool_refs", "loaded_tools", "deferred_tools")
 
 
-def surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
+def read_surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
     """The record of that id. Raises SurfaceError when there is none."""
     record = view.record("surface", surface_id)
     if record is None:
         known = sorted({surface.record_id for surface in view.records("surface")})
-        hint = nearest(surface_id, known) or listed("surfaces", known)
+        hint = nearest(surface_id, known) or format_known("surfaces", known)
         raise SurfaceError(f"there is no surface {surface_id!r} in the catalog; {hint}")
     payload: dict[str, Any] = msgspec.json.decode(record.payload)
     return payload
 
 
-def constrained(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceRequest:
+def apply_constraints(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceRequest:
     """The request as the record narrows it: its model capabilities count where the request says nothing, and whoever is
     named in `role_constraints` is the only one to use it."""
     constraints = record.get("role_constraints")
@@ -56,7 +63,7 @@ def constrained(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceReque
     )
 
 
-def roles_named(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ...]:
+def list_roles(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ...]:
     """The roles that bound the surface: the request's, and the one the record demands."""
     constraints = record.get("role_constraints")
     demanded = constraints.get("role") if isinstance(constraints, dict) else None
@@ -64,22 +71,22 @@ def roles_named(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, .
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def follow(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -> Selection:
+def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -> CandidateSelection:
     """The tools the record lists, of those the agent may use, each where it is wanted.
 
     A record that only holds tools back leaves all the others.
     """
-    wishes = _wishes(view, record)
+    wishes = _read_wishes(view, record)
     is_listing = any(key in record for key in _SHOWN)
     if request.agent is not None or not is_listing:
-        selection = candidates(view, request)
+        selection = find_candidates(view, request)
         known = selection.candidates
         found = {tool_id: known[tool_id] for tool_id in wishes if tool_id in known} if is_listing else known
     else:
-        selection, found = Selection({}, ""), looked_up(view, request, wishes)
+        selection, found = CandidateSelection({}, ""), look_up_candidates(view, request, wishes)
     for tool_id, wish in wishes.items():
         if tool_id in found:
-            _wish(found[tool_id], *wish)
+            _apply_wish(found[tool_id], *wish)
     choice = record.get("default_tool_choice")
     selection.candidates = found
     selection.reason = f"the tools of the surface record {request.surface_id!r}"
@@ -88,12 +95,12 @@ def follow(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -
     return selection
 
 
-def unresolved(view: CatalogView, record: dict[str, Any]) -> list[str]:
+def list_unresolved(view: CatalogView, record: dict[str, Any]) -> list[str]:
     """What the record lists and the catalog does not have."""
-    return sorted({ref for key, _ in _LISTS for ref, _ in _entries(record, key) if not _meant(view, ref)})
+    return sorted({ref for key, _ in _LISTS for ref, _ in _list_entries(record, key) if not _find_ids(view, ref)})
 
 
-def _wish(candidate: Candidate, standing: Standing | None, entry: dict[str, Any]) -> None:
+def _apply_wish(candidate: Candidate, standing: Standing | None, entry: dict[str, Any]) -> None:
     candidate.is_named, candidate.wish = True, standing
     if candidate.hold is None and standing in ("blocked", "excluded"):
         written = entry.get("reason")
@@ -102,23 +109,23 @@ def _wish(candidate: Candidate, standing: Standing | None, entry: dict[str, Any]
         candidate.hold = Hold(standing, reason, str(detail))
 
 
-def _wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[Standing | None, dict[str, Any]]]:
+def _read_wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[Standing | None, dict[str, Any]]]:
     found: dict[str, tuple[Standing | None, dict[str, Any]]] = {}
     for key, standing in _LISTS:
-        for ref, entry in _entries(record, key):
-            ids = _meant(view, ref)
+        for ref, entry in _list_entries(record, key):
+            ids = _find_ids(view, ref)
             if len(ids) > 1 and key in _SHOWN:  # a name of several tools shows none of them, and holds back all (AT-6)
                 continue
             found.update((tool_id, (standing, entry)) for tool_id in ids)
     return found
 
 
-def _meant(view: CatalogView, ref: str) -> Sequence[str]:
+def _find_ids(view: CatalogView, ref: str) -> Sequence[str]:
     """An id, else the tools a name may mean."""
     return (ref,) if view.versions(ref) else view.find_ids(ref)
 
 
-def _entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, Any]]]:
+def _list_entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, Any]]]:
     written = record.get(key)
     for entry in written if isinstance(written, list) else ():
         if isinstance(entry, str):
@@ -130,19 +137,19 @@ def _entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, 
 _REF = "scheduler_policy_ref"
 
 
-def scheduler_policy_of(catalog: CatalogView, request: SurfaceRequest, usual: SchedulerPolicy) -> SchedulerPolicy:
+def find_scheduler_policy(catalog: CatalogView, request: SurfaceRequest, usual: SchedulerPolicy) -> SchedulerPolicy:
     """The policy of a request: the record it names, or the one its surface record names; else the usual one.
 
     Raises SurfaceError for a record that is not there, or says something no policy can mean: what is not understood is not
     passed over, for somebody relies on it.
     """
-    named = request.scheduler_policy or _of_surface(catalog, request)
+    named = request.scheduler_policy or _find_policy_ref(catalog, request)
     if named is None:
         return usual
     record = catalog.record("scheduler_policy", named)
     if record is None:
         raise SurfaceError(f"the catalog has no scheduler policy {named!r}; correct the name, or add the record")
-    said = {name: value for name, value in _members(record.payload).items() if name in _KNOWN}
+    said = {name: value for name, value in _read_members(record.payload).items() if name in _KNOWN}
     if said.get("scope") not in get_args(LaneScope):
         said.pop("scope", None)  # the standard leaves it free; only our own words mean something here
     try:
@@ -151,16 +158,16 @@ def scheduler_policy_of(catalog: CatalogView, request: SurfaceRequest, usual: Sc
         raise SurfaceError(f"the scheduler policy {named!r} cannot be followed: {error}") from None
 
 
-def _of_surface(catalog: CatalogView, request: SurfaceRequest) -> str | None:
+def _find_policy_ref(catalog: CatalogView, request: SurfaceRequest) -> str | None:
     record = catalog.record("surface", request.surface_id) if request.surface_id else None
-    said = _members(record.payload) if record is not None else {}
+    said = _read_members(record.payload) if record is not None else {}
     policy = said.get("selection_policy")
     homes = (said, policy if isinstance(policy, dict) else {})
     found = next((home[_REF] for home in homes if isinstance(home.get(_REF), str)), None)
     return found or None
 
 
-def _members(payload: msgspec.Raw) -> dict[str, Any]:
+def _read_members(payload: msgspec.Raw) -> dict[str, Any]:
     value = msgspec.json.decode(payload)
     return value if isinstance(value, dict) else {}
 

@@ -75,24 +75,24 @@ def render(surface: Surface, settings: SurfaceSettings = SurfaceSettings()) -> R
     """What the model of this surface is shown."""
     loaded = [entry for entry in surface.entries.values() if entry.standing == "loaded" and entry.is_offered]
     waiting = [entry for entry in surface.entries.values() if entry.standing == "deferred" and entry.is_offered]
-    listed = _listed(surface, waiting, settings.max_listed_chars)
+    listed = _list_deferred(surface, waiting, settings.max_listed_chars)
     rest = waiting[len(listed) :]
     return Rendering(
-        tools=tuple(_shown(surface, entry, listed, rest) for entry in loaded),
+        tools=tuple(_make_shown_tool(surface, entry, listed, rest) for entry in loaded),
         deferred=listed,
         unlisted=len(rest),
-        tool_choice=_choice(surface),
-        instructions=_guidance(surface.instructions, {entry.tool.name for entry in loaded}),
+        tool_choice=_resolve_tool_choice(surface),
+        instructions=_filter_guidance(surface.instructions, {entry.tool.name for entry in loaded}),
     )
 
 
-def _guidance(instructions: str, names: set[str]) -> str:
+def _filter_guidance(instructions: str, names: set[str]) -> str:
     """The compiled guidance as far as it is about tools the model is shown: it is one section per tool, headed by its name."""
     sections = f"\n\n{instructions}".split("\n\n## ")[1:]
     return "\n\n".join(f"## {section}" for section in sections if section.partition("\n")[0] in names)
 
 
-def _choice(surface: Surface) -> str:
+def _resolve_tool_choice(surface: Surface) -> str:
     """A choice that names a tool is told by the name the tool is shown by; one that cannot be called leaves the choice free."""
     entry = None if surface.tool_choice in ("auto", "none", "required") else surface.find(surface.tool_choice)
     if entry is not None:
@@ -100,13 +100,13 @@ def _choice(surface: Surface) -> str:
     return surface.tool_choice if surface.tool_choice in ("none", "required") else "auto"
 
 
-def _listed(surface: Surface, waiting: Sequence[SurfaceEntry], budget: int) -> tuple[DeferredName, ...]:
+def _list_deferred(surface: Surface, waiting: Sequence[SurfaceEntry], budget: int) -> tuple[DeferredName, ...]:
     """Names and hints as far as the budget goes; none for a model that reaches deferred tools by search only (AT-73)."""
     listed: list[DeferredName] = []
     if surface.request.model_capabilities.get("deferred_refs", True) is not True:
         return ()
     for entry in waiting:
-        shown = DeferredName(surface.shown_name(entry), _hint(entry))
+        shown = DeferredName(surface.shown_name(entry), _format_hint(entry))
         budget -= len(shown.name) + len(shown.hint) + 4
         if budget < 0:
             break
@@ -114,29 +114,29 @@ def _listed(surface: Surface, waiting: Sequence[SurfaceEntry], budget: int) -> t
     return tuple(listed)
 
 
-def _hint(entry: SurfaceEntry) -> str:
+def _format_hint(entry: SurfaceEntry) -> str:
     hint = " ".join((entry.tool.search_hint or entry.tool.title or "").split())
     return hint if len(hint) <= _LONGEST_HINT else hint[: _LONGEST_HINT - 1] + "…"
 
 
-def _shown(
+def _make_shown_tool(
     surface: Surface, entry: SurfaceEntry, listed: Sequence[DeferredName], rest: Sequence[SurfaceEntry]
 ) -> ShownTool:
     tool = entry.tool
     description = tool.description
     if tool is SEARCH_TOOL:
-        description = "\n\n".join(filter(None, (description, _names_text(listed), _rest_text(rest))))
+        description = "\n\n".join(filter(None, (description, _format_names(listed), _format_rest(rest))))
     return ShownTool(
         surface.shown_name(entry), description, model_schema(tool), tool.tool_id, tool.title, tool.facts.strict
     )
 
 
-def _names_text(listed: Sequence[DeferredName]) -> str:
+def _format_names(listed: Sequence[DeferredName]) -> str:
     lines = (f"- {one.name}: {one.hint}" if one.hint else f"- {one.name}" for one in listed)
     return "Tools to select:\n" + "\n".join(lines) if listed else ""
 
 
-def _rest_text(rest: Sequence[SurfaceEntry]) -> str:
+def _format_rest(rest: Sequence[SurfaceEntry]) -> str:
     if not rest:
         return ""
     spaces = Counter(entry.tool.namespace for entry in rest).most_common(_MOST_NAMESPACES)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
-from ferrule.runtime.surface.index import Terms, ToolIndex, terms_of
+from ferrule.runtime.surface.index import KeywordIndex, ToolTerms, extract_terms
 
 SELECT = "select:"
 _MOST_NAMES = 50
@@ -23,10 +23,10 @@ NextAction = Literal["load_schema_then_call", "refine_query", "wait_for_provider
 class SurfaceIndex:
     """The index of the tools one surface shows."""
 
-    def __init__(self, entries: Sequence[SurfaceEntry], terms: dict[str, Terms]) -> None:
+    def __init__(self, entries: Sequence[SurfaceEntry], terms: dict[str, ToolTerms]) -> None:
         self.tool_ids = [entry.tool.tool_id for entry in entries]
         self.last = frozenset(number for number, entry in enumerate(entries) if not entry.is_offered)
-        self._index = ToolIndex([terms[entry.digest] for entry in entries])
+        self._index = KeywordIndex([terms[entry.digest] for entry in entries])
 
     def find(self, query: str, most: int) -> list[tuple[str, float, tuple[str, ...]]]:
         """Tool ids with score and matched words, best first; deprecated tools that are not offered come last (AT-16)."""
@@ -42,26 +42,26 @@ class SearchIndexes:
         self._kept = kept
         self._by_surface: dict[int, tuple[Surface, SurfaceIndex]] = {}
         self._by_tools: dict[frozenset[tuple[str, str, bool]], SurfaceIndex] = {}
-        self._terms: dict[str, Terms] = {}
+        self._terms: dict[str, ToolTerms] = {}
 
-    def of(self, surface: Surface) -> SurfaceIndex:
+    def find_or_build(self, surface: Surface) -> SurfaceIndex:
         """The surface's index, made when it is first asked for."""
         known = self._by_surface.get(id(surface))
         if known is not None:  # the surface is held here too, so nothing else can have its id
             return known[1]
-        entries = [entry for entry in surface.entries.values() if _is_found(entry)]
+        entries = [entry for entry in surface.entries.values() if _is_searchable(entry)]
         key = frozenset((entry.tool.tool_id, entry.digest, entry.is_offered) for entry in entries)
         index = self._by_tools.get(key)
         if index is None:
-            index = self._by_tools[key] = SurfaceIndex(entries, self._words(entries))
+            index = self._by_tools[key] = SurfaceIndex(entries, self._extract_terms(entries))
         self._by_surface[id(surface)] = (surface, index)
         _trim(self._by_surface, self._kept)
         _trim(self._by_tools, self._kept)
         return index
 
-    def _words(self, entries: Iterable[SurfaceEntry]) -> dict[str, Terms]:
+    def _extract_terms(self, entries: Iterable[SurfaceEntry]) -> dict[str, ToolTerms]:
         before = self._terms
-        self._terms = {entry.digest: before.get(entry.digest) or terms_of(entry.tool) for entry in entries}
+        self._terms = {entry.digest: before.get(entry.digest) or extract_terms(entry.tool) for entry in entries}
         return self._terms
 
 
@@ -84,11 +84,11 @@ def search(
 ) -> SearchResult:
     """The answer to a query: `select:` and names, or keywords. Loads nothing."""
     if query.lstrip().startswith(SELECT):
-        return _selection(surface, query, search_id)
-    return _keywords(surface, query, search_id, limit, indexes)
+        return _search_by_name(surface, query, search_id)
+    return _search_by_keywords(surface, query, search_id, limit, indexes)
 
 
-def names_in(query: str) -> tuple[str, ...]:
+def parse_selection(query: str) -> tuple[str, ...]:
     """The names an exact selection asks for, each once."""
     listed = query.strip().removeprefix(SELECT).split(",")
     return tuple(dict.fromkeys(name for text in listed if (name := text.strip())))[:_MOST_NAMES]
@@ -118,7 +118,7 @@ def select(surface: Surface, names: Sequence[str], search_id: str, *, new_id: Ca
     )
 
 
-def _is_found(entry: SurfaceEntry) -> bool:
+def _is_searchable(entry: SurfaceEntry) -> bool:
     """True for what a search may give: tools the caller sees. Resources and prompts are listed, not searched for."""
     return entry.is_visible and entry.tool.exposed_as is None
 
@@ -127,41 +127,43 @@ def _is_loadable(entry: SurfaceEntry) -> bool:
     return entry.standing == "deferred" and entry.loading_state in ("deferred", "discoverable")
 
 
-def _selection(surface: Surface, query: str, search_id: str) -> SearchResult:
+def _search_by_name(surface: Surface, query: str, search_id: str) -> SearchResult:
     found: dict[str, SurfaceEntry] = {}
     missing: list[str] = []
     ambiguous: dict[str, tuple[str, ...]] = {}
-    for name in names_in(query):
+    for name in parse_selection(query):
         entry = surface.find(name)
-        if entry is not None and _is_found(entry):
+        if entry is not None and _is_searchable(entry):
             found[entry.tool.tool_id] = entry
-        elif meant := _visible_meanings(surface, name):
+        elif meant := _list_visible_meanings(surface, name):
             ambiguous[name] = meant
         else:
             missing.append(name)
-    details = tuple(_detail(surface, entry, 1.0, _why_selected(entry)) for entry in found.values())
+    details = tuple(_describe_match(surface, entry, 1.0, _why_selected(entry)) for entry in found.values())
     return SearchResult(
         search_id=search_id,
         query=query,
         query_type="select",
         matches=tuple(found),
         match_details=details,
-        total_deferred_tools=_total(surface),
-        pending_providers=_pending(surface),
+        total_deferred_tools=_count_deferred(surface),
+        pending_providers=_list_pending_providers(surface),
         missing_names=tuple(missing),
         ambiguous_names=ambiguous,
-        next_action=_next(surface, found.values()),
+        next_action=_suggest_next_action(surface, found.values()),
     )
 
 
-def _keywords(surface: Surface, query: str, search_id: str, limit: int, indexes: SearchIndexes) -> SearchResult:
+def _search_by_keywords(
+    surface: Surface, query: str, search_id: str, limit: int, indexes: SearchIndexes
+) -> SearchResult:
     exact = surface.find(query.strip())
     details: dict[str, dict[str, Any]] = {}
     if exact is not None and exact.is_visible and exact.is_offered:
-        details[exact.tool.tool_id] = _detail(surface, exact, 1.0, "its name")
-    for tool_id, score, matched in indexes.of(surface).find(query, limit):
+        details[exact.tool.tool_id] = _describe_match(surface, exact, 1.0, "its name")
+    for tool_id, score, matched in indexes.find_or_build(surface).find(query, limit):
         entry = surface.entries[tool_id]
-        details.setdefault(tool_id, _detail(surface, entry, score, f"has {', '.join(matched)}"))
+        details.setdefault(tool_id, _describe_match(surface, entry, score, f"has {', '.join(matched)}"))
     best = dict(list(details.items())[:limit])
     return SearchResult(
         search_id=search_id,
@@ -169,19 +171,19 @@ def _keywords(surface: Surface, query: str, search_id: str, limit: int, indexes:
         query_type="keyword",
         matches=tuple(best),
         match_details=tuple(best.values()),
-        total_deferred_tools=_total(surface),
-        pending_providers=_pending(surface),
-        next_action=_next(surface, (surface.entries[tool_id] for tool_id in best)),
+        total_deferred_tools=_count_deferred(surface),
+        pending_providers=_list_pending_providers(surface),
+        next_action=_suggest_next_action(surface, (surface.entries[tool_id] for tool_id in best)),
     )
 
 
-def _visible_meanings(surface: Surface, name: str) -> tuple[str, ...]:
+def _list_visible_meanings(surface: Surface, name: str) -> tuple[str, ...]:
     """The names to use instead of an ambiguous one, as far as the caller may know them."""
     entries = (surface.entries[tool_id] for tool_id in surface.names.get(name, ()))
-    return tuple(surface.shown_name(entry) for entry in entries if _is_found(entry))
+    return tuple(surface.shown_name(entry) for entry in entries if _is_searchable(entry))
 
 
-def _detail(surface: Surface, entry: SurfaceEntry, score: float, reason: str) -> dict[str, Any]:
+def _describe_match(surface: Surface, entry: SurfaceEntry, score: float, reason: str) -> dict[str, Any]:
     detail: dict[str, Any] = {
         "tool_id": entry.tool.tool_id,
         "name": surface.shown_name(entry),
@@ -201,16 +203,16 @@ def _why_selected(entry: SurfaceEntry) -> str:
     return entry.detail if entry.loading_state in ("unavailable", "pending_provider") else "selected by name"
 
 
-def _total(surface: Surface) -> int:
+def _count_deferred(surface: Surface) -> int:
     return sum(entry.standing == "deferred" for entry in surface.entries.values())
 
 
-def _pending(surface: Surface) -> tuple[str, ...]:
+def _list_pending_providers(surface: Surface) -> tuple[str, ...]:
     waiting = (entry for entry in surface.entries.values() if entry.loading_state == "pending_provider")
     return tuple(sorted({entry.pending_provider for entry in waiting if entry.pending_provider}))
 
 
-def _next(surface: Surface, found: Iterable[SurfaceEntry]) -> NextAction:
+def _suggest_next_action(surface: Surface, found: Iterable[SurfaceEntry]) -> NextAction:
     states = {entry.loading_state for entry in found}
     if states & {"deferred", "discoverable"}:
         return "load_schema_then_call"
@@ -218,4 +220,4 @@ def _next(surface: Surface, found: Iterable[SurfaceEntry]) -> NextAction:
         return "wait_for_provider"
     if states:
         return "none"
-    return "wait_for_provider" if _pending(surface) else "refine_query"
+    return "wait_for_provider" if _list_pending_providers(surface) else "refine_query"

@@ -16,7 +16,7 @@ from ferrule.infra.clock import MakeId
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from ferrule.runtime.surface.search import SHARED_INDEXES, SearchIndexes, names_in, search
+from ferrule.runtime.surface.search import SHARED_INDEXES, SearchIndexes, parse_selection, search
 from ferrule.schema.internal_fields import model_schema
 
 MOST_MATCHES = 50
@@ -71,7 +71,7 @@ class SearchHandle(Protocol):
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
         """Record what a search found."""
 
-    def select(self, names: Sequence[str], search_id: str) -> Any:
+    def select(self, names: Sequence[str], search_id: str) -> object:
         """Load these tools; afterwards `surface` is the new surface."""
 
 
@@ -91,12 +91,12 @@ def run_search(
     if result.query_type == "keyword":
         return record
     if result.next_action == "load_schema_then_call":
-        handle.select(names_in(result.query), result.search_id)
-    record["loaded"] = [loaded for tool_id in result.matches if (loaded := _loaded(handle.surface, tool_id))]
+        handle.select(parse_selection(result.query), result.search_id)
+    record["loaded"] = [loaded for tool_id in result.matches if (loaded := _describe_loaded(handle.surface, tool_id))]
     return record
 
 
-def _loaded(surface: Surface, tool_id: str) -> dict[str, Any] | None:
+def _describe_loaded(surface: Surface, tool_id: str) -> dict[str, Any] | None:
     entry = surface.entries[tool_id]
     if entry.standing != "loaded":
         return None

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from ferrule.model.approval import Answer, ApprovalRequest, seal_record
 from ferrule.model.decision import Requirement
-from ferrule.runtime.approval.check import Satisfied, Unsatisfied, binding_for, is_satisfied, unsatisfied
+from ferrule.runtime.approval.check import (
+    ApprovalSatisfied,
+    ApprovalUnsatisfied,
+    check_approval,
+    compute_binding,
+    why_unsatisfied,
+)
 from tests.runtime.approval.requests import HOUR, INPUT, KEY, START, answer, request
 
 NOW = START + HOUR // 2
@@ -21,22 +27,22 @@ NAMES = st.sampled_from(["ada", "bob", "carl", "dora", "eve"])
 
 def judged(
     asked: ApprovalRequest, answers: Sequence[Answer], *, call_input: bytes = INPUT, now: int = NOW
-) -> Satisfied | Unsatisfied:
-    return is_satisfied(asked, answers, binding=binding_for(KEY, asked, call_input), key=KEY, now=now)
+) -> ApprovalSatisfied | ApprovalUnsatisfied:
+    return check_approval(asked, answers, binding=compute_binding(KEY, asked, call_input), key=KEY, now=now)
 
 
-def flaw(verdict: Satisfied | Unsatisfied) -> str | None:
-    return verdict.flaw if isinstance(verdict, Unsatisfied) else None
+def flaw(verdict: ApprovalSatisfied | ApprovalUnsatisfied) -> str | None:
+    return verdict.flaw if isinstance(verdict, ApprovalUnsatisfied) else None
 
 
 def test_one_yes_is_enough_where_one_is_asked_for() -> None:
     """AT-128: an ask is answered by an authority."""
     asked = request()
     verdict = judged(asked, [answer(asked)])
-    assert isinstance(verdict, Satisfied)
+    assert isinstance(verdict, ApprovalSatisfied)
     assert verdict.people == ("ada",)
-    binding = binding_for(KEY, asked, INPUT)
-    assert unsatisfied(asked, [answer(asked)], binding=binding, key=KEY, now=NOW) is None
+    binding = compute_binding(KEY, asked, INPUT)
+    assert why_unsatisfied(asked, [answer(asked)], binding=binding, key=KEY, now=NOW) is None
 
 
 def test_nothing_runs_before_somebody_answered() -> None:
@@ -54,7 +60,7 @@ def test_an_expired_approval_opens_nothing(now: int) -> None:
     """AT-141: an expired allow does not authorise a later start."""
     asked = request()
     assert flaw(judged(asked, [answer(asked)], now=now)) == "expired"
-    assert isinstance(judged(asked, [answer(asked)], now=START + HOUR - 1), Satisfied)
+    assert isinstance(judged(asked, [answer(asked)], now=START + HOUR - 1), ApprovalSatisfied)
 
 
 @pytest.mark.parametrize("at", [START - 1, START + HOUR])
@@ -70,22 +76,22 @@ def test_the_channel_that_made_the_call_never_approves_it() -> None:
 
 def test_elicitation_counts_where_the_policy_names_the_channel() -> None:
     asked = request(Requirement(channels=("token:agent",)))
-    assert isinstance(judged(asked, [answer(asked, channel="token:agent")]), Satisfied)
+    assert isinstance(judged(asked, [answer(asked, channel="token:agent")]), ApprovalSatisfied)
 
 
 def test_the_requester_may_be_ruled_out_however_they_are_spelt() -> None:
     asked = request(Requirement(not_requester=True))
     for name in ("alice", "Alice", " ALICE ", "ａｌｉｃｅ"):
         assert flaw(judged(asked, [answer(asked, name)])) == "requester"
-    assert isinstance(judged(request(), [answer(request(), "alice")]), Satisfied)
+    assert isinstance(judged(request(), [answer(request(), "alice")]), ApprovalSatisfied)
 
 
 def test_whoever_holds_the_credential_is_a_requester_like_whom_the_call_is_for() -> None:
     asked = request(Requirement(not_requester=True), holder="Grace")
     assert [flaw(judged(asked, [answer(asked, name)])) for name in ("alice", "grace")] == ["requester"] * 2
-    assert isinstance(judged(asked, [answer(asked, "ada")]), Satisfied)
+    assert isinstance(judged(asked, [answer(asked, "ada")]), ApprovalSatisfied)
     free = request(holder="grace")
-    assert isinstance(judged(free, [answer(free, "grace")]), Satisfied)
+    assert isinstance(judged(free, [answer(free, "grace")]), ApprovalSatisfied)
     forged = msgspec.structs.replace(asked, holder=msgspec.UNSET)
     assert flaw(judged(forged, [answer(forged, "grace")])) == "unsealed_request"
 
@@ -98,8 +104,8 @@ def test_a_request_that_names_no_holder_is_written_as_those_before_there_were_an
 
 def test_only_named_people_and_groups_approve() -> None:
     asked = request(Requirement(approvers=("ada", "group:finance")))
-    assert isinstance(judged(asked, [answer(asked)]), Satisfied)
-    assert isinstance(judged(asked, [answer(asked, "bob", groups=("finance",))]), Satisfied)
+    assert isinstance(judged(asked, [answer(asked)]), ApprovalSatisfied)
+    assert isinstance(judged(asked, [answer(asked, "bob", groups=("finance",))]), ApprovalSatisfied)
     assert flaw(judged(asked, [answer(asked, "bob", groups=("sales",))])) == "not_an_approver"
     assert flaw(judged(asked, [answer(asked, "group:finance")])) == "not_an_approver", "a person with an odd name"
 
@@ -116,7 +122,7 @@ def test_an_edit_voids_the_first_of_two_approvals() -> None:
     answers = [answer(asked, "ada"), answer(asked, "bob", call_input=edited)]
     assert flaw(judged(asked, answers, call_input=edited)) == "too_few"
     answers.append(answer(asked, "ada", call_input=edited))
-    assert isinstance(judged(asked, answers, call_input=edited), Satisfied)
+    assert isinstance(judged(asked, answers, call_input=edited), ApprovalSatisfied)
 
 
 def test_an_edit_back_does_not_revive_what_an_edit_voided() -> None:
@@ -129,7 +135,7 @@ def test_an_edit_back_does_not_revive_what_an_edit_voided() -> None:
 def test_it_takes_as_many_different_people_as_are_demanded(people: int, names: list[str]) -> None:
     asked = request(Requirement(people=people))
     verdict = judged(asked, [answer(asked, name) for name in names])
-    assert isinstance(verdict, Satisfied) == (len(set(names)) >= people)
+    assert isinstance(verdict, ApprovalSatisfied) == (len(set(names)) >= people)
 
 
 @given(st.text(min_size=1, max_size=8), st.text(min_size=1, max_size=8))
@@ -187,19 +193,19 @@ def _tampered(draw: st.DrawFn, record: Any) -> Any:
 def test_any_change_of_any_field_of_an_answer_closes_the_door(data: st.DataObject) -> None:
     asked = request(Requirement(people=2))
     answers = [answer(asked, "ada", reason="fine", groups=("finance",)), answer(asked, "bob")]
-    assert isinstance(judged(asked, answers), Satisfied)
+    assert isinstance(judged(asked, answers), ApprovalSatisfied)
     which = data.draw(st.integers(0, 1))
     answers[which] = data.draw(_tampered(answers[which]))
-    assert isinstance(judged(asked, answers), Unsatisfied)
+    assert isinstance(judged(asked, answers), ApprovalUnsatisfied)
 
 
 @given(st.data())
 def test_any_change_of_any_field_of_a_request_closes_the_door(data: st.DataObject) -> None:
     asked = request(Requirement(people=2))
     answers = [answer(asked, "ada"), answer(asked, "bob")]
-    binding = binding_for(KEY, asked, INPUT)
+    binding = compute_binding(KEY, asked, INPUT)
     changed = data.draw(_tampered(asked))
-    assert isinstance(is_satisfied(changed, answers, binding=binding, key=KEY, now=NOW), Unsatisfied)
+    assert isinstance(check_approval(changed, answers, binding=binding, key=KEY, now=NOW), ApprovalUnsatisfied)
 
 
 @given(st.data())
@@ -208,8 +214,8 @@ def test_any_change_of_what_would_run_closes_the_door(data: st.DataObject) -> No
     asked = request()
     field = data.draw(st.sampled_from(["tool_digest", "principal", "agent", "expires_at", "invocation_id"]))
     running = msgspec.structs.replace(asked, **{field: data.draw(_others(getattr(asked, field)))})
-    binding = binding_for(KEY, running, INPUT)
-    assert isinstance(is_satisfied(asked, [answer(asked)], binding=binding, key=KEY, now=NOW), Unsatisfied)
+    binding = compute_binding(KEY, running, INPUT)
+    assert isinstance(check_approval(asked, [answer(asked)], binding=binding, key=KEY, now=NOW), ApprovalUnsatisfied)
 
 
 def test_an_edited_input_handed_along_must_be_the_approved_one() -> None:
@@ -218,5 +224,5 @@ def test_an_edited_input_handed_along_must_be_the_approved_one() -> None:
     plain = answer(asked, call_input=edited)
     right = msgspec.structs.replace(plain, edited_input=edited)
     wrong = msgspec.structs.replace(plain, edited_input=b'{"amount":400}')
-    assert isinstance(judged(asked, [right], call_input=edited), Satisfied)
+    assert isinstance(judged(asked, [right], call_input=edited), ApprovalSatisfied)
     assert flaw(judged(asked, [wrong], call_input=edited)) == "unsealed_answer"

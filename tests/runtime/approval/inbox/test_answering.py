@@ -11,7 +11,7 @@ from ferrule.errors import AccessError, InboxError, PolicyError
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.decision import Requirement
 from ferrule.model.result import Result
-from ferrule.runtime.approval.check import binding_for, unsatisfied
+from ferrule.runtime.approval.check import compute_binding, why_unsatisfied
 from tests.runtime.approval.desk import ADA, AGENT, BOB, CARL, Desk, identity, run
 from tests.runtime.approval.requests import HOUR, INPUT, START
 
@@ -32,7 +32,7 @@ def test_a_yes_is_recorded_sealed_and_lets_the_call_go_on_under_its_id() -> None
         assert answer is not None
         assert (answer.by, answer.reason, answer.edited_input) == ("ada", "customer called", None)
         key = desk.key.secret
-        assert unsatisfied(request, [answer], binding=request.binding, key=key, now=desk.now) is None
+        assert why_unsatisfied(request, [answer], binding=request.binding, key=key, now=desk.now) is None
 
     assert run(main).resumed == ["inv_1"]
 
@@ -156,7 +156,7 @@ def test_an_edit_is_validated_bound_anew_and_kept_out_of_the_row_itself() -> Non
         answer, payload = row.segment().answer, row.inputs()
         assert answer is not None and payload is not None
         assert (payload.text, payload.sealed_input) == (EDITED, None)
-        assert answer.binding == binding_for(desk.key.secret, request, EDITED) != request.binding
+        assert answer.binding == compute_binding(desk.key.secret, request, EDITED) != request.binding
         assert b"amount" not in row.body
 
     run(main)

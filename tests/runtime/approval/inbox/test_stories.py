@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.model.decision import Requirement
-from ferrule.runtime.approval.check import binding_for
+from ferrule.runtime.approval.check import compute_binding
 from tests.runtime.approval.desk import Desk, identity
 from tests.runtime.approval.requests import HOUR, INPUT
 
@@ -145,4 +145,4 @@ async def _approved_rows_are_sound(desk: Desk, rows: list[Any]) -> None:
             request, text = segment.request, payload.model_input
         elif row.kind == "answered":
             text = payload.text if payload is not None else text
-            assert segment.answer.binding == binding_for(desk.key.secret, request, text)
+            assert segment.answer.binding == compute_binding(desk.key.secret, request, text)

@@ -143,7 +143,7 @@ async def test_the_token_answers_once_and_only_its_own_call() -> None:
 
 @driven
 async def test_the_token_stands_nowhere_in_the_ledger() -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with serving(answer(201)) as server:
         async with _app(server.url, store=store, key=key) as app:
             await asked(app)
@@ -156,16 +156,16 @@ async def test_the_token_stands_nowhere_in_the_ledger() -> None:
 async def test_a_token_made_with_another_key_is_worth_nothing() -> None:
     store = MemoryStore()
     async with serving(answer(201)) as server:
-        async with _app(server.url, store=store, key=ApprovalKey.in_memory()) as app:
+        async with _app(server.url, store=store, key=ApprovalKey.generate()) as app:
             await asked(app)
         token = json.loads(server.seen[0].body)["callback"]["token"]
-        async with _app(server.url, store=store, key=ApprovalKey.in_memory()) as other:
+        async with _app(server.url, store=store, key=ApprovalKey.generate()) as other:
             assert await other.answer_callback(token, GOOD) == "refused"
 
 
 @driven
 async def test_a_task_outlives_the_process_that_asked() -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with serving(answer(201)) as server:
         async with _app(server.url, store=store, key=key) as app:
             call = await asked(app)

@@ -33,7 +33,7 @@ from tests.spec.scene import played
 
 @played
 async def test_a_reply_that_came_while_no_process_was_there_ends_the_call_in_the_next_one(queues: Queues) -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with calling(queues.ask(), env=queues.env, store=store, key=key) as app:
         waiting = await parked(app, "ask")
     queues.answer({"text": "while you slept"}, waiting.invocation_id)

@@ -14,7 +14,7 @@ BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 @played
 async def test_an_approval_does_not_hold_for_another_definition() -> None:
     """AT-80: the tool changed meanwhile, so somebody is asked again."""
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with scene(policy="", store=store, key=key) as on:
         waiting = await on.parked()
         on.app.adopt(view_of(made(description="Does something else now.")))

@@ -1,8 +1,8 @@
-"""Tells what a rule's check wants of a call in terms that can be looked up: a value, a beginning, an ending, a range.
+"""Describes a rule's check in terms that can be looked up: a value, a beginning, an ending, a range.
 
-A clue is necessary, not sufficient: a call without it cannot fit the check, a call with it may. The other half of each
-clue is the text that a value is looked up by; both are written side by side here. Stands above the matchers and below
-`index.py`, which files rules by their clues.
+A clue is necessary, not sufficient: a call without it cannot fit the check, a call with it may. The other half of
+each clue is the text that a value is looked up by; both are written side by side here. Stands above the matchers and
+below `index.py`, which files rules by their clues.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def find_column(about: Condition | ValuePatterns, kind: Kind | None, *, is_stric
 
 
 def find_clue(about: Condition | ValuePatterns, column: Column, base: PathBase) -> Clue | None:
-    """Returns what a check wants; None when nothing of it can be looked up."""
+    """Finds a clue for a check; None when nothing of it can be looked up."""
     if isinstance(about, Condition):
         choices = tuple(_list_condition_choices(about))
     else:
@@ -79,7 +79,7 @@ def find_clue(about: Condition | ValuePatterns, column: Column, base: PathBase) 
 
 
 def may_fail(about: Condition | ValuePatterns) -> bool:
-    """True when a check may raise although every value it meets is plain JSON that its column could read.
+    """Returns True when a check may raise although every value it meets is plain JSON that its column could read.
 
     Only nested operands do: comparing them with a value that is nested as deeply may exceed the stack.
     """
@@ -123,7 +123,7 @@ def _make_range(operator: str, operand: object) -> NumberRange | None:
 
 
 def find_literal_beginning(pattern: str) -> str:
-    """Returns what every text that a regular expression matches begins with; empty when that is not plain to see."""
+    """Finds the beginning of every text that a regular expression matches; empty when that is not plain to see."""
     found = _LITERAL.match(pattern)
     assert found is not None
     text = found[0]
@@ -155,19 +155,20 @@ def _make_entries(beginning: str, ending: str = "") -> tuple[ClueEntry, ...]:
 
 
 def _cut_before_wildcard(pattern: str) -> str:
-    """The text of a glob before its first wildcard."""
+    """Returns the text of a glob before its first wildcard."""
     magic = _FIRST.search(pattern)
     return pattern if magic is None else pattern[: magic.start()]
 
 
 def _cut_after_wildcard(pattern: str) -> str:
-    """The text of a glob behind its last wildcard."""
+    """Returns the text of a glob behind its last wildcard."""
     magic = _LAST.search(pattern[::-1])
     return pattern if magic is None else pattern[len(pattern) - magic.start() :]
 
 
 def _find_beginning(parts: Iterable[str], separator: str, wildcard: str) -> str:
-    """The text before the first wildcard, each part behind a separator. A part that is all wildcard may stand for none."""
+    """Returns the text before the first wildcard, each part behind a separator. A part that is all wildcard may stand
+    for none."""
     text = ""
     for part in parts:
         if part == wildcard:

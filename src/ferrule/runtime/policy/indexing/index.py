@@ -156,7 +156,7 @@ def _count(clues: Iterable[Clue]) -> Counts:
 
 
 def _weigh(clue: Clue, counts: Counts) -> float:
-    """How many rules a call has to be tested against, roughly, that fits the clue."""
+    """Returns how many rules a call has to be tested against, roughly, that fits the clue."""
     return max(min(_weigh_entry(clue.column, entry, counts) for entry in choice) for choice in clue.choices)
 
 

@@ -15,7 +15,7 @@ from ferrule.contracts.receiver import Fate
 from ferrule.infra.tasks import resolve
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
-from ferrule.runtime.approval.inbox import Answered, Inbox
+from ferrule.runtime.approval.inbox import Inbox, InboxAnswer
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import CallState, owner_in, state_of, wait_until_recorded
 from ferrule.servers.api.replies import AnyReply, JsonReply, Problem, not_found
@@ -241,7 +241,7 @@ async def settle_call(ask: Ask) -> AnyReply:
     )
 
 
-async def _reply_resumed(ask: Ask, work: Coroutine[Any, Any, Answered], recorded: asyncio.Event) -> AnyReply:
+async def _reply_resumed(ask: Ask, work: Coroutine[Any, Any, InboxAnswer], recorded: asyncio.Event) -> AnyReply:
     """Replies to an answer that resumes a call; 202 with its address when the client does not wait for the end."""
     later = ask.background.start(work)
     loop, most, wait = asyncio.get_running_loop(), ask.edge.settings.limits.request_seconds, ask.preference.wait

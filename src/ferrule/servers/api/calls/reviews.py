@@ -18,9 +18,9 @@ from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.story import Story
 from ferrule.model.story_parts import differences
 from ferrule.model.timestamps import MICROSECONDS, iso
-from ferrule.runtime.approval.check import person
+from ferrule.runtime.approval.check import normalize_person
 from ferrule.runtime.approval.inbox import EditCheck
-from ferrule.runtime.approval.waiting import Waiting
+from ferrule.runtime.approval.inbox_item import InboxItem
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.approvals import ApprovalItem, inbox_of, require_inbox
@@ -142,7 +142,7 @@ async def review_call(ask: Ask) -> AnyReply:
     """Returns everything about a call that a person is asked about, and its decision."""
     inbox, app = await require_inbox(ask), ask.edge.app
     try:
-        waiting: Waiting | None = await inbox.get(ask.invocation_id)
+        waiting: InboxItem | None = await inbox.get(ask.invocation_id)
     except InboxError:
         waiting = None
     rows = await app.store.rows_of(ask.invocation_id)
@@ -163,7 +163,9 @@ def _state(
 ) -> ReviewState:
     story, fate, request, waiting = review.story, review.fate, review.request, review.waiting
     header, is_visible = story.header, may_see(ask.caller, owner_in(rows))
-    took_part = person(ask.caller.identity.principal) in {person(each.by) for each in fate.signatures}
+    took_part = normalize_person(ask.caller.identity.principal) in {
+        normalize_person(each.by) for each in fate.signatures
+    }
     item: Any = None if waiting is None else waiting.to_dict()
     if item is not None and fixed is not None and "edit" in item["ways"]:
         item["ways"]["edit"] = item["ways"]["edit"] or fixed

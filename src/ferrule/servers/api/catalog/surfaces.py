@@ -189,7 +189,7 @@ def find_visible_tools(surface: Surface, words: str, limit: int, standing: Stand
     """Returns the matching tools of a surface, as agents find them; selects and records nothing."""
     exact = surface.find(words.strip())
     found = {exact.tool.tool_id: exact} if exact is not None else {}
-    for tool_id, _, _ in SHARED_INDEXES.of(surface).find(words, limit):
+    for tool_id, _, _ in SHARED_INDEXES.find_or_build(surface).find(words, limit):
         found.setdefault(tool_id, surface.entries[tool_id])
     shown = [entry for entry in found.values() if entry.is_visible and entry.is_offered]
     return [entry for entry in shown if standing in (None, entry.standing)][:limit]

@@ -107,7 +107,7 @@ async def test_a_reply_finds_its_parked_call_and_what_lay_there_before_does_not_
 
 @played
 async def test_a_reply_that_came_while_no_process_was_there_is_not_lost(cluster: Cluster) -> None:
-    store, key = MemoryStore(), ApprovalKey.in_memory()
+    store, key = MemoryStore(), ApprovalKey.generate()
     async with calling(cluster.ask(), store=store, key=key) as app:
         waiting = await parked(app, "ask")
     cluster.answer({"text": "while you slept"}, waiting.invocation_id)

@@ -9,13 +9,13 @@ import msgspec
 from ferrule.errors import AccessError, FerruleError, InboxError
 from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.timestamps import MICROSECONDS, iso
-from ferrule.runtime.approval.answers import handed_on
-from ferrule.runtime.approval.check import Objection, named, objection, person
+from ferrule.runtime.approval.answers import add_delegates
+from ferrule.runtime.approval.check import Objection, find_objection, format_approvers, normalize_person
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.question import Question
+from ferrule.runtime.approval.question import OpenQuestion
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """A call that waits for a person."""
 
     request: ApprovalRequest
@@ -54,7 +54,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def people_missing(self) -> int:
         """How many more people have to approve."""
-        return missing(self.request, self.approvals)
+        return count_missing_people(self.request, self.approvals)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON, for programs."""
@@ -99,22 +99,31 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def missing(request: ApprovalRequest, approvals: tuple[Answer, ...]) -> int:
+def count_missing_people(request: ApprovalRequest, approvals: tuple[Answer, ...]) -> int:
     """How many more people have to approve."""
-    return max(0, max(1, request.requirement.people) - len({person(answer.by) for answer in approvals}))
+    return max(0, max(1, request.requirement.people) - len({normalize_person(answer.by) for answer in approvals}))
 
 
-def refusal(question: Question, identity: Identity, now: int, *, has_edit: bool = False) -> FerruleError | None:
+def why_no_approval(
+    question: OpenQuestion, identity: Identity, now: int, *, has_edit: bool = False
+) -> FerruleError | None:
     """Why this identity cannot approve, whatever it thinks of the input; None when it can. Checked in this order."""
     request = question.request
     if APPROVE not in identity.scopes:
         return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
     if request.purpose != "approval":
         return InboxError(_OTHER_PURPOSES[request.purpose])
-    told = objected(question, identity)
+    told = find_open_objection(question, identity)
     if told is not None:
         return AccessError(told.message)
-    mine = next((answer for answer in question.approvals if person(answer.by) == person(identity.principal)), None)
+    mine = next(
+        (
+            answer
+            for answer in question.approvals
+            if normalize_person(answer.by) == normalize_person(identity.principal)
+        ),
+        None,
+    )
     if mine is not None and not has_edit:
         return InboxError(f"{mine.by} approved it at {iso(mine.answered_at)} already, and it needs another person")
     if now >= request.expires_at:
@@ -128,7 +137,7 @@ _OTHER_PURPOSES = {
 }
 
 
-def why_no_answer(question: Question, identity: Identity, now: int) -> FerruleError | None:
+def why_no_answer(question: OpenQuestion, identity: Identity, now: int) -> FerruleError | None:
     """Why this identity cannot answer a tool that waits; None when it can. Checked in this order."""
     request, channel = question.request, identity.channel
     call, demanded = request.invocation_id, request.requirement
@@ -137,48 +146,48 @@ def why_no_answer(question: Question, identity: Identity, now: int) -> FerruleEr
     is_reply = bool(demanded.reply_channel) and channel == demanded.reply_channel
     if demanded.is_reply_only and not is_reply:
         return AccessError(f"{call} waits for a reply by {demanded.reply_channel}, not for a person")
-    told = None if is_reply else objected(question, identity)
+    told = None if is_reply else find_open_objection(question, identity)
     if told is not None and told.flaw == "own_channel":
         return AccessError(f"the channel {channel} made the call {call}, so it cannot answer its question")
     if told is not None and told.flaw == "requester":
         return AccessError(f"{identity.principal} cannot answer {call}: {told.message}")
     if told is not None:
-        people = named(handed_on(request, question.delegations).requirement)
+        people = format_approvers(add_delegates(request, question.delegations).requirement)
         return AccessError(f"{call} is for {people}, not for {identity.principal}; FERRULE_TOKEN says who you are")
     if now >= request.expires_at:
         return InboxError(f"{call} expired at {iso(request.expires_at)}; the caller has to ask again")
     return None
 
 
-def ways_to_answer(question: Question, identity: Identity, now: int) -> dict[str, FerruleError | None]:
+def list_ways_to_answer(question: OpenQuestion, identity: Identity, now: int) -> dict[str, FerruleError | None]:
     """The ways to answer a question, each with why this identity cannot take it; None where it can."""
     request = question.request
     match request.purpose:
         case "approval":
             found = {
-                "approve": refusal(question, identity, now),
-                "edit": refusal(question, identity, now, has_edit=True),
+                "approve": why_no_approval(question, identity, now),
+                "edit": why_no_approval(question, identity, now, has_edit=True),
                 "reject": why_no_rejection(question, identity, now),
             }
         case "input":
-            answer = why_no_answer(question, identity, now) or _answered_already(question)
+            answer = why_no_answer(question, identity, now) or _why_answered_already(question)
             found = {"answer": answer, "delegate": answer, "reject": why_no_rejection(question, identity, now)}
         case _:
             found = {"settle": why_no_settling(question, identity)}
     return found
 
 
-def _answered_already(question: Question) -> FerruleError | None:
+def _why_answered_already(question: OpenQuestion) -> FerruleError | None:
     call = question.request.invocation_id
     return InboxError(f"{call} was answered by {question.answers[-1].by} already") if question.answers else None
 
 
-def why_no_rejection(question: Question, identity: Identity, now: int) -> FerruleError | None:
+def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> FerruleError | None:
     """Why this identity cannot say no; None when it can. Checked in this order."""
     request, call = question.request, question.request.invocation_id
     if APPROVE not in identity.scopes:
         return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
-    told = objected(question, identity)
+    told = find_open_objection(question, identity)
     if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
         return AccessError(f"{identity.principal} cannot reject {call}: {told.message}")
     if request.purpose == "outcome":
@@ -188,7 +197,7 @@ def why_no_rejection(question: Question, identity: Identity, now: int) -> Ferrul
     return None
 
 
-def why_no_settling(question: Question, identity: Identity) -> FerruleError | None:
+def why_no_settling(question: OpenQuestion, identity: Identity) -> FerruleError | None:
     """Why this identity cannot say what a crash left unknown; None when it can. Checked in this order."""
     call, channel = question.request.invocation_id, identity.channel
     if APPROVE not in identity.scopes:
@@ -200,35 +209,35 @@ def why_no_settling(question: Question, identity: Identity) -> FerruleError | No
     return None
 
 
-def objected(question: Question, identity: Identity) -> Objection | None:
+def find_open_objection(question: OpenQuestion, identity: Identity) -> Objection | None:
     """What the rules about people, groups and channels have against this identity."""
-    standing = handed_on(question.request, question.delegations)
-    return objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
+    standing = add_delegates(question.request, question.delegations)
+    return find_objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
 
 
-def item(
-    question: Question,
+def make_item(
+    question: OpenQuestion,
     key: ApprovalKey,
     identity: Identity,
     *,
     now: int,
     says: str,
     will_not_run: str | None = None,
-) -> Waiting:
+) -> InboxItem:
     """The question as an item of the inbox."""
     request = question.request
-    damage = question.damage(key)
+    damage = question.find_damage(key)
     is_task = request.purpose == "input"
-    why_not = why_no_answer(question, identity, now) if is_task else refusal(question, identity, now)
+    why_not = why_no_answer(question, identity, now) if is_task else why_no_approval(question, identity, now)
     lasts = request.purpose != "outcome"
-    ways = ways_to_answer(question, identity, now)
-    standing = handed_on(request, question.delegations)
-    edits = [answer for before, answer in _steps(question) if before != answer.binding]
-    return Waiting(
+    ways = list_ways_to_answer(question, identity, now)
+    standing = add_delegates(request, question.delegations)
+    edits = [answer for before, answer in _pair_answers(question) if before != answer.binding]
+    return InboxItem(
         request=request,
         state=question.open.state,
         binding=question.seen,
-        input=_shown(question, key),
+        input=_read_shown_input(question, key),
         edited_by=edits[-1].by if edits else None,
         approvals=question.approvals,
         says=says,
@@ -240,22 +249,22 @@ def item(
         assignees=standing.requirement.approvers if is_task else (),
         delegations=question.delegations,
         tool_name=question.tool_name,
-        ways={way: _told(error, None if way == "reject" else damage) for way, error in ways.items()},
+        ways={way: _format_reason(error, None if way == "reject" else damage) for way, error in ways.items()},
         will_not_run=will_not_run,
     )
 
 
-def _told(error: FerruleError | None, damage: str | None) -> str | None:
+def _format_reason(error: FerruleError | None, damage: str | None) -> str | None:
     return damage if error is None else str(error)
 
 
-def _steps(question: Question) -> list[tuple[bytes, Answer]]:
+def _pair_answers(question: OpenQuestion) -> list[tuple[bytes, Answer]]:
     bindings = [question.request.binding, *(answer.binding for answer in question.answers)]
     return list(zip(bindings, question.answers, strict=False))
 
 
-def _shown(question: Question, key: ApprovalKey) -> Any:
+def _read_shown_input(question: OpenQuestion, key: ApprovalKey) -> object:
     try:
-        return msgspec.json.decode(question.inputs(key).shown)
+        return msgspec.json.decode(question.open_inputs(key).shown)
     except (ValueError, msgspec.MsgspecError):
         return None
