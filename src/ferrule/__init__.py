@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ferrule.errors import WorkspaceError as WorkspaceError
     from ferrule.infra.network.post import is_authentic as _is_authentic
     from ferrule.infra.network.post import sign as _signature
-    from ferrule.ledger.history.replay import replay as _replay
-    from ferrule.ledger.history.summary import brief_of as _brief_of
+    from ferrule.ledger.history.replay import replay_events as _replay
+    from ferrule.ledger.history.summary import read_brief as _brief_of
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
     from ferrule.model.diagnostic import Report as Report
     from ferrule.model.diagnostic import Severity as Severity
@@ -146,13 +146,13 @@ _PUBLIC = {
     "prompt": "ferrule.runtime.functions",
     "publish_catalog": "ferrule.workspace.releases:publish",
     "render_surface": "ferrule.runtime.surface.render:render",
-    "replay_events": "ferrule.ledger.history.replay:replay",
+    "replay_events": "ferrule.ledger.history.replay:replay_events",
     "resource": "ferrule.runtime.functions",
     "search_surface": "ferrule.runtime.surface.search:search",
     "select_tools": "ferrule.runtime.surface.search:select",
     "service": "ferrule.runtime.functions",
     "sign_webhook": "ferrule.infra.network.post:sign",
-    "summarise_call": "ferrule.ledger.history.summary:brief_of",
+    "summarise_call": "ferrule.ledger.history.summary:read_brief",
     "tool": "ferrule.runtime.functions",
 }
 """Every public name and its module, with `:name` where the name there is another. The one list: the rest follows it."""

@@ -13,7 +13,7 @@ import pytest
 
 from ferrule.app.follower import BATCH_ROWS, Follower
 from ferrule.contracts.sink import Sink
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.sinks.builtin import SINKS
 from ferrule.ledger.sinks.callback import CallbackSink
 from ferrule.ledger.sinks.jsonl import JsonlSink
@@ -141,7 +141,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 
 def all_events(ledger: FollowedLedger) -> list[Event]:
-    return [event for row in ledger.rows for event in events_of(row, source="shop")]
+    return [event for row in ledger.rows for event in expand_row(row, source="shop")]
 
 
 def follower(ledger: FollowedLedger, sink: Sink, **options: object) -> Follower:

@@ -60,7 +60,7 @@ class SqliteLedgers:
 
     def crash(self, store: Store) -> None:
         assert isinstance(store, SqliteStore)
-        store._place.let_go()  # what the system does with a dead process's locks
+        store._place.release()  # what the system does with a dead process's locks
 
 
 LEDGERS: tuple[type[MemoryLedgers] | type[SqliteLedgers], ...] = (MemoryLedgers, SqliteLedgers)

@@ -19,7 +19,7 @@ from ferrule.app.app import App
 from ferrule.app.custody.check import verify_ledger
 from ferrule.app.ledger_file import LEDGER_PUBLIC
 from ferrule.definitions.compiler.seal import read_trusted_keys
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.model.journal import StoredEntry
 from tests import ROOT
 
@@ -117,7 +117,7 @@ class Place:
         log = self.root / "effects.log"
         return Counter(log.read_text().split()) if log.exists() else Counter()
 
-    def verify(self) -> Verdict:
+    def verify(self) -> AuditVerdict:
         """What the audit says of the ledger."""
         return verify_ledger(self.ledger, read_trusted_keys(self.root / LEDGER_PUBLIC))
 

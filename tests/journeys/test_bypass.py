@@ -17,7 +17,7 @@ import pytest
 import ferrule
 from ferrule.app.app import App
 from ferrule.errors import FerruleError, LedgerError
-from ferrule.ledger.chain import SALT_BYTES, commitment, row_hash
+from ferrule.ledger.chain import SALT_BYTES, compute_commitment, compute_row_hash
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import KINDS, Payload, Segment, encode
@@ -60,8 +60,8 @@ class Scene(NamedTuple):
         for seq, kind, call, at, tool, outcome, body, payload, mark in self.db.execute(
             "SELECT seq, kind, call, at, tool, outcome, body, payload, mark FROM journal ORDER BY seq"
         ).fetchall():
-            covered = bytes(32) if payload is None else commitment(payload)
-            before = row_hash(before, seq, kind, call, at, tool, outcome, body, covered, mark)
+            covered = bytes(32) if payload is None else compute_commitment(payload)
+            before = compute_row_hash(before, seq, kind, call, at, tool, outcome, body, covered, mark)
             self.rewrite(seq, hash=before)
             last = (seq, before, at)
         self.db.execute("UPDATE head SET seq = ?, hash = ?, at = ?", last)

@@ -27,8 +27,8 @@ import yaml
 from ferrule.app.app import App
 from ferrule.app.opening import open_app
 from ferrule.app.surface import SurfaceHandle
-from ferrule.ledger.audit.records import invocation_record
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.audit.records import make_invocation_record
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
@@ -425,11 +425,11 @@ async def look_through(stage: Stage) -> list[str]:
         for part in (row.body, row.payload or b"", row.mark, row.tool.encode(), row.outcome.encode()):
             stage.ears.hear(what, part)
         for level in ("standard", "full"):
-            for event in events_of(row, source="test", level=level):
+            for event in expand_row(row, source="test", level=level):
                 stage.ears.hear(f"{level} event {event.event_type} of {what}", event.to_record())
     calls = list(dict.fromkeys(row.call for row in rows if row.call))
     for call in calls:
-        stage.ears.hear(f"the record of {call}", invocation_record(Story(await stage.app.store.rows_of(call))))
+        stage.ears.hear(f"the record of {call}", make_invocation_record(Story(await stage.app.store.rows_of(call))))
         found = await stage.app.result(call)
         stage.ears.hear(f"the result of {call}", found)
         if isinstance(found, Result) and found.native_output_ref:

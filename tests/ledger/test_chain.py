@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, head_text, kind_number, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, START, compute_commitment, compute_row_hash, format_head, to_kind_number
 from ferrule.model.journal import KINDS
 
 ROW: dict[str, Any] = {
@@ -19,17 +19,17 @@ ROW: dict[str, Any] = {
     "change",
     [
         {"before": b"\1" * 32}, {"seq": 2}, {"kind": 3}, {"call": "inv_2"}, {"at": 6}, {"tool": "demo.sub"}, {"outcome": "no"},
-        {"body": b"bodies"}, {"payload_commitment": commitment(b"x")}, {"mark": b""},
+        {"body": b"bodies"}, {"payload_commitment": compute_commitment(b"x")}, {"mark": b""},
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
 def test_any_other_value_is_another_hash(change: dict[str, Any]) -> None:
-    assert row_hash(**ROW) != row_hash(**{**ROW, **change})
+    assert compute_row_hash(**ROW) != compute_row_hash(**{**ROW, **change})
 
 
 def test_letters_that_move_from_one_column_to_the_next_are_noticed() -> None:
     def moved(**columns: Any) -> bytes:
-        return row_hash(**{**ROW, **columns})
+        return compute_row_hash(**{**ROW, **columns})
 
     assert moved(call="ab", tool="c") != moved(call="a", tool="bc")
     assert moved(outcome="ab", mark=b"c") != moved(outcome="a", mark=b"bc")
@@ -37,19 +37,21 @@ def test_letters_that_move_from_one_column_to_the_next_are_noticed() -> None:
 
 
 def test_equal_payloads_with_other_salts_do_not_look_equal() -> None:
-    first, second = (commitment(bytes([salt]) * 16 + b"the payload") for salt in (1, 2))
+    first, second = (compute_commitment(bytes([salt]) * 16 + b"the payload") for salt in (1, 2))
     assert first != second and len(first) == len(NO_PAYLOAD)
-    assert row_hash(**{**ROW, "payload_commitment": first}) != row_hash(**{**ROW, "payload_commitment": second})
+    assert compute_row_hash(**{**ROW, "payload_commitment": first}) != compute_row_hash(
+        **{**ROW, "payload_commitment": second}
+    )
 
 
 def test_a_head_names_its_ledger_its_last_row_and_when() -> None:
     texts = {
-        head_text(*head)
+        format_head(*head)
         for head in (("l1", 1, START, 2), ("l2", 1, START, 2), ("l1", 2, START, 1), ("l1", 1, b"\1" * 32, 2))
     }
     assert len(texts) == 4
 
 
 def test_kinds_keep_the_numbers_that_rows_on_disk_have() -> None:
-    assert [kind_number(kind) for kind in KINDS] == list(range(len(KINDS)))
-    assert (kind_number("call"), kind_number("news")) == (0, 13)
+    assert [to_kind_number(kind) for kind in KINDS] == list(range(len(KINDS)))
+    assert (to_kind_number("call"), to_kind_number("news")) == (0, 13)

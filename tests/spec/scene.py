@@ -11,8 +11,8 @@ from typing import Any, ParamSpec
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.surface import Readiness
-from ferrule.ledger.audit.records import invocation_record
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.audit.records import make_invocation_record
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.event import Event
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
@@ -125,13 +125,13 @@ class Scene:
 
     async def record(self, of: Result | Pending | str) -> dict[str, Any]:
         """The invocation record."""
-        return invocation_record(Story(await self.app.store.rows_of(_id(of))))
+        return make_invocation_record(Story(await self.app.store.rows_of(_id(of))))
 
     async def whole(self, of: Result | Pending | str) -> dict[str, Any]:
         """The invocation record with what the call said while it ran, and what became of requests to stop it."""
         await self.app.store.flush()
         rows, news = await self.app.store.rows_of(_id(of)), await self.app.store.news_of(_id(of))
-        return invocation_record(Story(rows, news))
+        return make_invocation_record(Story(rows, news))
 
     async def story(self, of: Result | Pending | str) -> Story:
         """Everything the ledger knows about a call."""
@@ -154,7 +154,7 @@ class Scene:
         """The events of a call, or of everything."""
         await self.app.store.flush()
         rows = await self.app.store.rows_of(_id(of)) if of is not None else await self.app.store.rows_after(0, 10_000)
-        return [event for row in rows for event in events_of(row, source="test", level=level)]
+        return [event for row in rows for event in expand_row(row, source="test", level=level)]
 
 
 def _id(of: Result | Pending | str) -> str:

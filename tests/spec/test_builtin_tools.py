@@ -14,7 +14,7 @@ import pytest
 import ferrule
 from ferrule.app.app import App
 from ferrule.errors import BuildRefused
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.model.diagnostic import Report
 from ferrule.model.result import Result
 from ferrule.model.story import Story
@@ -301,7 +301,7 @@ def test_at_203_progress_of_a_command(tmp_path: Path) -> None:
             assert result.error is None
             await on.app.store.flush()
             rows = await on.app.store.rows_of(result.invocation_id)
-            record = invocation_record(Story(rows, await on.app.store.news_of(result.invocation_id)))
+            record = make_invocation_record(Story(rows, await on.app.store.news_of(result.invocation_id)))
             last = record["progress"][-1]
             assert (last["stdout_bytes"], last["stderr_bytes"], last["exit_code"]) == (8, 5, 3)
             assert last["line_count"] == 3

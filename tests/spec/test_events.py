@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.hook import HookOutput
-from ferrule.ledger.history.replay import replay
+from ferrule.ledger.history.replay import replay_events
 from ferrule.model.event import STANDARD_EVENT_TYPES, TERMINAL_EVENT_TYPES
 from ferrule.model.result import Pending
 from ferrule.runtime.functions import tool
@@ -159,7 +159,7 @@ async def test_at_273_events_are_enough_to_know_what_happened() -> None:
         outcome, events, record = await played_out(case)
         records = json.loads(json.dumps([event.to_record() for event in events]))
         strange = {"event_type": "tool.dreamt", "invocation_id": outcome.invocation_id, "data": {"of": "sheep"}}
-        found = replay([strange, *records])[outcome.invocation_id]
+        found = replay_events([strange, *records])[outcome.invocation_id]
         assert found.status == record["status"]
         assert [to for _, to, _ in found.transitions] == [move["to"] for move in record["status_transitions"]]
         if not isinstance(outcome, Pending):

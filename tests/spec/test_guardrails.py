@@ -12,7 +12,7 @@ import pytest
 
 import ferrule
 from ferrule.app.app import App
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.result import Pending, Result
 from tests.spec.scene import Spy, played
 from tests.spec.test_dialect_calls import CITY, shop
@@ -63,7 +63,7 @@ class Desk:
         """All that is told about a call, as text."""
         await self.app.store.flush()
         rows = await self.app.store.rows_of(of.invocation_id)
-        told = [event.to_record() for row in rows for event in events_of(row, source="test", level=level)]
+        told = [event.to_record() for row in rows for event in expand_row(row, source="test", level=level)]
         return msgspec.json.encode(told).decode()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.lifecycle import STATES
 from ferrule.model.result import Pending
@@ -279,7 +279,7 @@ async def test_at_100_a_waiting_call_keeps_its_id_on_disk(tmp_path: Path) -> Non
         [result] = await ScriptedApprover(app).work()
         assert result is not None
         assert result.invocation_id == waiting.invocation_id
-        record = invocation_record(Story(await app.store.rows_of(waiting.invocation_id)))
+        record = make_invocation_record(Story(await app.store.rows_of(waiting.invocation_id)))
         assert record["status"] == "succeeded"
     assert sent == ["Bern"]
 

@@ -178,7 +178,7 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises AccessError for text that cannot name a normalize_person, group or tenant."""
+    """Raises AccessError for text that cannot name a person, group or tenant."""
     is_plain = normalize_person(name) and name.isprintable() and name == name.strip() and not name.startswith(GROUP)
     if not is_plain or FOREIGN in name:
         raise AccessError(f"{name!r} is no name for a person or group; write it without odd spaces, signs or 'group:'")

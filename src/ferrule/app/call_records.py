@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.ledger.history.details import Level
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.result import Result
 from ferrule.model.story import Story
 from ferrule.model.story_parts import mutation_records
@@ -47,11 +47,11 @@ def make_call_records(story: Story, *, source: str, level: Level = "standard") -
     call, created_at, answer = story.invocation_id, story.created_at, read_answer(story.rows)
     changes = mutation_records(story.mutations, call, created_at)
     return CallRecords(
-        invocation=invocation_record(story),
+        invocation=make_invocation_record(story),
         decisions=tuple(decision.to_record(call, number) for number, decision in enumerate(story.decisions)),
         result=answer.to_record() if isinstance(answer, Result) else None,
         events=tuple(
-            event.to_record() for row in story.all_rows for event in events_of(row, source=source, level=level)
+            event.to_record() for row in story.all_rows for event in expand_row(row, source=source, level=level)
         ),
         progress=story.progress,
         persistence=tuple(_list_persistence(story)),

@@ -19,7 +19,7 @@ from ferrule.contracts.registry import Registry
 from ferrule.contracts.sink import Sink, SinkBusy, SinkMaker
 from ferrule.contracts.store import Store
 from ferrule.ledger.history.details import LEVELS, Level
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.sinks.builtin import SINKS
 from ferrule.model.event import Event
 from ferrule.model.journal import audit_level_of
@@ -117,7 +117,7 @@ class Follower:
         rows = await self._store.rows_after(cursor, BATCH_ROWS)
         events: list[Event] = []
         for number, row in enumerate(rows, start=1):
-            events += events_of(row, source=self._source, level=_lower_level(self._level, audit_level_of(row)))
+            events += expand_row(row, source=self._source, level=_lower_level(self._level, audit_level_of(row)))
             if number % _ROWS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # calls have priority over sinks
         if events:

@@ -21,7 +21,7 @@ from ferrule.app.custody.prune import PruneOutcome, prune
 from ferrule.cli.show.output import ProgressBar
 from ferrule.errors import LedgerError
 from ferrule.infra.clock import Clock
-from ferrule.ledger.audit.findings import Finding, Verdict
+from ferrule.ledger.audit.findings import AuditFinding, AuditVerdict
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.timestamps import parse_iso
 from ferrule.workspace.workspace import Workspace
@@ -73,7 +73,7 @@ def verify_command(
     return _show(verdict, is_json)
 
 
-def _verified_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> Verdict:
+def _verified_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> AuditVerdict:
     if key is not None:
         return verify_file(export, load_public_keys(paths, key), progress=progress)
     verdict = verify_file(export, None, progress=progress)
@@ -177,7 +177,7 @@ def restore_command(workspace: str, ledger: str | None, force_older: bool, file:
     return _show_restored(restored, paths, file)
 
 
-def _show(verdict: Verdict, is_json: bool) -> int:
+def _show(verdict: AuditVerdict, is_json: bool) -> int:
     if is_json:
         record = {"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)}
         click.echo(json.dumps(record, indent=2))
@@ -186,7 +186,7 @@ def _show(verdict: Verdict, is_json: bool) -> int:
     return 0 if verdict.is_clean else 1
 
 
-def _show_words(verdict: Verdict) -> None:
+def _show_words(verdict: AuditVerdict) -> None:
     for finding in verdict.findings:
         click.echo(_sentence(finding))
     more = verdict.finding_count - len(verdict.findings)
@@ -202,7 +202,7 @@ def _show_words(verdict: Verdict) -> None:
         click.echo(f"ledger {verdict.ledger or 'unknown'}: {found} in {rows}")
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(finding: AuditFinding) -> str:
     row = "" if finding.seq is None else f"row {finding.seq}: "
     call = f" [{finding.call}]" if finding.call else ""
     return f"{finding.topic}: {row}{finding.message}{call}".encode("utf-8", "backslashreplace").decode()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
-from ferrule.ledger.history.summary import brief_of
+from ferrule.ledger.history.summary import read_brief
 from ferrule.model.hints import nearest
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.timestamps import LAST, MICROSECONDS
@@ -79,7 +79,7 @@ async def _begun_last(store: Store) -> list[StoredEntry]:
             break
     if not found:
         raise WorkspaceError("no call was made here yet; 'ferrule call TOOL' makes one")
-    return max(found, key=lambda rows: brief_of(rows).at)  # of several at one moment the first, which moved last
+    return max(found, key=lambda rows: read_brief(rows).at)  # of several at one moment the first, which moved last
 
 
 async def _named(store: Store, word: str) -> str:

@@ -21,7 +21,7 @@ from ferrule.cli.show.output import has_colour, json_text
 from ferrule.cli.show.story_text import story_lines
 from ferrule.contracts.surface import CatalogView
 from ferrule.errors import FerruleError
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.journal import StoredEntry
 from ferrule.model.story import RuleReview, Story
 from ferrule.runtime.policy.engine import RuleEngine, make_engine
@@ -92,6 +92,6 @@ async def _rows(path: str, call: str) -> tuple[list[StoredEntry], list[StoredEnt
 
 def _print_events(rows: list[StoredEntry], source: str, as_json: bool) -> None:
     for row in rows:
-        for event in events_of(row, source=source):
+        for event in expand_row(row, source=source):
             line = json.dumps(event.to_record(), ensure_ascii=False) if as_json else event_line(event)
             sys.stdout.write(line + "\n")

@@ -14,8 +14,8 @@ from ferrule.cli.call_lookup import clock, lasted, latest_rows, ledger, rows_of
 from ferrule.cli.show.output import has_colour
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.summary import Brief, brief_of
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.summary import Brief, read_brief
 from ferrule.model.event import Event
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
@@ -151,7 +151,7 @@ async def latest_calls(store: Store, count: int, wanted: Wanted) -> list[Brief]:
         if len(found) >= count:
             break
         if wanted.has_tool(row) and wanted.status in (None, row.outcome):
-            brief = brief_of(await rows_of(store, row))
+            brief = read_brief(await rows_of(store, row))
             if wanted.fits(brief):
                 found.append(brief)
     found.reverse()
@@ -165,7 +165,7 @@ async def _latest_events(store: Store, count: int, wanted: Wanted, source: str) 
         before = rows[-1].seq
         for row in rows:
             if len(found) < count and await _is_wanted(store, row, wanted):
-                found[:0] = events_of(row, source=source)
+                found[:0] = expand_row(row, source=source)
     return found[-count:] if count else []
 
 
@@ -175,18 +175,18 @@ async def _is_wanted(store: Store, row: StoredEntry, wanted: Wanted) -> bool:
     if wanted.status is None and wanted.principal is None:
         return True
     rows = await rows_of(store, row) if row.call else []
-    return bool(rows) and wanted.fits(brief_of(rows))
+    return bool(rows) and wanted.fits(read_brief(rows))
 
 
 async def _follow(store: Store, seq: int, wanted: Wanted, printer: _Printer) -> None:
     sys.stdout.flush()
     async for row in _rows_from(store, seq):
         if printer.source is not None and await _is_wanted(store, row, wanted):
-            for event in events_of(row, source=printer.source):
+            for event in expand_row(row, source=printer.source):
                 printer.event(event)
         elif printer.source is None and row.kind in _TOLD and wanted.has_tool(row):
             rows = await rows_of(store, row)
-            brief = brief_of([earlier for earlier in rows if earlier.seq <= row.seq])
+            brief = read_brief([earlier for earlier in rows if earlier.seq <= row.seq])
             if wanted.fits(brief):
                 printer.call(brief)
         sys.stdout.flush()

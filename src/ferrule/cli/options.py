@@ -60,8 +60,8 @@ def _calls(context: click.Context, incomplete: str, states: Sequence[str] = ()) 
         workspace = Workspace.open(context.params.get("path") or ".")
     except FerruleError:
         return []
-    from ferrule.ledger.stores.sqlite.peek import newest_calls
+    from ferrule.ledger.stores.sqlite.peek import find_newest_calls
 
     file = workspace.root / workspace.settings.ledger.path
-    found = newest_calls(file, incomplete, _MOST_CALLS, states)
+    found = find_newest_calls(file, incomplete, _MOST_CALLS, states)
     return [CompletionItem(one.call, help=one.tool_id) for one in found]

@@ -24,17 +24,17 @@ _HEAD = struct.Struct("<qq")
 _HEAD_PREFIX = b"ferrule ledger head 1\n"
 
 
-def kind_number(kind: Kind) -> int:
+def to_kind_number(kind: Kind) -> int:
     """How a kind is stored."""
     return _KIND_NUMBERS[kind]
 
 
-def commitment(salted: bytes) -> bytes:
+def compute_commitment(salted: bytes) -> bytes:
     """What a row's hash covers instead of its payload: `salted` is 16 random bytes and the payload."""
     return hashlib.sha256(salted).digest()
 
 
-def row_hash(
+def compute_row_hash(
     before: bytes,
     seq: int,
     kind: int,
@@ -53,16 +53,16 @@ def row_hash(
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def head_text(ledger: str, seq: int, row: bytes, at: int) -> bytes:
+def format_head(ledger: str, seq: int, row: bytes, at: int) -> bytes:
     """What the signature of a head covers: which ledger, how many rows, the last row's hash, when."""
     return _HEAD_PREFIX + ledger.encode() + b"\n" + _HEAD.pack(seq, at) + row
 
 
-CALL, PARKED, ANSWERED = kind_number("call"), kind_number("parked"), kind_number("answered")
-STARTED, ENDED, UNKNOWN = kind_number("started"), kind_number("ended"), kind_number("unknown")
+CALL, PARKED, ANSWERED = to_kind_number("call"), to_kind_number("parked"), to_kind_number("answered")
+STARTED, ENDED, UNKNOWN = to_kind_number("started"), to_kind_number("ended"), to_kind_number("unknown")
 SWITCH, ERASED, PRUNED, OPENED = (
-    kind_number("switch"), kind_number("erased"), kind_number("pruned"), kind_number("opened"),
+    to_kind_number("switch"), to_kind_number("erased"), to_kind_number("pruned"), to_kind_number("opened"),
 )  # fmt: skip
-NEWS = kind_number("news")
+NEWS = to_kind_number("news")
 LAST_CALL_KIND = UNKNOWN
 """Kinds up to this one move calls."""

@@ -32,31 +32,31 @@ class Tables:
         self.switches: dict[str, int] = {}
         """The tools that are off, each with the row that turned it off."""
 
-    def used(self, run: str, tool_id: str) -> int:
+    def count_calls(self, run: str, tool_id: str) -> int:
         """How many calls of a tool (`*`: of all tools) a run has made."""
         counters = self.runs.get(run, {})
         return sum(counters.values()) if tool_id == ALL_TOOLS else counters.get(tool_id, 0)
 
-    def follow(self, kind: Kind, call: str, seq: int, mark: Mark) -> None:
+    def apply_mark(self, kind: Kind, call: str, seq: int, mark: Mark) -> None:
         """Take in one row's mark. Rows without a mark change nothing."""
         if call:
-            self._follow_call(call, seq, mark)
+            self._apply_call(call, seq, mark)
         if mark.key:
             self.keys[mark.key] = KeyRow(call, mark.input_digest, seq)
         if mark.counted_run:
             counters = self.runs.setdefault(mark.counted_run, {})
             counters[mark.tool_id] = counters.get(mark.tool_id, 0) + 1
         if kind == "switch":
-            self._follow_switch(seq, mark)
+            self._apply_switch(seq, mark)
 
-    def _follow_call(self, call: str, seq: int, mark: Mark) -> None:
+    def _apply_call(self, call: str, seq: int, mark: Mark) -> None:
         if not mark.state:
             self.open_calls.pop(call, None)
             return
         who = (mark.owner, mark.tool_id, mark.principal, mark.agent, mark.tenant)
         self.open_calls[call] = OpenCall(call, mark.state, *who, mark.expires_at, seq)
 
-    def _follow_switch(self, seq: int, mark: Mark) -> None:
+    def _apply_switch(self, seq: int, mark: Mark) -> None:
         if mark.switch == "off":
             self.switches[mark.tool_id] = seq
         elif mark.switch == "on":

@@ -15,14 +15,14 @@ from ferrule.app.custody.copies import back_up, restore
 from ferrule.app.custody.paths import LedgerPaths
 from ferrule.definitions.compiler.seal import load_key
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.stores.sqlite import connection
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from tests.ledger.audit.build import START, Story, make_paths, public_of, write
 
 
-def verified(paths: LedgerPaths) -> Verdict:
+def verified(paths: LedgerPaths) -> AuditVerdict:
     return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
 
 

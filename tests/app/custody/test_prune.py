@@ -15,13 +15,13 @@ from ferrule.app.custody.paths import LedgerPaths
 from ferrule.app.custody.prune import prune
 from ferrule.definitions.compiler.seal import load_key
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Payload
 from tests.ledger.audit.build import MINUTE, START, Story, every_kind, make_paths, payload, public_of, write
 
 
-def verified(paths: LedgerPaths) -> Verdict:
+def verified(paths: LedgerPaths) -> AuditVerdict:
     return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
 
 

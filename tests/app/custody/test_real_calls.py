@@ -18,7 +18,7 @@ from ferrule.app.custody.exports import export_calls, export_rows
 from ferrule.app.custody.paths import LedgerPaths, ledger_paths, load_public_keys
 from ferrule.app.custody.prune import prune
 from ferrule.app.opening import open_app
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending
 from ferrule.runtime.functions import tool
@@ -106,7 +106,7 @@ async def running(paths: LedgerPaths, clock: FakeClock | None = None) -> AsyncIt
         yield app
 
 
-def verified(paths: LedgerPaths) -> Verdict:
+def verified(paths: LedgerPaths) -> AuditVerdict:
     return verify_ledger(paths.ledger, load_public_keys(paths), witness=paths.witness)
 
 

@@ -20,7 +20,7 @@ def changed(paths: LedgerPaths, statement: str, seq: int) -> None:
 
 def test_the_ends_are_the_first_and_the_last_row_and_the_signed_head(paths: LedgerPaths) -> None:
     with SqliteSource(paths.ledger) as source:
-        first, last = source.bounds()
+        first, last = source.find_bounds()
     ends = find_ends(paths)
     assert (ends.first_seq, ends.last_seq, ends.heads[0].seq) == (first, last, last)
     assert 0 < ends.first_at <= ends.last_at
@@ -31,7 +31,7 @@ def test_an_erasure_is_told_with_who_did_it_and_why(paths: LedgerPaths) -> None:
     before = find_ends(paths).last_seq
     assert [mark.deed for mark in list_marks(paths)][:1] == ["opened"]
     with SqliteSource(paths.ledger) as source:
-        ended = next(link.call for link in list_links(paths, 1, source.bounds()[1]) if link.kind == "call")
+        ended = next(link.call for link in list_links(paths, 1, source.find_bounds()[1]) if link.kind == "call")
     erase_call(paths, ended, reason="she asked for it", by="oda")
     (mark,) = list_marks(paths, before)
     assert (mark.deed, mark.by) == ("erased", "oda")

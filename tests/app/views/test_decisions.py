@@ -8,7 +8,7 @@ import ferrule
 from ferrule.app.app import App
 from ferrule.app.views import decisions
 from ferrule.app.views.decisions import Decisions, Rows, decisions_of
-from ferrule.ledger.history.summary import brief_of
+from ferrule.ledger.history.summary import read_brief
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import memory_app
 from tests.driven import driven
@@ -74,6 +74,6 @@ async def test_calls_of_others_and_of_earlier_are_left_out() -> None:
         await approved(app, "eve")
         bobs = await approved(app, "bob")
         looking = Decisions(app.store)
-        mine = await looking.list_since(0, lambda rows: brief_of(rows).principal == "bob", 10)
+        mine = await looking.list_since(0, lambda rows: read_brief(rows).principal == "bob", 10)
         assert [one.rows[0].call for one in mine] == [bobs]
         assert await looking.list_since((mine[0].fate.decided_at or 0) + 10**12, anybodys, 10) == []

@@ -8,7 +8,7 @@ import ferrule
 from ferrule.app.app import App
 from ferrule.app.views import past_calls
 from ferrule.app.views.past_calls import Rows, list_calls
-from ferrule.ledger.history.summary import brief_of
+from ferrule.ledger.history.summary import read_brief
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import memory_app
 from tests.driven import driven
@@ -27,7 +27,7 @@ def act() -> str:
 
 
 def is_bobs(rows: Rows) -> bool:
-    return brief_of(rows).principal == "bob"
+    return read_brief(rows).principal == "bob"
 
 
 async def all_pages(app: App, count: int) -> tuple[list[str], int]:

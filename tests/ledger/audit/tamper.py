@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.contracts.ledger import TABLES, RawRow
-from ferrule.ledger.chain import NO_PAYLOAD, head_text, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, compute_row_hash, format_head
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 from tests.ledger.audit.build import other_key
 
@@ -169,13 +169,13 @@ def rehash(db: sqlite3.Connection, rng: random.Random) -> str:
     ledger, seq, at = db.execute("SELECT ledger, seq, at FROM head").fetchone()
     db.execute("UPDATE head SET hash = ?", (before,))
     if rng.random() < 0.7:
-        db.execute("UPDATE head SET signature = ?", (other_key().sign(head_text(ledger, seq, before, at)),))
+        db.execute("UPDATE head SET signature = ?", (other_key().sign(format_head(ledger, seq, before, at)),))
     return f"changed row {place} and hashed everything after it anew"
 
 
 def _hash(row: RawRow, before: bytes) -> bytes:
     promise = row.commitment or (hashlib.sha256(row.payload).digest() if row.payload is not None else NO_PAYLOAD)
-    return row_hash(before, *row[:7], promise, row.mark)
+    return compute_row_hash(before, *row[:7], promise, row.mark)
 
 
 def erase_secretly(db: sqlite3.Connection, rng: random.Random) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ferrule.ledger.audit.records import invocation_record
-from ferrule.ledger.stores.entries import chained, stored
+from ferrule.ledger.audit.records import make_invocation_record
+from ferrule.ledger.stores.entries import chain_row, to_stored_entry
 from ferrule.model import story as stories
 from ferrule.model.journal import KINDS, Entry, Payload, StoredEntry, encode
 from ferrule.model.lifecycle import STATES, TERMINAL
@@ -46,9 +46,11 @@ def rows(entries: list[Entry], *, is_erased: bool = False) -> list[StoredEntry]:
     """Entries as the ledger gives them back."""
     found, before, at = [], bytes(32), 0
     for seq, entry in enumerate(entries, start=1):
-        row = chained(entry, seq, before, at, b"s" * 16)
+        row = chain_row(entry, seq, before, at, b"s" * 16)
         before, at = row[9], row[3]
-        found.append(stored(*row[:7], None if is_erased else row[7], is_erased and row[7] is not None, *row[8:]))
+        found.append(
+            to_stored_entry(*row[:7], None if is_erased else row[7], is_erased and row[7] is not None, *row[8:])
+        )
     return found
 
 
@@ -66,7 +68,7 @@ def test_every_call_at_every_row_has_a_valid_record(is_whole: bool) -> None:
     """AT-90, AT-92, AT-97, AT-99: required fields, known states, ordered times, however far the call got."""
     for call, found in by_call(every_kind(2)).items():
         for end in range(1 if not is_whole else len(found), len(found) + 1):
-            record = invocation_record(stories.Story(found[:end]))
+            record = make_invocation_record(stories.Story(found[:end]))
             check(record)
             assert record["invocation_id"] == call
 
@@ -92,7 +94,7 @@ def test_an_unknown_tool_still_has_an_id() -> None:
     """AT-91"""
     story = Story()
     story.unknown_tool()
-    record = invocation_record(stories.Story(rows(story.entries)))
+    record = make_invocation_record(stories.Story(rows(story.entries)))
     assert (record["tool_id"], record["status"]) == ("unknown:nothing", "failed")
     assert [move["to"] for move in record["status_transitions"]] == ["planned", "failed"]
 
@@ -101,7 +103,7 @@ def test_a_denied_call_never_started() -> None:
     """AT-99, AT-102"""
     story = Story()
     story.refused()
-    record = invocation_record(stories.Story(rows(story.entries)))
+    record = make_invocation_record(stories.Story(rows(story.entries)))
     assert record["status"] == "denied"
     assert "started_at" not in record
     assert record["status_transitions"][-1]["reason"] == "permission_denied"
@@ -115,7 +117,7 @@ def test_an_approved_call_keeps_its_id_and_its_whole_history() -> None:
     story.resume(call)
     story.end(call, begin=40)
     found = rows(story.entries)
-    record = invocation_record(stories.Story(found))
+    record = make_invocation_record(stories.Story(found))
     moves = [(move["from"], move["to"]) for move in record["status_transitions"]]
     assert moves == [
         (None, "planned"),
@@ -131,7 +133,7 @@ def test_an_approved_call_keeps_its_id_and_its_whole_history() -> None:
     assert record["permission_decision_refs"] == ["dec_000001.0", "dec_000001.1"]
     assert record["approval_request_ref"] == "ledger:1"
     assert len(record["evidence_refs"]) == 4
-    first = invocation_record(stories.Story(found[:1]))
+    first = make_invocation_record(stories.Story(found[:1]))
     for name in ("invocation_id", "tool_id", "created_at", "actor_ref", "runtime_refs", "surface_id"):
         assert first[name] == record[name], name
 
@@ -141,7 +143,7 @@ def test_the_four_inputs_are_inline_and_follow_from_one_another() -> None:
     story = Story()
     went = segment("selected", "arguments_ready", "running", "succeeded", status="succeeded")
     story.add("call", story.new_call(), "succeeded", went, payload=inputs)
-    record = invocation_record(stories.Story(rows(story.entries)))
+    record = make_invocation_record(stories.Story(rows(story.entries)))
     assert [record[f"{name}_input"] for name in ("model", "observable", "permission", "call")] == [
         {"a": 1},
         {"a": 1},
@@ -154,7 +156,7 @@ def test_erased_inputs_leave_a_reference() -> None:
     """AT-101: the invocation stays visible when its payload is gone."""
     story = Story()
     story.read()
-    record = invocation_record(stories.Story(rows(story.entries, is_erased=True)))
+    record = make_invocation_record(stories.Story(rows(story.entries, is_erased=True)))
     check(record)
     assert record["call_input_ref"] == "ledger:1:erased"
     assert "call_input" not in record
@@ -165,7 +167,7 @@ def test_a_retry_points_to_what_it_repeats() -> None:
     story = Story()
     went = segment("failed", status="failed", notes={"retry_of": "inv_old", "native_call_id": "n-1"})
     story.add("call", story.new_call(), "failed", went, payload=payload())
-    record = invocation_record(stories.Story(rows(story.entries)))
+    record = make_invocation_record(stories.Story(rows(story.entries)))
     assert (record["retry_of"], record["native_call_id"]) == ("inv_old", "n-1")
 
 
@@ -181,7 +183,7 @@ def test_what_was_told_while_it_ran_is_in_the_record() -> None:
     story.news(call, "late_result", payload=payload("too late"), status="succeeded")
     found = rows(story.entries)
     news = [row for row in found if row.kind == "news"]
-    record = invocation_record(stories.Story([row for row in found if row.kind != "news"], news))
+    record = make_invocation_record(stories.Story([row for row in found if row.kind != "news"], news))
     check(record)
     assert [(one["sequence"], one["percent"], one["progress_id"]) for one in record["progress"]] == [
         (1, 10, "prg_000001.1"), (2, 50, "prg_000001.2"),
@@ -195,12 +197,12 @@ def test_what_was_told_while_it_ran_is_in_the_record() -> None:
     assert asked["requests"] == [{name: value for name, value in asked.items() if name != "requests"}]
     assert record["late_results"][0]["content"] == [{"type": "text", "text": "too late"}]
     assert len(record["evidence_refs"]) == len(found)
-    assert "progress" not in invocation_record(stories.Story(found[:1]))
+    assert "progress" not in make_invocation_record(stories.Story(found[:1]))
 
 
 def test_a_call_without_rows_has_no_record() -> None:
     with pytest.raises(ValueError, match="without rows"):
-        invocation_record(stories.Story([]))
+        make_invocation_record(stories.Story([]))
 
 
 def test_the_rows_of_the_tests_are_encoded_as_the_store_does() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.ledger import RawRow
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.tables import Replay, compare
-from ferrule.ledger.chain import kind_number
+from ferrule.ledger.audit.tables import TableReplay, compare_table
+from ferrule.ledger.chain import to_kind_number
 from ferrule.ledger.tables import Tables
 from ferrule.model.journal import Kind, Mark, encode
 
@@ -42,10 +42,10 @@ def test_also_when_keys_and_counters_go_to_the_scratch_database() -> None:
 
 
 def check(seed: int, count: int) -> None:
-    replay, model = Replay(), Tables()
+    replay, model = TableReplay(), Tables()
     for seq, (kind, call, mark) in enumerate(random_marks(seed, count), start=1):
-        model.follow(kind, call, seq, mark)
-        replay.feed(RawRow(seq, kind_number(kind), call, seq, "", "", b"", None, None, encode(mark), b""))
+        model.apply_mark(kind, call, seq, mark)
+        replay.feed(RawRow(seq, to_kind_number(kind), call, seq, "", "", b"", None, None, encode(mark), b""))
     expected: dict[Any, list[tuple[Any, ...]]] = {
         "open_calls": [msgspec.structs.astuple(model.open_calls[call]) for call in sorted(model.open_calls)],
         "idempotency": [(key, *model.keys[key]) for key in sorted(model.keys)],
@@ -62,7 +62,7 @@ def test_every_difference_between_tables_is_told_once(both: set[int], more: set[
     wanted = {f"t{number:02d}": 1 for number in both | less}
     found = {f"t{number:02d}": 1 if number in both else 2 for number in (both | more) - (less - more)}
     findings = Findings()
-    compare("switches", sorted(wanted.items()), sorted(found.items()), findings)
+    compare_table("switches", sorted(wanted.items()), sorted(found.items()), findings)
     different = {name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)}
     assert findings.count == len(different)
     assert all(any(repr(name) in finding.message for finding in findings.kept) for name in different)

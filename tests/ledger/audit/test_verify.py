@@ -13,7 +13,7 @@ from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.paths import LedgerPaths
 from ferrule.definitions.compiler.seal import load_key
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.audit.verify import NO_WITNESS
 from ferrule.ledger.stores.sqlite import connection
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
@@ -107,7 +107,7 @@ def test_it_is_one_moment_of_a_ledger_that_others_write_to(paths: LedgerPaths) -
     assert paths.witness is not None
     witness = FileWitness(paths.witness)
 
-    async def main() -> list[Verdict]:
+    async def main() -> list[AuditVerdict]:
         store = SqliteStore(paths.ledger, load_key(paths.key), witness=witness, clock=lambda: START)
         await store.open()
         story, verdicts = Story(calls_before=1000), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.app.custody.check import verify_ledger
 from ferrule.app.custody.paths import LedgerPaths
-from ferrule.ledger.audit.findings import Finding, Verdict
+from ferrule.ledger.audit.findings import AuditFinding, AuditVerdict
 from tests.ledger.audit.build import (
     Story,
     public_of,
@@ -12,13 +12,13 @@ from tests.ledger.audit.build import (
 )
 
 
-def verified(paths: LedgerPaths, story: Story) -> Verdict:
+def verified(paths: LedgerPaths, story: Story) -> AuditVerdict:
     """The verdict over a story that the store wrote."""
     write(paths, story)
     return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
 
 
-def only(verdict: Verdict) -> Finding:
+def only(verdict: AuditVerdict) -> AuditFinding:
     """The one finding there is."""
     assert verdict.finding_count == 1, verdict.findings
     return verdict.findings[0]

@@ -53,9 +53,9 @@ class Ledger:
         body, mark = encode(entry.body), b"" if entry.mark is None else encode(entry.mark)
         payload = None if entry.payload is None else encode(entry.payload)
         before = self.rows[-1].hash if self.rows else chain.START
-        commitment = chain.NO_PAYLOAD if payload is None else chain.commitment(bytes(16) + payload)
-        number = chain.kind_number(entry.kind)
-        digest = chain.row_hash(
+        commitment = chain.NO_PAYLOAD if payload is None else chain.compute_commitment(bytes(16) + payload)
+        number = chain.to_kind_number(entry.kind)
+        digest = chain.compute_row_hash(
             before, self._next, number, entry.call, entry.at, entry.tool, entry.outcome, body, commitment, mark
         )
         row = StoredEntry(

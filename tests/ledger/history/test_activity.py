@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ferrule.ledger.history import activity
-from ferrule.ledger.history.activity import EVERYBODY, Activity, Counts, Scope
+from ferrule.ledger.history.activity import EVERYBODY, Activity, CallScope, Counts
 from tests.ledger.history.made_calls import SECOND, Made, written
 from tests.ledger.history.rows import NOON, Ledger
 
@@ -19,10 +19,10 @@ def test_more_callers_than_are_told_apart_leave_the_whole_right_and_are_told(mon
     for number in range(20):
         ledger = Ledger()
         entries, _ = written(Made("read", 1, 5, 1, f"p{number}", "default", False), f"inv_{number}")
-        counts.take(ledger.add(entries[0]))
-    assert counts.seen(EVERYBODY, now).whole.calls == 20
-    assert counts.seen(Scope("default"), now).whole.calls == 20
-    last = counts.seen(Scope("default", "p19"), now)
+        counts.count_row(ledger.add(entries[0]))
+    assert counts.report(EVERYBODY, now).whole.calls == 20
+    assert counts.report(CallScope("default"), now).whole.calls == 20
+    last = counts.report(CallScope("default", "p19"), now)
     assert (last.whole.calls, last.is_whole) == (0, False)
 
 
@@ -30,15 +30,15 @@ def test_a_damaged_row_is_passed_over() -> None:
     ledger, counts = Ledger(), Activity()
     for entry in written(Made("read", 1, 5, 1, "ada", "default", False), "inv_1")[0]:
         row = ledger.add(entry)
-    counts.take(msgspec.structs.replace(row, body=b"\xc1", seq=1))
-    counts.take(row)
-    assert counts.seen(EVERYBODY, NOON + SECOND * 2).whole.calls == 1
+    counts.count_row(msgspec.structs.replace(row, body=b"\xc1", seq=1))
+    counts.count_row(row)
+    assert counts.report(EVERYBODY, NOON + SECOND * 2).whole.calls == 1
 
 
 def test_failing_tools_are_named_and_their_number_is_bounded() -> None:
     counts = Counts()
     for number in range(100):
-        counts.ended("failed", f"tool{number}", 1)
+        counts.count_call("failed", f"tool{number}", 1)
     assert counts.failing["tool0"] == 1
     assert counts.failing[activity.OTHER_TOOLS] == 100 - len(counts.failing) + 1
 
@@ -49,8 +49,8 @@ def test_the_time_of_a_system_is_that_of_running_alone() -> None:
     for number, shape in enumerate(("approved", "asked", "replied", "lapsed", "denied", "unfit")):
         entries, _ = written(Made(shape, 0, 200, 60, "ada", "default", False), f"inv_{number}")  # type: ignore[arg-type]  # words
         for entry in entries:
-            counts.take(ledger.add(entry))
-    found = counts.systems(NOON + 120 * SECOND)["HTTP shop.example"]
+            counts.count_row(ledger.add(entry))
+    found = counts.report_systems(NOON + 120 * SECOND)["HTTP shop.example"]
     assert sum(one.calls for _, one in found) == 3
     times = sorted(one.latency.percentile(1.0) or 0 for _, one in found)
     assert median_low(times) == pytest.approx(60_200_000, rel=0.03)  # a reply that is waited for is its time

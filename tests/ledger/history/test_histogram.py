@@ -7,7 +7,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.ledger.history.histogram import Histogram, together
+from ferrule.ledger.history.histogram import Histogram, merge_histograms
 
 numbers = st.lists(st.floats(min_value=1, max_value=1e12), min_size=1, max_size=200)
 
@@ -29,7 +29,7 @@ def test_a_percentile_is_within_two_percent_of_the_true_one(values: list[float],
 
 @given(numbers, numbers)
 def test_two_histograms_together_are_one_of_all_numbers(some: list[float], others: list[float]) -> None:
-    whole, joined = histogram_of(some + others), together([histogram_of(some), histogram_of(others)])
+    whole, joined = histogram_of(some + others), merge_histograms([histogram_of(some), histogram_of(others)])
     assert (joined.counts, joined.total) == (whole.counts, whole.total)
 
 

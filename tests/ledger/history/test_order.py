@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from ferrule.ledger.history.order import (
-    Answered,
-    Decided,
-    Entered,
+    AnswerGiven,
+    CallStep,
+    DecisionMade,
     HookBegan,
     HookEnded,
-    Mutated,
-    Step,
+    InputMutated,
+    StateEntered,
     is_first,
-    steps_of,
+    order_steps,
 )
 from ferrule.model.journal import StoredEntry
 from tests.ledger.history.rows import Ledger, Writer, approved_edited, hooked, success, two_people
 
 
-def steps(row: StoredEntry) -> list[Step]:
-    return steps_of(row, row.segment())
+def steps(row: StoredEntry) -> list[CallStep]:
+    return order_steps(row, row.segment())
 
 
 def words(row: StoredEntry) -> list[str]:
     """The steps in short: a state by its name, anything else by its kind."""
-    return [step.fact.state if isinstance(step.fact, Entered) else type(step.fact).__name__ for step in steps(row)]
+    return [step.fact.state if isinstance(step.fact, StateEntered) else type(step.fact).__name__ for step in steps(row)]
 
 
 def test_a_plain_call_goes_from_state_to_state_with_its_decision_before_it_runs() -> None:
     ledger = Ledger()
     success(ledger)
     assert words(ledger.rows[0]) == ["planned", "selected", "arguments_ready", "Decided", "running", "succeeded"]
-    befores = [step.fact.before for step in steps(ledger.rows[0]) if isinstance(step.fact, Entered)]
+    befores = [step.fact.before for step in steps(ledger.rows[0]) if isinstance(step.fact, StateEntered)]
     assert befores == [None, "planned", "selected", "arguments_ready", "running"]
 
 
@@ -52,8 +52,8 @@ def test_hooks_and_changes_stand_where_they_happened() -> None:
     found = [step.fact for step in steps(ledger.rows[0])]
     began, ended = (next(fact for fact in found if isinstance(fact, kind)) for kind in (HookBegan, HookEnded))
     assert began.run.hook_id == ended.run.hook_id == "cents"
-    places = [number for number, fact in enumerate(found) if isinstance(fact, Mutated | Decided)]
-    assert found.index(ended) < places[0] < places[1] < found.index(Entered("approved", "pre_hooks_running"))
+    places = [number for number, fact in enumerate(found) if isinstance(fact, InputMutated | DecisionMade)]
+    assert found.index(ended) < places[0] < places[1] < found.index(StateEntered("approved", "pre_hooks_running"))
 
 
 def test_a_decision_of_a_clock_set_forward_does_not_come_after_what_it_led_to() -> None:
@@ -84,5 +84,5 @@ def test_an_answer_is_a_step_of_its_own_until_something_is_decided_by_it() -> No
     two_people(ledger)
     assert words(ledger.rows[1]) == ["Answered"]
     answered = steps(ledger.rows[1])[0].fact
-    assert isinstance(answered, Answered) and answered.answer.by == "bob"
+    assert isinstance(answered, AnswerGiven) and answered.answer.by == "bob"
     assert words(ledger.rows[3]) == ["Decided", "running"]

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 from ferrule.cli.show.story_text import story_lines
-from ferrule.ledger.audit.records import invocation_record
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.replay import replay
+from ferrule.ledger.audit.records import make_invocation_record
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.replay import replay_events
 from ferrule.model.event import TERMINAL_EVENT_TYPES, Event
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.lifecycle import TERMINAL, check_transition
@@ -82,7 +82,7 @@ CALLS = list(dict.fromkeys(row.call for row in ROWS if row.kind in CALL_KINDS))
 
 def events(level: str = "standard", call: str | None = None) -> list[Event]:
     rows = [row for row in ROWS if call in (None, row.call)]
-    return [event for row in rows for event in events_of(row, source="shop", level=level)]  # type: ignore[arg-type]
+    return [event for row in rows for event in expand_row(row, source="shop", level=level)]  # type: ignore[arg-type]
 
 
 def told_of(call: str) -> Story:
@@ -105,7 +105,7 @@ def test_one_result_and_one_end_each() -> None:
 
 def test_events_alone_rebuild_every_call() -> None:
     """AT-268, AT-273: legal transitions, the decisions and the status, from exported lines."""
-    calls = replay(json.loads(json.dumps(event.to_record())) for event in events())
+    calls = replay_events(json.loads(json.dumps(event.to_record())) for event in events())
     assert list(calls) == CALLS
     for call, replayed in calls.items():
         told = told_of(call)
@@ -153,9 +153,9 @@ def test_input_nested_without_end_has_events_a_story_and_a_record() -> None:
                 assert isinstance(result, Result)
                 assert result.error is not None
                 rows = await app.store.rows_of(result.invocation_id)
-                told = [event.to_record() for row in rows for event in events_of(row, source="x", level="full")]
+                told = [event.to_record() for row in rows for event in expand_row(row, source="x", level="full")]
                 assert json.dumps(told)
                 assert list(story_lines(Story(rows), str))
-                assert invocation_record(Story(rows))["model_input"]
+                assert make_invocation_record(Story(rows))["model_input"]
 
     asyncio.run(story())

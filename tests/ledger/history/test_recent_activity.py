@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.ledger.history import activity
-from ferrule.ledger.history.activity import EVERYBODY, MINUTE, MINUTES, SLOT, SLOTS, Scope
-from ferrule.ledger.history.recent_activity import Lately, verdict_of
+from ferrule.ledger.history.activity import EVERYBODY, MINUTE, MINUTES, SLOT, SLOTS, CallScope
+from ferrule.ledger.history.recent_activity import RecentActivity, judge_health
 from ferrule.ledger.stores.memory.store import MemoryStore
 from tests.driven import driven
 from tests.ledger.history.made_calls import SECOND, Known, Made, written
@@ -32,7 +32,7 @@ calls = st.builds(
 )
 
 
-def naive(known: Sequence[Known], scope: Scope, now: int) -> dict[str, object]:
+def naive(known: Sequence[Known], scope: CallScope, now: int) -> dict[str, object]:
     """The same numbers, from everything."""
     mine = [
         one
@@ -63,9 +63,9 @@ def _percentile(values: Sequence[float], share: float) -> float | None:
     return sorted(values)[max(1, ceil(share * len(values))) - 1] if values else None
 
 
-def counted(lately: Lately, scope: Scope) -> dict[str, object]:
+def counted(lately: RecentActivity, scope: CallScope) -> dict[str, object]:
     """What was counted, in the same words."""
-    seen = lately.seen(scope)
+    seen = lately.report(scope)
     assert seen.is_whole
     assert seen.whole.calls == sum(counts.calls for _, counts in seen.minutes)
     return {
@@ -85,7 +85,13 @@ def same(found: dict[str, object], true: dict[str, object]) -> None:
         assert (found[name] is None) == (true[name] is None), name
 
 
-SCOPES = (EVERYBODY, Scope("acme"), Scope("default", "ada"), Scope("acme", "bob"), Scope("nobody", "nobody"))
+SCOPES = (
+    EVERYBODY,
+    CallScope("acme"),
+    CallScope("default", "ada"),
+    CallScope("acme", "bob"),
+    CallScope("nobody", "nobody"),
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,12 +110,12 @@ def test_what_is_counted_on_the_way_is_what_a_count_of_everything_gives(
     async def story() -> None:
         store, now = MemoryStore(clock=lambda: NOON), 0
         await store.open()
-        lately = Lately(store, lambda: now)
+        lately = RecentActivity(store, lambda: now)
         for moment in sorted([*(NOON + look * SECOND for look in looks), NOON + end * SECOND]):
             while rows and rows[0].at <= moment:
                 await store.commit(rows.pop(0))
             now = moment
-            assert await lately.caught_up(20)
+            assert await lately.catch_up(20)
             so_far = [one for one in known if one.ended_at <= moment]
             asked = [one for one in known if one.answered is not None and one.answered[0] <= moment]
             for scope in SCOPES:
@@ -135,50 +141,50 @@ async def filled(count: int, *, first: int = 0, store: MemoryStore | None = None
 @driven
 async def test_rows_of_another_process_are_counted_too() -> None:
     store = await filled(3)
-    lately = Lately(store, lambda: NOON + 60 * SECOND)
-    assert await lately.caught_up(20)
+    lately = RecentActivity(store, lambda: NOON + 60 * SECOND)
+    assert await lately.catch_up(20)
     await filled(2, first=3, store=store.sibling())
-    assert await lately.caught_up(20)
-    assert lately.seen(EVERYBODY).whole.calls == 5
+    assert await lately.catch_up(20)
+    assert lately.report(EVERYBODY).whole.calls == 5
 
 
 @driven
 async def test_an_earlier_ledger_put_back_is_counted_from_its_beginning() -> None:
     store = await filled(5)
-    lately = Lately(store, lambda: NOON + 60 * SECOND)
-    assert await lately.caught_up(20)
+    lately = RecentActivity(store, lambda: NOON + 60 * SECOND)
+    assert await lately.catch_up(20)
     store.ledger = (await filled(7, first=1)).ledger  # rows with the same numbers, which are others
-    assert await lately.caught_up(20)
-    assert lately.seen(EVERYBODY).whole.calls == 7
+    assert await lately.catch_up(20)
+    assert lately.report(EVERYBODY).whole.calls == 7
 
 
 @driven
 async def test_a_clock_that_was_set_back_changes_nothing_that_was_counted() -> None:
     store, clock = await filled(3), [NOON + 60 * SECOND]
-    lately = Lately(store, lambda: max(clock[0], store.high_water()))
-    assert await lately.caught_up(20)
+    lately = RecentActivity(store, lambda: max(clock[0], store.high_water()))
+    assert await lately.catch_up(20)
     clock[0] = NOON - 7200 * SECOND
     await filled(2, first=-7000, store=store.sibling())  # the ledger's own time never goes back
-    assert await lately.caught_up(20)
-    seen = lately.seen(EVERYBODY)
+    assert await lately.catch_up(20)
+    seen = lately.report(EVERYBODY)
     assert (seen.whole.calls, sum(counts.calls for _, counts in seen.minutes)) == (5, 5)
 
 
 @driven
 async def test_who_asks_while_much_is_read_gets_what_there_is_and_the_rest_is_read_behind() -> None:
     store = await filled(600)
-    lately = Lately(store, lambda: NOON + 700 * SECOND)
-    assert not await lately.caught_up(0)
-    assert lately.seen(EVERYBODY).whole.calls < 600
-    assert await lately.caught_up(20)
-    assert lately.seen(EVERYBODY).whole.calls == 600
+    lately = RecentActivity(store, lambda: NOON + 700 * SECOND)
+    assert not await lately.catch_up(0)
+    assert lately.report(EVERYBODY).whole.calls < 600
+    assert await lately.catch_up(20)
+    assert lately.report(EVERYBODY).whole.calls == 600
 
 
-def reached(*times: tuple[int, int, int, int]) -> list[tuple[int, activity.Reached]]:
+def reached(*times: tuple[int, int, int, int]) -> list[tuple[int, activity.SystemCalls]]:
     """Minutes of a system: which, calls, of them unreached, milliseconds of each."""
     found = []
     for minute, calls, unreached, milliseconds in times:
-        one = activity.Reached()
+        one = activity.SystemCalls()
         one.calls, one.unreached = calls, unreached
         for _ in range(calls):
             one.latency.add(milliseconds * 1000)
@@ -187,22 +193,22 @@ def reached(*times: tuple[int, int, int, int]) -> list[tuple[int, activity.Reach
 
 
 def test_a_system_without_calls_has_no_verdict() -> None:
-    assert verdict_of([], 60 * MINUTE).health == "quiet"
+    assert judge_health([], 60 * MINUTE).health == "quiet"
 
 
 def test_a_steady_system_is_healthy_however_long_it_takes() -> None:
-    verdict = verdict_of(reached((10, 5, 0, 4000), (30, 5, 0, 4100), (59, 5, 0, 4000)), 60 * MINUTE)
+    verdict = judge_health(reached((10, 5, 0, 4000), (30, 5, 0, 4100), (59, 5, 0, 4000)), 60 * MINUTE)
     assert (verdict.health, verdict.calls, verdict.since) == ("healthy", 15, None)
 
 
 def test_a_system_that_takes_longer_than_usual_is_slow_since_then() -> None:
     usual = [(minute, 5, 0, 50) for minute in range(40, 57)]
-    verdict = verdict_of(reached(*usual, (57, 5, 0, 800), (58, 5, 0, 900), (59, 5, 0, 850)), 60 * MINUTE)
+    verdict = judge_health(reached(*usual, (57, 5, 0, 800), (58, 5, 0, 900), (59, 5, 0, 850)), 60 * MINUTE)
     assert (verdict.health, verdict.since) == ("slow", 57 * MINUTE)
 
 
 def test_a_system_that_cannot_be_reached_is_failing_since_then() -> None:
-    verdict = verdict_of(reached((50, 9, 0, 5), (55, 9, 1, 5), (58, 4, 4, 5), (59, 3, 2, 5)), 60 * MINUTE)
+    verdict = judge_health(reached((50, 9, 0, 5), (55, 9, 1, 5), (58, 4, 4, 5), (59, 3, 2, 5)), 60 * MINUTE)
     assert (verdict.health, verdict.since, verdict.unreached) == ("failing", 58 * MINUTE, 7)
-    better = verdict_of(reached((50, 9, 9, 5), (59, 9, 1, 5)), 60 * MINUTE)
+    better = judge_health(reached((50, 9, 9, 5), (59, 9, 1, 5)), 60 * MINUTE)
     assert better.health == "healthy"

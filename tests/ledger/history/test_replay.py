@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.replay import replay
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.replay import replay_events
 from ferrule.model.journal import state_times
 from tests.ledger.history.rows import (
     Ledger,
@@ -14,8 +14,8 @@ from tests.ledger.history.rows import (
 
 def test_replaying_the_events_rebuilds_the_call(ledger: Ledger) -> None:
     """AT-273: final status, transitions and decisions from exported events alone."""
-    lines = [json.dumps(event.to_record()) for row in ledger.rows for event in events_of(row, source="shop")]
-    call = replay(map(json.loads, lines))[ledger.rows[0].call]
+    lines = [json.dumps(event.to_record()) for row in ledger.rows for event in expand_row(row, source="shop")]
+    call = replay_events(map(json.loads, lines))[ledger.rows[0].call]
     segments = [row.segment() for row in ledger.rows]
     states = [state for segment in segments for state, _ in state_times(segment)]
     assert call.status == states[-1] == ledger.rows[-1].outcome

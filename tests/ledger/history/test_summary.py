@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.ledger.history.summary import brief_of
+from ferrule.ledger.history.summary import read_brief
 from tests.ledger.history.rows import SCENARIOS, Ledger, parked
 
 
@@ -10,7 +10,7 @@ def test_a_call_in_one_line() -> None:
     def line(scenario: str) -> tuple[str, str, str | None]:
         ledger = Ledger()
         SCENARIOS[scenario](ledger)
-        brief = brief_of(ledger.rows)
+        brief = read_brief(ledger.rows)
         assert brief.duration_ms is not None
         return brief.status, brief.decision, brief.error_code
 
@@ -20,4 +20,4 @@ def test_a_call_in_one_line() -> None:
     assert line("unknown_tool") == ("failed", "", "tool_not_found")
     ledger = Ledger()
     parked(ledger)
-    assert brief_of(ledger.rows).duration_ms is None
+    assert read_brief(ledger.rows).duration_ms is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.sinks.callback import CallbackSink, make
 from ferrule.model.event import Event
 from tests.driven import driven
@@ -17,7 +17,7 @@ from tests.ledger.history.rows import Ledger, success
 def batch(first: int = 1) -> list[Event]:
     ledger = Ledger(first)
     success(ledger)
-    return [event for row in ledger.rows for event in events_of(row, source="shop")]
+    return [event for row in ledger.rows for event in expand_row(row, source="shop")]
 
 
 @driven

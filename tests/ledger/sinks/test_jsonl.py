@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.sink import SinkBusy
 from ferrule.errors import FerruleError
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.sinks.jsonl import JsonlSink
 from ferrule.model.event import Event
 from tests.ledger.history.rows import SCENARIOS, Ledger
@@ -29,7 +29,7 @@ def some_events() -> list[Event]:
     for name in ("success", "action", "denied", "approved_edited"):
         SCENARIOS[name](ledger)
     ledger.fact("switch", tool_id="kb.search", to="off", by="alice", reason='"ends_row":true}\n')
-    return [event for row in ledger.rows for event in events_of(row, source="shop")]
+    return [event for row in ledger.rows for event in expand_row(row, source="shop")]
 
 
 EVENTS = some_events()

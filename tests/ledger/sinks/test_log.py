@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.ledger.sinks.log import LogSink
 from tests.ledger.history.rows import Ledger, denied, success
 
@@ -16,7 +16,7 @@ def test_a_line_per_ended_call(caplog: pytest.LogCaptureFixture) -> None:
     ledger = Ledger()
     success(ledger)
     denied(ledger)
-    events = [event for row in ledger.rows for event in events_of(row, source="shop")]
+    events = [event for row in ledger.rows for event in expand_row(row, source="shop")]
     with caplog.at_level(logging.INFO, "ferrule.calls"):
         asyncio.run(LogSink(logging.getLogger("ferrule.calls")).write(events))
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, START, compute_commitment, compute_row_hash
 from ferrule.model.journal import Entry, Kind, Mark, News, NewsBody, Payload
 
 AT = 1_767_225_600_000_000
@@ -67,8 +67,8 @@ def _check_rows(rows: Iterable[tuple[Any, ...]]) -> tuple[list[str], tuple[int, 
     for seq, kind, call, at, tool, outcome, body, payload, mark, row in rows:
         assert seq == last[0] + 1
         assert at >= last[2]
-        seal = NO_PAYLOAD if payload is None else commitment(payload)
-        assert row == row_hash(last[1], seq, kind, call, at, tool, outcome, body, seal, mark)
+        seal = NO_PAYLOAD if payload is None else compute_commitment(payload)
+        assert row == compute_row_hash(last[1], seq, kind, call, at, tool, outcome, body, seal, mark)
         last = (seq, row, at)
         calls.append(call)
     return calls, last

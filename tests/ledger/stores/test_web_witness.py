@@ -13,7 +13,7 @@ import pytest
 from ferrule.errors import SettingsError
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
-from ferrule.ledger.chain import head_text
+from ferrule.ledger.chain import format_head
 from ferrule.ledger.stores.web_witness import WebhookWitness
 from ferrule.ledger.stores.witness import Head, WitnessThread
 from tests.infra.clouds.far import Reply, far
@@ -52,7 +52,7 @@ def test_a_web_witness_is_told_again_when_it_fails(server: tuple[str, list[dict[
     url, heads = server
     problems: list[str] = []
     thread = WitnessThread(WebhookWitness(local, url), problems.append, every_seconds=0.01)
-    signature = KEY.sign(head_text("ldg_1", 3, bytes(32), 5))
+    signature = KEY.sign(format_head("ldg_1", 3, bytes(32), 5))
     thread.offer(Head("ldg_1", 3, bytes(32), 5, signature))
     for _ in range(500):
         if heads:

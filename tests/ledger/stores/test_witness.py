@@ -11,7 +11,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import Witness
-from ferrule.ledger.chain import head_text
+from ferrule.ledger.chain import format_head
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.stores.witness import FileWitness, Head, WitnessThread
 from tests.ledger.stores.making import entry
@@ -35,7 +35,7 @@ def write_rows(path: Path, witness: Witness, rows: int) -> SqliteStore:
 def check_last(heads: list[dict[str, Any]], seq: int) -> None:
     last = heads[-1]
     assert last["seq"] == seq
-    text = head_text(last["ledger"], last["seq"], bytes.fromhex(last["hash"]), last["at"])
+    text = format_head(last["ledger"], last["seq"], bytes.fromhex(last["hash"]), last["at"])
     KEY.public_key().verify(bytes.fromhex(last["signature"]), text)
 
 

@@ -11,7 +11,7 @@ import ferrule
 from ferrule.contracts.executor import Context
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import BatchError
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
@@ -397,7 +397,7 @@ async def test_a_part_of_a_result_is_a_state_of_its_call() -> None:
 
 
 async def states(app: Any, call: str) -> list[str]:
-    return [move["to"] for move in invocation_record(Story(await app.store.rows_of(call)))["status_transitions"]]
+    return [move["to"] for move in make_invocation_record(Story(await app.store.rows_of(call)))["status_transitions"]]
 
 
 @pytest.mark.parametrize("name", [None, 5, b"act"])

@@ -13,7 +13,7 @@ import ferrule
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.contracts.hook import HookInput, HookOutput
 from ferrule.infra.tasks import rest_of
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.model.journal import Payload, phase_times
 from ferrule.model.result import Result
 from ferrule.model.scheduling import Claim, SchedulerPolicy
@@ -282,7 +282,7 @@ async def told(app: Any, result: Result) -> tuple[Any, ...]:
     """What the ledger has of a call, without what differs from call to call."""
     await app.store.flush()
     rows = [row for row in await app.store.rows_of(result.invocation_id) if row.kind != "news"]
-    record = invocation_record(Story(rows))
+    record = make_invocation_record(Story(rows))
     inputs = rows[-1].inputs() or Payload()
     return (
         [row.kind for row in rows],

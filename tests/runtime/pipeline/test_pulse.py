@@ -10,7 +10,7 @@ import pytest
 import ferrule
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.story import Story
@@ -119,5 +119,5 @@ async def test_what_could_not_be_written_down_is_told_with_the_end() -> None:
         go.set()
         assert ended(await task)[0] == "succeeded"
         (row,) = await app.store.rows_of(call)
-        states = [move["to"] for move in invocation_record(Story([row]))["status_transitions"]]
+        states = [move["to"] for move in make_invocation_record(Story([row]))["status_transitions"]]
         assert states[0] == "planned" and states[-2:] == ["running", "succeeded"]

@@ -19,18 +19,18 @@ from ferrule.app.custody.paths import translate_damage
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.export import ExportSource, verify_export
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.audit.histories import from_facts
 from ferrule.ledger.audit.verify import verify
 from ferrule.ledger.audit.walk import UNREADABLE, Progress
 from ferrule.ledger.audit.witness import Sighting, read_witness
-from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, START, compute_commitment, compute_row_hash
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 
 
 def verify_ledger(
     ledger: Path, keys: Iterable[bytes], *, witness: Path | None = None, progress: Progress | None = None
-) -> Verdict:
+) -> AuditVerdict:
     """Check a ledger. Raises LedgerError when it is none, or cannot be opened."""
     with read_sightings(witness) as seen, SqliteSource(ledger) as source:
         return verify(source, keys, witness=seen, progress=progress)
@@ -59,7 +59,7 @@ def _lines(file: Iterable[bytes], size: int) -> Iterator[bytes]:
         yield line
 
 
-def verify_file(export: Path, keys: Iterable[bytes] | None, *, progress: Progress | None = None) -> Verdict:
+def verify_file(export: Path, keys: Iterable[bytes] | None, *, progress: Progress | None = None) -> AuditVerdict:
     """Check an export; without keys, against the one it carries. Raises LedgerError when it is none."""
     source = ExportSource(export)
     try:
@@ -105,8 +105,10 @@ def check_rows(ledger: Path, numbers: Iterable[int]) -> list[RowCheck]:
 def is_intact(before: bytes, row: RawRow) -> bool:
     """True when a row is what was written after the row with this hash."""
     try:
-        promise = commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
-        made = row_hash(before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark)
+        promise = compute_commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
+        made = compute_row_hash(
+            before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark
+        )
     except UNREADABLE:
         return False
     return made == row.hash

@@ -10,7 +10,7 @@ from ferrule.app.custody.check import read_sightings, verify_ledger
 from ferrule.app.custody.paths import LedgerPaths, load_public_keys, load_signing_keys, now, update_witness
 from ferrule.contracts.ledger import HeadRow, SourceDamaged
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.ledger.audit.walk import Progress
 from ferrule.ledger.stores.sqlite import copies
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
@@ -35,7 +35,7 @@ class LostRows(NamedTuple):
 class RestoreOutcome(NamedTuple):
     """What a restore did."""
 
-    verdict: Verdict
+    verdict: AuditVerdict
     """Of the backup."""
     lost: LostRows | None
     """None when the ledger was as the backup is, and nothing was done."""
@@ -45,7 +45,7 @@ class RestoreOutcome(NamedTuple):
     """Calls that are approved in the restored ledger and run when a server starts, though they may have run already."""
 
 
-def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = None) -> Verdict:
+def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = None) -> AuditVerdict:
     """Write a copy of the ledger as it is at this moment, while others go on writing, and check it.
 
     A copy that does not verify is removed again. Raises LedgerError.
@@ -85,13 +85,13 @@ def restore(
 
 
 def _check_unused(paths: LedgerPaths) -> None:
-    users = copies.users_of(paths.ledger.absolute().parent / "instances")
+    users = copies.list_users(paths.ledger.absolute().parent / "instances")
     if users:
         numbers = ", ".join(name.partition("-")[0] for name in users)
         raise LedgerUnavailable(f"the ledger {paths.ledger} is open in process {numbers}; stop it, then restore")
 
 
-def _describe_refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: LostRows) -> str:
+def _describe_refusal(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, lost: LostRows) -> str:
     if lost.rows is None:
         what = f"{paths.ledger} cannot be read, so nobody knows what would be lost"
     else:
@@ -99,7 +99,7 @@ def _describe_refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: 
     return f"{backup} ends with row {verdict.last_seq}; {what}. To give them up, use --force-older: it is recorded"
 
 
-def _find_lost_rows(paths: LedgerPaths, verdict: Verdict) -> LostRows | None:
+def _find_lost_rows(paths: LedgerPaths, verdict: AuditVerdict) -> LostRows | None:
     """What would be given up; None when the ledger is exactly as the backup."""
     seen = _last_witnessed_row(paths, verdict)
     if not paths.ledger.exists():
@@ -115,7 +115,7 @@ def _find_lost_rows(paths: LedgerPaths, verdict: Verdict) -> LostRows | None:
     return LostRows(common + 1, max(seen, head.seq))
 
 
-def _last_common_row(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None:
+def _last_common_row(source: SqliteSource, head: HeadRow, verdict: AuditVerdict) -> int | None:
     """The last row both have; None when they are the same. A ledger that went another way shares nothing we can name."""
     if head.ledger != verdict.ledger:
         return 0
@@ -125,14 +125,14 @@ def _last_common_row(source: SqliteSource, head: HeadRow, verdict: Verdict) -> i
     return verdict.last_seq if found is not None and found.hex() == verdict.head_hash else 0
 
 
-def _last_witnessed_row(paths: LedgerPaths, verdict: Verdict) -> int:
+def _last_witnessed_row(paths: LedgerPaths, verdict: AuditVerdict) -> int:
     if paths.witness is None or not paths.witness.exists():
         return 0
     with read_sightings(paths.witness) as seen:
         return max((one.seq for one in seen or () if one.ledger == verdict.ledger), default=0)
 
 
-def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: LostRows) -> Path | None:
+def _replace(paths: LedgerPaths, backup: Path, verdict: AuditVerdict, lost: LostRows) -> Path | None:
     copy = copies.copy_ledger(backup, paths.ledger)
     try:
         _record_restore(copy, paths, backup, lost)

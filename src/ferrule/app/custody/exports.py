@@ -14,13 +14,13 @@ from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged
 from ferrule.definitions.compiler.seal import load_key, public_half
 from ferrule.errors import LedgerError
 from ferrule.infra.atomic_files import flush_folder
-from ferrule.ledger.audit.export import VERSION, Opening, Sign, export_lines
+from ferrule.ledger.audit.export import VERSION, ExportHeader, Sign, export_lines
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.audit.records import make_invocation_record
 from ferrule.ledger.audit.verify import find_anchor
 from ferrule.ledger.audit.walk import UNREADABLE
 from ferrule.ledger.chain import START
-from ferrule.ledger.stores.entries import stored
+from ferrule.ledger.stores.entries import to_stored_entry
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.journal import StoredEntry
 from ferrule.model.story import Story
@@ -58,7 +58,7 @@ def stream_rows(
 
 def _make_opening(
     source: SqliteSource, first: int, last: int | None, public: str, has_payloads: bool
-) -> tuple[Opening, HeadRow | None]:
+) -> tuple[ExportHeader, HeadRow | None]:
     heads, begin = source.heads(), next(source.rows(), None)
     if len(heads) != 1 or begin is None:
         raise LedgerError(f"the ledger {source.path} has no head or no rows; 'ferrule audit verify' tells more")
@@ -66,7 +66,7 @@ def _make_opening(
     start, end = max(first, begin[0]), head.seq if last is None else min(last, head.seq)
     if start > end:
         raise LedgerError(f"there are no such rows: the ledger has rows {begin[0]} to {head.seq}")
-    opening = Opening(
+    opening = ExportHeader(
         ferrule_export=VERSION,
         ledger=head.ledger,
         first=start,
@@ -105,9 +105,9 @@ def stream_calls(
 def find_rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tuple[int, int | None]:
     """The first and the last row of a time, in microseconds since 1970; None where it has no end. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
-        first = source.first_from(since) if since is not None else 0
-        last = source.first_from(until) - 1 if until is not None else None
-        if last is not None and last < max(first, source.bounds()[0]):
+        first = source.find_first_from(since) if since is not None else 0
+        last = source.find_first_from(until) - 1 if until is not None else None
+        if last is not None and last < max(first, source.find_bounds()[0]):
             raise LedgerError("there are no rows of that time")
         return first, last
 
@@ -119,7 +119,7 @@ def _stream_records(source: SqliteSource, first: int, last: int | None, is_wante
             rows = [entry for entry in entries if entry.kind != "news"]
             if rows:  # of a call that left nothing but news there is no record
                 news = [entry for entry in entries if entry.kind == "news"]
-                record = invocation_record(Story(rows, news))
+                record = make_invocation_record(Story(rows, news))
                 if is_wanted is None or is_wanted(record):
                     yield _encode(record) + b"\n"
         except UNREADABLE as error:
@@ -128,7 +128,7 @@ def _stream_records(source: SqliteSource, first: int, last: int | None, is_wante
 
 def _read_entry(values: tuple[Any, ...]) -> StoredEntry:
     row = RawRow._make(values)
-    return stored(*row[:8], row.commitment is not None, row.mark, row.hash)
+    return to_stored_entry(*row[:8], row.commitment is not None, row.mark, row.hash)
 
 
 def write_lines(target: Path, lines: Iterable[bytes]) -> int:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from ferrule.contracts.ledger import SourceDamaged
 from ferrule.definitions.compiler.seal import load_key, public_half, read_trusted_keys
 from ferrule.errors import LedgerError
-from ferrule.ledger.stores.sqlite.connection import Keys
+from ferrule.ledger.stores.sqlite.connection import LedgerKeys
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.ledger.stores.witness import FileWitness
 from ferrule.workspace.workspace import Workspace
@@ -77,10 +77,10 @@ def _read_named_keys(file: str) -> tuple[bytes, ...]:
     return keys
 
 
-def load_signing_keys(paths: LedgerPaths) -> Keys:
+def load_signing_keys(paths: LedgerPaths) -> LedgerKeys:
     """What is needed to write to the ledger. Raises SealError when the private key is not there."""
     older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in read_trusted_keys(paths.public))
-    return Keys(load_key(paths.key), older)
+    return LedgerKeys(load_key(paths.key), older)
 
 
 def fingerprint(key: bytes) -> str:

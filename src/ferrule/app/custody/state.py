@@ -11,7 +11,7 @@ from ferrule.app.custody.paths import LedgerPaths, translate_damage
 from ferrule.contracts.ledger import HeadRow, RawRow
 from ferrule.ledger.audit.walk import UNREADABLE
 from ferrule.ledger.audit.witness import read_witness
-from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, START, compute_commitment, compute_row_hash
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.journal import KINDS
 
@@ -68,7 +68,7 @@ class ChainLink(NamedTuple):
 def find_ends(paths: LedgerPaths) -> LedgerEnds:
     """Where a ledger begins and ends. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
-        first, last = source.bounds()
+        first, last = source.find_bounds()
         times = {number: row[3] for number in (first, last) for row in source.rows(number, number)}
         heads = tuple(source.heads())
     return LedgerEnds(first, times.get(first, 0), last, times.get(last, 0), heads, paths.ledger.stat().st_size)
@@ -77,7 +77,7 @@ def find_ends(paths: LedgerPaths) -> LedgerEnds:
 def list_marks(paths: LedgerPaths, after: int = 0) -> list[LedgerMark]:
     """What was done to a ledger, in rows after a number. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, translate_damage(paths.ledger):
-        return [_make_mark(RawRow._make(row)) for row in source.upkeep_rows(after)]
+        return [_make_mark(RawRow._make(row)) for row in source.list_upkeep_rows(after)]
 
 
 def _make_mark(row: RawRow) -> LedgerMark:
@@ -132,8 +132,8 @@ def list_links(paths: LedgerPaths, seq: int, count: int) -> list[ChainLink]:
 
 def _make_link(row: RawRow, before: bytes | None, at: int) -> ChainLink:
     try:
-        promise = commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
-        fits = before is None or row.hash == row_hash(
+        promise = compute_commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
+        fits = before is None or row.hash == compute_row_hash(
             before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark
         )
         kind = KINDS[row.kind]

@@ -18,10 +18,10 @@ import msgspec
 
 from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged, TableName
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.findings import Findings, Verdict
-from ferrule.ledger.audit.verify import check_head, find_anchor, is_signature, verdict
+from ferrule.ledger.audit.findings import AuditVerdict, Findings
+from ferrule.ledger.audit.verify import check_head, find_anchor, is_signature, make_verdict
 from ferrule.ledger.audit.walk import Progress, Walk
-from ferrule.ledger.chain import CALL, ENDED, NEWS, PRUNED, commitment, kind_number
+from ferrule.ledger.chain import CALL, ENDED, NEWS, PRUNED, compute_commitment, to_kind_number
 from ferrule.model.journal import KINDS, Kind
 from ferrule.model.timestamps import iso
 
@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 Sign = Callable[[bytes], bytes]
 
 
-class Opening(msgspec.Struct, kw_only=True):
+class ExportHeader(msgspec.Struct, kw_only=True):
     """The first line of an export."""
 
     ferrule_export: int
@@ -49,7 +49,7 @@ class Opening(msgspec.Struct, kw_only=True):
     exported_at: str
 
 
-class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ExportRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One row."""
 
     seq: int
@@ -69,7 +69,7 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
     hash: str
 
 
-class Ending(msgspec.Struct, kw_only=True):
+class ExportFooter(msgspec.Struct, kw_only=True):
     """The last line."""
 
     rows: int
@@ -80,34 +80,34 @@ class Ending(msgspec.Struct, kw_only=True):
 
 
 def export_lines(
-    rows: Iterable[tuple[Any, ...]], opening: Opening, head: HeadRow | None, sign: Sign | None
+    rows: Iterable[tuple[Any, ...]], opening: ExportHeader, head: HeadRow | None, sign: Sign | None
 ) -> Iterator[bytes]:
     """The lines of an export. Needs `sign` when there is no head to end with. Raises LedgerError."""
     if head is None and sign is None:
         raise LedgerError("a part that ends before the ledger's last row needs the ledger's key, to be sealed with")
     digest = hashlib.sha256()
     count = 0
-    for line in _all_but_last(rows, opening):
+    for line in _encode_rows(rows, opening):
         digest.update(line)
         count += 1
         yield line
-    said = None if head is None else _head_words(head)
+    said = None if head is None else _encode_head(head)
     seal = None if sign is None else sign(_SEAL + digest.digest())
-    yield _encode(Ending(rows=count - 1, head=said, seal=seal)) + b"\n"
+    yield _encode(ExportFooter(rows=count - 1, head=said, seal=seal)) + b"\n"
 
 
-def _all_but_last(rows: Iterable[tuple[Any, ...]], opening: Opening) -> Iterator[bytes]:
+def _encode_rows(rows: Iterable[tuple[Any, ...]], opening: ExportHeader) -> Iterator[bytes]:
     yield _encode(opening) + b"\n"
     for values in rows:
-        yield _encode(_line(RawRow._make(values), opening.has_payloads)) + b"\n"
+        yield _encode(_make_row(RawRow._make(values), opening.has_payloads)) + b"\n"
 
 
-def _line(row: RawRow, has_payload: bool) -> Line:
+def _make_row(row: RawRow, has_payload: bool) -> ExportRow:
     is_kept = has_payload and row.payload is not None
     promise = row.commitment
     if promise is None and row.payload is not None and not is_kept:
-        promise = commitment(row.payload)
-    return Line(
+        promise = compute_commitment(row.payload)
+    return ExportRow(
         seq=row.seq,
         kind=KINDS[row.kind],
         call=row.call,
@@ -124,7 +124,7 @@ def _line(row: RawRow, has_payload: bool) -> Line:
     )
 
 
-def _head_words(head: HeadRow) -> dict[str, Any]:
+def _encode_head(head: HeadRow) -> dict[str, Any]:
     return {**head._asdict(), "hash": head.hash.hex(), "signature": b64encode(head.signature).decode()}
 
 
@@ -135,8 +135,8 @@ class ExportSource:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.opening = self._opening()
-        self.ending: Ending | None = None
+        self.opening = self._read_header()
+        self.ending: ExportFooter | None = None
         self.digest = b""
         self._scratch = sqlite3.connect("")
         self._scratch.execute("CREATE TABLE ends (call TEXT, seq INTEGER, is_end INTEGER)")
@@ -145,10 +145,10 @@ class ExportSource:
         """Let go of the scratch database."""
         self._scratch.close()
 
-    def _opening(self) -> Opening:
+    def _read_header(self) -> ExportHeader:
         try:
             with self.path.open("rb") as file:
-                opening = msgspec.json.decode(file.readline(1_000_000), type=Opening)
+                opening = msgspec.json.decode(file.readline(1_000_000), type=ExportHeader)
         except OSError as error:
             raise LedgerError(f"the export {self.path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError:
@@ -181,10 +181,10 @@ class ExportSource:
                 if self.ending is not None:
                     raise SourceDamaged("there are lines after the last one")
                 if line.startswith(b'{"rows"'):
-                    self.ending = _decoded(line, Ending)
+                    self.ending = _decode(line, ExportFooter)
                     continue
                 digest.update(line)
-                yield _raw(_decoded(line, Line))
+                yield _to_raw(_decode(line, ExportRow))
         self.digest = digest.digest()
 
     def checked_rows(self) -> Iterator[tuple[Any, ...]]:
@@ -228,13 +228,13 @@ class ExportSource:
         )
 
 
-def verify_export(source: ExportSource, keys: Iterable[bytes], progress: Progress | None = None) -> Verdict:
+def verify_export(source: ExportSource, keys: Iterable[bytes], progress: Progress | None = None) -> AuditVerdict:
     """Check an export by itself: rows, hashes, histories, and the head or seal it ends with."""
     began = time.perf_counter()
     findings, trusted, opening = Findings(), tuple(keys), source.opening
     walk = Walk(findings, is_whole=not opening.is_part, has_payloads=opening.has_payloads)
     try:
-        _begin(source, walk, findings)
+        _begin_walk(source, walk, findings)
         walk.run(source.checked_rows(), progress, source.count())
         if source.ending is not None and source.ending.head is not None:
             walk.finish()  # in a part, what was erased may be recorded further on
@@ -243,10 +243,10 @@ def verify_export(source: ExportSource, keys: Iterable[bytes], progress: Progres
         findings.add("file", str(damage))
     finally:
         walk.close()
-    return verdict(walk, findings, _notes(opening), time.perf_counter() - began)
+    return make_verdict(walk, findings, _list_notes(opening), time.perf_counter() - began)
 
 
-def _begin(source: ExportSource, walk: Walk, findings: Findings) -> None:
+def _begin_walk(source: ExportSource, walk: Walk, findings: Findings) -> None:
     opening = source.opening
     if opening.is_part:
         walk.begin_part(bytes.fromhex(opening.before), opening.first - 1)
@@ -274,14 +274,14 @@ def _check_end(source: ExportSource, walk: Walk, findings: Findings, keys: tuple
     walk.ledger = opening.ledger
 
 
-def _check_seal(source: ExportSource, ending: Ending, findings: Findings, keys: tuple[bytes, ...]) -> None:
+def _check_seal(source: ExportSource, ending: ExportFooter, findings: Findings, keys: tuple[bytes, ...]) -> None:
     if ending.seal is None:
         findings.add("head", "the export has neither the ledger's head nor a seal: nothing vouches for it")
     elif not is_signature(ending.seal, _SEAL + source.digest, keys):
         findings.add("head", "the export is not sealed with the ledger's key, or was changed since")
 
 
-def _notes(opening: Opening) -> list[str]:
+def _list_notes(opening: ExportHeader) -> list[str]:
     notes = ["an export holds rows alone: the tables that follow from them were not checked"]
     if opening.is_part:
         notes.append(f"it begins at row {opening.first}: calls that began before are judged only from there on")
@@ -290,14 +290,14 @@ def _notes(opening: Opening) -> list[str]:
     return notes
 
 
-def _decoded(line: bytes, kind: Any) -> Any:
+def _decode(line: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.DecodeError as error:
         raise SourceDamaged(f"a line is no row: {error}") from None
 
 
-def _raw(line: Line) -> tuple[Any, ...]:
+def _to_raw(line: ExportRow) -> tuple[Any, ...]:
     try:
         row = bytes.fromhex(line.hash)
     except ValueError:
@@ -305,4 +305,4 @@ def _raw(line: Line) -> tuple[Any, ...]:
     if iso(line.at_us) != line.at:
         raise SourceDamaged(f"the two times of row {line.seq} differ")
     content = (line.body, line.payload, line.commitment, line.mark, row)
-    return (line.seq, kind_number(line.kind), line.call, line.at_us, line.tool, line.outcome, *content)
+    return (line.seq, to_kind_number(line.kind), line.call, line.at_us, line.tool, line.outcome, *content)

@@ -25,7 +25,7 @@ KEPT = 1_000
 """Findings told one by one; a ruined ledger of a million rows must not fill the memory with sentences about it."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class AuditFinding(msgspec.Struct, frozen=True):
     """One thing that is wrong."""
 
     topic: Topic
@@ -41,17 +41,17 @@ class Findings:
     """Collects findings; counts all, keeps the first thousand."""
 
     def __init__(self) -> None:
-        self.kept: list[Finding] = []
+        self.kept: list[AuditFinding] = []
         self.count = 0
 
     def add(self, topic: Topic, message: str, seq: int | None = None, call: str = "") -> None:
         """Note one thing that is wrong."""
         self.count += 1
         if len(self.kept) < KEPT:
-            self.kept.append(Finding(topic, message, seq, call))
+            self.kept.append(AuditFinding(topic, message, seq, call))
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class AuditVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a check of a whole ledger gave."""
 
     ledger: str
@@ -61,7 +61,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int
     head_hash: str
     """The last row's hash, hex."""
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     finding_count: int
     """All of them; more than are listed when there are very many."""
     notes: tuple[str, ...]

@@ -65,65 +65,65 @@ class Histories:
     def feed(self, row: RawRow) -> None:
         """The next row of a call."""
         if row.kind == CALL:
-            self.whole_call(row.seq, row.call, row.outcome, row.body)
+            self.feed_whole_call(row.seq, row.call, row.outcome, row.body)
         else:
             self._step(row)
 
-    def whole_call(self, seq: int, call: str, outcome: str, body: bytes) -> None:
+    def feed_whole_call(self, seq: int, call: str, outcome: str, body: bytes) -> None:
         """A call that is one row. Most are."""
         states = tuple([code & 31 for code in _decode_brief(body).states])
         problem = self._judged.get((outcome, states))
         if problem is None:
-            problem = self._judged[outcome, states] = _problem_of_whole(states, outcome)
+            problem = self._judged[outcome, states] = _find_whole_problem(states, outcome)
         if problem:
             self._findings.add("history", problem, seq, call)
         if call in self.open:
             del self.open[call]
             self._findings.add("history", "is recorded as one whole call, but has rows before", seq, call)
-        if b"\xa3ask" in body and _RUNNING in states and _asks(_decode_segment(body)):
+        if b"\xa3ask" in body and _RUNNING in states and _has_ask(_decode_segment(body)):
             self._findings.add("approval", "it ran although a person had to be asked", seq, call)
 
     def _step(self, row: RawRow) -> None:
         segment = _decode_segment(row.body)
         history = self.open.get(row.call)
         if history is None:
-            history = self._first(row)
+            history = self._open_history(row)
         self._move(row, history, segment)
-        self._hear(row, history, segment)
+        self._note_request(row, history, segment)
         if row.kind == STARTED or any(code & 31 == _RUNNING for code in segment.states):
             self._check_approved(row, history)
         if row.kind == ENDED:
-            self._end(row, history)
+            self._close_history(row, history)
 
-    def _first(self, row: RawRow) -> History:
+    def _open_history(self, row: RawRow) -> History:
         history = self.open[row.call] = History()
         if row.kind not in (PARKED, STARTED) and self._is_whole:
-            self._complain(row, "continues a call that has no rows before, or has ended")
+            self._report_history(row, "continues a call that has no rows before, or has ended")
         return history
 
     def _move(self, row: RawRow, history: History, segment: Segment) -> None:
         for code in segment.states:
             number = code & 31
             if number >= len(STATES):
-                self._complain(row, f"names state number {number}, which does not exist")
+                self._report_history(row, f"names state number {number}, which does not exist")
                 continue
             new = STATES[number]
             legal = _FIRST if history.state is None else TRANSITIONS[history.state]
             if new not in legal and (history.state is not None or self._is_whole):
-                self._complain(row, f"goes from {history.state or 'the start'} to {new}, which is not legal")
+                self._report_history(row, f"goes from {history.state or 'the start'} to {new}, which is not legal")
             history.state = new
 
-    def _hear(self, row: RawRow, history: History, segment: Segment) -> None:
-        history.is_asked = history.is_asked or _asks(segment)
+    def _note_request(self, row: RawRow, history: History, segment: Segment) -> None:
+        history.is_asked = history.is_asked or _has_ask(segment)
         request = segment.request
         if request is not None and row.kind != UNKNOWN and request.purpose == "approval":
             history.is_asked, history.request = True, request
             history.approvals, history.binding, history.is_rejected = [], b"", False
         answer = segment.answer
         if row.kind == ANSWERED and answer is not None:
-            self._answered(row, history, answer)
+            self._note_answer(row, history, answer)
 
-    def _answered(self, row: RawRow, history: History, answer: Answer) -> None:
+    def _note_answer(self, row: RawRow, history: History, answer: Answer) -> None:
         if answer.verdict == "reject":
             history.is_rejected = True
             return
@@ -132,17 +132,17 @@ class Histories:
             self._check_answer(row, request, answer)
         if answer.binding != history.binding:
             history.binding, history.approvals = answer.binding, []
-        if _person(answer.by) not in history.approvals:
-            history.approvals.append(_person(answer.by))
+        if _normalize_person(answer.by) not in history.approvals:
+            history.approvals.append(_normalize_person(answer.by))
 
     def _check_answer(self, row: RawRow, request: ApprovalRequest, answer: Answer) -> None:
         if answer.channel == request.channel and answer.channel not in request.requirement.channels:
-            self._unapproved(row, f"was approved over {answer.channel!r}, the channel that made it")
-        requesters = {_person(name) for name in (request.principal, request.holder) if name}
-        if request.requirement.not_requester and _person(answer.by) in requesters:
-            self._unapproved(row, f"was approved by {answer.by!r}, who asked for it and may not")
+            self._report_approval(row, f"was approved over {answer.channel!r}, the channel that made it")
+        requesters = {_normalize_person(name) for name in (request.principal, request.holder) if name}
+        if request.requirement.not_requester and _normalize_person(answer.by) in requesters:
+            self._report_approval(row, f"was approved by {answer.by!r}, who asked for it and may not")
         if answer.answered_at > request.expires_at:
-            self._unapproved(row, f"was approved by {answer.by!r} after the request had expired")
+            self._report_approval(row, f"was approved by {answer.by!r} after the request had expired")
 
     def _check_approved(self, row: RawRow, history: History) -> None:
         if not history.is_asked:
@@ -150,34 +150,34 @@ class Histories:
         needed = 1 if history.request is None else max(1, history.request.requirement.people)
         given = len(history.approvals)
         if history.is_rejected:
-            self._unapproved(row, "it ran although a person had rejected it")
+            self._report_approval(row, "it ran although a person had rejected it")
         elif given < needed:
-            self._unapproved(row, f"it ran with {given} of {needed} approvals")
+            self._report_approval(row, f"it ran with {given} of {needed} approvals")
 
-    def _end(self, row: RawRow, history: History) -> None:
+    def _close_history(self, row: RawRow, history: History) -> None:
         del self.open[row.call]
         if history.state not in TERMINAL and (history.state is not None or self._is_whole):
-            self._complain(row, f"ends a call in state {history.state or 'none'}, which is not an end")
+            self._report_history(row, f"ends a call in state {history.state or 'none'}, which is not an end")
         elif history.state is not None and row.outcome != history.state:
-            self._complain(row, f"says {row.outcome!r}, but the call went to {history.state}")
+            self._report_history(row, f"says {row.outcome!r}, but the call went to {history.state}")
 
-    def _complain(self, row: RawRow, problem: str) -> None:
+    def _report_history(self, row: RawRow, problem: str) -> None:
         self._findings.add("history", problem, row.seq, row.call)
 
-    def _unapproved(self, row: RawRow, problem: str) -> None:
+    def _report_approval(self, row: RawRow, problem: str) -> None:
         self._findings.add("approval", problem, row.seq, row.call)
 
 
-def _asks(segment: Segment) -> bool:
+def _has_ask(segment: Segment) -> bool:
     return any(decision.ruling.behavior == "ask" for decision in segment.decisions)
 
 
-def _person(name: str) -> str:
+def _normalize_person(name: str) -> str:
     """`Ada` and `ada ` are one person."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def _problem_of_whole(states: tuple[int, ...], outcome: str) -> str:
+def _find_whole_problem(states: tuple[int, ...], outcome: str) -> str:
     """What is wrong with a call that is one row; empty when nothing is."""
     before: State | None = None
     for number in states:
@@ -192,7 +192,7 @@ def _problem_of_whole(states: tuple[int, ...], outcome: str) -> str:
     return "" if outcome == before else f"says {outcome!r}, but the call went to {before}"
 
 
-class Restored(msgspec.Struct, array_like=True):
+class RestoreRecord(msgspec.Struct, array_like=True):
     """A restore that gave up rows, as an `opened` row records it."""
 
     seq: int
@@ -226,7 +226,7 @@ class Anchor(msgspec.Struct, kw_only=True):
     """Calls that were open at that row and have ended since, as the table of open calls had them."""
     histories: dict[str, History] = {}
     """Where they stood."""
-    restored: list[Restored] = []
+    restored: list[RestoreRecord] = []
 
 
 def to_facts(anchor: Anchor, **more: Any) -> dict[str, Any]:

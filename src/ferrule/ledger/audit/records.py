@@ -17,10 +17,10 @@ from ferrule.model.tool import FACT_NAMES
 _NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 
 
-def invocation_record(story: Story) -> dict[str, Any]:
+def make_invocation_record(story: Story) -> dict[str, Any]:
     """Returns the record of one call: of an open call too, and of one whose payload was erased."""
     header, news = story.header, story.news
-    transitions = [_transition(move) for move in story.moves]
+    transitions = [_make_transition(move) for move in story.moves]
     record: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "invocation_id": story.invocation_id,
@@ -28,36 +28,36 @@ def invocation_record(story: Story) -> dict[str, Any]:
         "status": story.status,
         "created_at": iso(story.created_at),
     }
-    record.update(_times(transitions))
-    record.update(_inputs(story))
+    record.update(_find_times(transitions))
+    record.update(_list_inputs(story))
     optional = {
-        "artifact_refs": _artifacts(story),
-        **_references(story),
+        "artifact_refs": _list_artifacts(story),
+        **_list_references(story),
         "status_transitions": transitions,
-        **_notes(story),
-        "scheduler": _scheduler(story),
+        **_pick_notes(story),
+        "scheduler": _describe_scheduling(story),
         "external_mappings": [
             *header.external_mappings,
             *(ref for segment in story.segments for ref in segment.notes.get("native_refs", ())),
         ],
         "progress": list(story.progress),
-        "cancellation": _cancellation(story),
+        "cancellation": _describe_cancellation(story),
         "late_results": [late.to_record() for late in story.late_results],
     }
     if news:
-        tasks = _unique(f"task:{said['task_id']}" for said in optional["progress"] if said.get("task_id"))
+        tasks = _remove_duplicates(f"task:{said['task_id']}" for said in optional["progress"] if said.get("task_id"))
         optional["runtime_refs"] = [*optional["runtime_refs"], *tasks]
-        optional["evidence_refs"] = [_evidence(row) for row in story.all_rows]
+        optional["evidence_refs"] = [_format_evidence(row) for row in story.all_rows]
     record.update((name, value) for name, value in optional.items() if value)
     return record
 
 
-def _transition(move: Move) -> dict[str, Any]:
+def _make_transition(move: Move) -> dict[str, Any]:
     said = {"from": move.before, "to": move.state, "at": iso(move.at)}
     return {**said, "reason": move.reason} if move.reason else said
 
 
-def _times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
     """`started_at` only for a call that began to run; `ended_at` for every one that ended (AT-99)."""
     times = {}
     started = next((move["at"] for move in transitions if move["to"] == "running"), None)
@@ -68,7 +68,7 @@ def _times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
     return times
 
 
-def _inputs(story: Story) -> dict[str, Any]:
+def _list_inputs(story: Story) -> dict[str, Any]:
     """The four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
     found = story.input_values
     erased = [row for row in story.rows if row.is_erased and row.payload is None]
@@ -76,39 +76,39 @@ def _inputs(story: Story) -> dict[str, Any]:
     return {**found, **gone}
 
 
-def _artifacts(story: Story) -> list[dict[str, Any]]:
+def _list_artifacts(story: Story) -> list[dict[str, Any]]:
     """What the call made that lasts, as its result names it (AT-250, AT-251)."""
     found = () if story.result is None else story.result.rest.get("artifact_refs", ())
     return [ref for ref in found if isinstance(ref, dict)]
 
 
-def _cancellation(story: Story) -> dict[str, Any] | None:
+def _describe_cancellation(story: Story) -> dict[str, Any] | None:
     requests = [one.to_record() for one in story.cancellations]
     return {**requests[0], "requests": requests} if requests else None
 
 
-def _references(story: Story) -> dict[str, Any]:
+def _list_references(story: Story) -> dict[str, Any]:
     header, call = story.header, story.invocation_id
     asked = [row.seq for row, segment in zip(story.rows, story.segments, strict=True) if segment.request is not None]
     policies = [header.policy_digest, *(ref for decision in story.decisions for ref in decision.ruling.policy_refs)]
     return {
         "surface_id": header.surface_id,
         "actor_ref": f"principal:{header.principal}",
-        "runtime_refs": _named(header),
-        "policy_refs": _unique(policies),
+        "runtime_refs": _list_runtime_refs(header),
+        "policy_refs": _remove_duplicates(policies),
         "permission_decision_refs": [decision_id(call, number) for number in range(len(story.decisions))],
-        "hook_refs": _unique(run.hook_id for run in story.hooks),
-        "evidence_refs": [_evidence(row) for row in story.rows],
+        "hook_refs": _remove_duplicates(run.hook_id for run in story.hooks),
+        "evidence_refs": [_format_evidence(row) for row in story.rows],
         "approval_request_ref": f"ledger:{asked[-1]}" if asked else None,
         "result_ref": call.replace("inv_", "res_", 1) if story.result_status else None,
     }
 
 
-def _evidence(row: StoredEntry) -> str:
+def _format_evidence(row: StoredEntry) -> str:
     return f"ledger:{row.seq}:{row.hash.hex()}"
 
 
-def _named(header: Header) -> list[str]:
+def _list_runtime_refs(header: Header) -> list[str]:
     named = {
         "agent": header.agent,
         "channel": header.channel,
@@ -120,11 +120,11 @@ def _named(header: Header) -> list[str]:
     return [f"{kind}:{value}" for kind, value in named.items() if value]
 
 
-def _notes(story: Story) -> dict[str, Any]:
+def _pick_notes(story: Story) -> dict[str, Any]:
     return {name: story.notes[name] for name in _NOTED if name in story.notes}
 
 
-def _scheduler(story: Story) -> dict[str, Any]:
+def _describe_scheduling(story: Story) -> dict[str, Any]:
     """The seven facts of a call (AT-159): its tool's, and what was worked out from its input."""
     header = story.header
     facts: dict[str, Any] = dict(zip(FACT_NAMES, header.facts, strict=False))
@@ -141,5 +141,5 @@ def _scheduler(story: Story) -> dict[str, Any]:
     return facts
 
 
-def _unique(values: Iterable[str]) -> list[str]:
+def _remove_duplicates(values: Iterable[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if value]

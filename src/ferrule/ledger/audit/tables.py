@@ -29,7 +29,7 @@ _SET_KEY = "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?)"
 _ADD_RUN = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = used + excluded.used"
 
 
-class Replay:
+class TableReplay:
     """What the tables must hold after the rows fed so far. How a mark changes them is the model's word, the store's too."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Replay:
     def feed(self, row: RawRow) -> None:
         """The next row that has a mark."""
         tables = self._tables
-        tables.follow(KINDS[row.kind], row.call, row.seq, _decode_mark(row.mark))
+        tables.apply_mark(KINDS[row.kind], row.call, row.seq, _decode_mark(row.mark))
         if len(tables.keys) >= _BATCH or len(tables.runs) >= _BATCH:
             self._spill()
 
@@ -77,21 +77,23 @@ class Replay:
         runs.clear()
 
 
-def compare(
+def compare_table(
     name: TableName, wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], findings: Findings
 ) -> None:
     """Report every entry of a table that is missing, not backed by a row, or different. Both come in the key's order."""
     size, columns = KEY_COLUMNS[name], TABLES[name]
-    for want, have in _pairs(wanted, found, size):
+    for want, have in _pair_entries(wanted, found, size):
         if have is None:
-            findings.add("table", f"{name} lacks the entry {_shown(columns, want)}, which the rows give")
+            findings.add("table", f"{name} lacks the entry {_format_entry(columns, want)}, which the rows give")
         elif want is None:
-            findings.add("table", f"{name} has the entry {_shown(columns, have)}, which no row gives")
+            findings.add("table", f"{name} has the entry {_format_entry(columns, have)}, which no row gives")
         elif want != have or [*map(type, want)] != [*map(type, have)]:
-            findings.add("table", f"{name} has {_shown(columns, have)}, but the rows give {_shown(columns, want)}")
+            findings.add(
+                "table", f"{name} has {_format_entry(columns, have)}, but the rows give {_format_entry(columns, want)}"
+            )
 
 
-def _pairs(
+def _pair_entries(
     wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], size: int
 ) -> Iterator[tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]]:
     left, right = iter(wanted), iter(found)
@@ -108,9 +110,9 @@ def _pairs(
             want, have = next(left, None), next(right, None)
 
 
-def _shown(columns: tuple[str, ...], entry: tuple[Any, ...] | None) -> str:
-    return "(" + ", ".join(starmap(_shown_value, zip(columns, entry or (), strict=False))) + ")"
+def _format_entry(columns: tuple[str, ...], entry: tuple[Any, ...] | None) -> str:
+    return "(" + ", ".join(starmap(_format_value, zip(columns, entry or (), strict=False))) + ")"
 
 
-def _shown_value(column: str, value: Any) -> str:
+def _format_value(column: str, value: Any) -> str:
     return f"{column} {value.hex()[:16] if isinstance(value, bytes) else value!r}"

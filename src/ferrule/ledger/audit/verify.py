@@ -10,12 +10,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.contracts.ledger import TABLES, HeadRow, LedgerSource, RawRow, SourceDamaged
-from ferrule.ledger.audit.findings import Findings, Verdict
+from ferrule.ledger.audit.findings import AuditVerdict, Findings
 from ferrule.ledger.audit.histories import Anchor, from_facts
-from ferrule.ledger.audit.tables import compare
+from ferrule.ledger.audit.tables import compare_table
 from ferrule.ledger.audit.walk import Progress, Walk
 from ferrule.ledger.audit.witness import Sighting, check_witness
-from ferrule.ledger.chain import head_text
+from ferrule.ledger.chain import format_head
 
 NO_WITNESS = (
     "no witness was given: a ledger that was put back whole, with its head, to an earlier state cannot be told from "
@@ -29,28 +29,28 @@ def verify(
     *,
     witness: Iterable[Sighting] | None = None,
     progress: Progress | None = None,
-) -> Verdict:
+) -> AuditVerdict:
     """Check a ledger against the public keys that may have signed its head, and the witness if there is one."""
     began = time.perf_counter()
     findings = Findings()
     walk = Walk(findings)
     trusted = tuple(keys)
     try:
-        _check(source, walk, findings, trusted, progress)
-        notes = [NO_WITNESS] if witness is None else _witnessed(source, walk, findings, trusted, witness)
+        _check_source(source, walk, findings, trusted, progress)
+        notes = [NO_WITNESS] if witness is None else _check_witness(source, walk, findings, trusted, witness)
     except SourceDamaged as damage:
         findings.add("file", str(damage))
         notes = []
     finally:
         walk.close()
-    return verdict(walk, findings, notes, time.perf_counter() - began)
+    return make_verdict(walk, findings, notes, time.perf_counter() - began)
 
 
-def verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) -> Verdict:
+def make_verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) -> AuditVerdict:
     """What a pass gave, in one record."""
     if walk.anchor is not None:
         notes = [f"rows up to {walk.anchor.last} were removed by a recorded pruning", *notes]
-    return Verdict(
+    return AuditVerdict(
         ledger=walk.ledger,
         rows=walk.count,
         first_seq=walk.first,
@@ -63,7 +63,7 @@ def verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) ->
     )
 
 
-def _check(
+def _check_source(
     source: LedgerSource, walk: Walk, findings: Findings, keys: tuple[bytes, ...], progress: Progress | None
 ) -> None:
     for message in source.defects():
@@ -123,7 +123,7 @@ def check_head(heads: list[HeadRow], walk: Walk, findings: Findings, keys: tuple
 
 def is_signed(head: HeadRow, keys: tuple[bytes, ...]) -> bool:
     """True when one of the keys signed this head."""
-    text = head_text(head.ledger, head.seq, head.hash, head.at)
+    text = format_head(head.ledger, head.seq, head.hash, head.at)
     return is_signature(head.signature, text, keys)
 
 
@@ -141,14 +141,14 @@ def is_signature(signature: bytes, text: bytes, keys: Iterable[bytes]) -> bool:
 def _check_tables(source: LedgerSource, walk: Walk, findings: Findings) -> None:
     for name in TABLES:
         try:
-            compare(name, walk.tables.rows(name), source.table(name), findings)
+            compare_table(name, walk.tables.rows(name), source.table(name), findings)
         except SourceDamaged as damage:
             findings.add("file", f"the table {name} cannot be read: {damage}")
         except TypeError:
             findings.add("table", f"{name} holds values of the wrong type")
 
 
-def _witnessed(
+def _check_witness(
     source: LedgerSource, walk: Walk, findings: Findings, keys: tuple[bytes, ...], witness: Iterable[Sighting]
 ) -> list[str]:
     def is_genuine(sighting: Sighting) -> bool:

@@ -14,9 +14,9 @@ import msgspec
 
 from ferrule.contracts.ledger import RawRow, SourceDamaged
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.histories import Anchor, Histories, Restored, from_facts
-from ferrule.ledger.audit.tables import Replay
-from ferrule.ledger.chain import CALL, ERASED, LAST_CALL_KIND, NEWS, NO_PAYLOAD, OPENED, PRUNED, START, row_hash
+from ferrule.ledger.audit.histories import Anchor, Histories, RestoreRecord, from_facts
+from ferrule.ledger.audit.tables import TableReplay
+from ferrule.ledger.chain import CALL, ERASED, LAST_CALL_KIND, NEWS, NO_PAYLOAD, OPENED, PRUNED, START, compute_row_hash
 from ferrule.model.journal import KINDS, News, NewsBody
 
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
@@ -40,7 +40,7 @@ class Walk:
         self.has_payloads = has_payloads
         """False where payloads were left out, so that a missing one says nothing."""
         self.histories = Histories(findings, is_whole=is_whole)
-        self.tables = Replay()
+        self.tables = TableReplay()
         self.before, self.last, self.at = START, 0, 0
         """Hash, number and time of the last row."""
         self.first, self.first_at = 0, 0
@@ -48,7 +48,7 @@ class Walk:
         self.ledger = ""
         """The id an `opened` or `pruned` row names."""
         self.anchor: Anchor | None = None
-        self.restored: list[Restored] = []
+        self.restored: list[RestoreRecord] = []
         self._gone: set[int] = set()
         self._backed: set[int] = set()
 
@@ -93,32 +93,32 @@ class Walk:
                 promise = NO_PAYLOAD if kept is None else kept
             else:
                 promise = _sha256(payload).digest()
-            if row_hash(self.before, seq, kind, call, at, tool, outcome, body, promise, mark) != stored:
+            if compute_row_hash(self.before, seq, kind, call, at, tool, outcome, body, promise, mark) != stored:
                 self.findings.add("hash", "is not what was written, or does not follow the row before", seq, call)
             if seq != self.last + 1 or at < self.at or kept is not None:
-                self._odd(RawRow._make(values))
+                self._check_odd_row(RawRow._make(values))
         except UNREADABLE as error:
-            self.findings.add("hash", f"cannot be hashed: {_short(error)}", _number(seq))
-            self.last, self.before = _number(seq) or self.last + 1, _bytes(stored)
+            self.findings.add("hash", f"cannot be hashed: {_shorten(error)}", _as_number(seq))
+            self.last, self.before = _as_number(seq) or self.last + 1, _as_bytes(stored)
             return
         self.before, self.last, self.at = stored, seq, at
         try:
             if kind == CALL and call and not mark and self.first:
-                self.histories.whole_call(seq, call, outcome, body)
+                self.histories.feed_whole_call(seq, call, outcome, body)
             else:
-                self._understand(RawRow._make(values))
+                self._judge_row(RawRow._make(values))
         except UNREADABLE as error:
-            self.findings.add("history", f"cannot be understood: {_short(error)}", seq, call)
+            self.findings.add("history", f"cannot be understood: {_shorten(error)}", seq, call)
 
-    def _odd(self, row: RawRow) -> None:
+    def _check_odd_row(self, row: RawRow) -> None:
         if row.seq != self.last + 1:
-            self._out_of_order(row)
+            self._report_order(row)
         if row.at < self.at:
             self.findings.add("time", "is earlier than the row before", row.seq, row.call)
         if row.commitment is not None and self.has_payloads:
-            self._kept(row)
+            self._note_erased(row)
 
-    def _out_of_order(self, row: RawRow) -> None:
+    def _report_order(self, row: RawRow) -> None:
         if self.last == 0 and self.anchor is None:
             self.findings.add(
                 "sequence", f"rows 1 to {row.seq - 1} are missing, and no `pruned` row tells of it", row.seq
@@ -130,31 +130,31 @@ class Walk:
                 "sequence", f"comes after row {self.last}; {row.seq - self.last - 1} are missing", row.seq
             )
 
-    def _kept(self, row: RawRow) -> None:
+    def _note_erased(self, row: RawRow) -> None:
         self._gone.add(row.seq)
         if row.payload is not None:
             self.findings.add("erasure", "has both a payload and the commitment of an erased one", row.seq, row.call)
 
-    def _understand(self, row: RawRow) -> None:
+    def _judge_row(self, row: RawRow) -> None:
         if self.first == 0:
-            self._first(row)
+            self._check_first(row)
         if row.kind <= LAST_CALL_KIND:
             if not row.call:
                 self.findings.add("history", f"is a row of kind `{KINDS[row.kind]}` but names no call", row.seq)
             self.histories.feed(row)
         elif row.kind == NEWS:
-            self._news(row)
+            self._check_news(row)
         elif row.kind >= ERASED:
-            self._upkeep(row)
+            self._check_upkeep(row)
         if row.mark:
             self.tables.feed(row)
 
-    def _first(self, row: RawRow) -> None:
+    def _check_first(self, row: RawRow) -> None:
         self.first, self.first_at = row.seq, row.at
         if row.seq == 1 and row.kind != OPENED:
             self.findings.add("sequence", "is the first row, and should be an `opened` row", 1, row.call)
 
-    def _news(self, row: RawRow) -> None:
+    def _check_news(self, row: RawRow) -> None:
         """News may come at any time: before a call's first row, after its last, and where a crash left no other."""
         _decode_news(row.body)
         if not row.call:
@@ -164,47 +164,47 @@ class Walk:
         if row.mark:
             self.findings.add("history", "is news, which moves nothing, but has a mark", row.seq, row.call)
 
-    def _upkeep(self, row: RawRow) -> None:
+    def _check_upkeep(self, row: RawRow) -> None:
         facts = _decode_facts(row.body)
         if row.kind == ERASED:
-            self._erased(row, facts["rows"])
+            self._check_erased(row, facts["rows"])
         elif row.kind == PRUNED:
-            self._pruned(row, from_facts(facts))
+            self._check_pruned(row, from_facts(facts))
         elif row.kind == OPENED:
-            self._opened(row, facts)
+            self._check_opened(row, facts)
         else:
             self.findings.add("history", f"is of kind number {row.kind}, which does not exist", row.seq)
 
-    def _erased(self, row: RawRow, named: list[int]) -> None:
+    def _check_erased(self, row: RawRow, named: list[int]) -> None:
         for seq in named:
             if seq >= self.first and seq not in self._gone and self.has_payloads:
                 self.findings.add("erasure", f"has its payload, although row {row.seq} says it was erased", seq)
         self._backed.update(named)
 
-    def _pruned(self, row: RawRow, anchor: Anchor) -> None:
+    def _check_pruned(self, row: RawRow, anchor: Anchor) -> None:
         if anchor.last >= self.first and self.is_whole:
             text = f"says that rows up to {anchor.last} were removed, but row {self.first} is there"
             self.findings.add("pruning", text, row.seq)
-        self._same_ledger(row, anchor.ledger)
+        self._check_ledger(row, anchor.ledger)
 
-    def _opened(self, row: RawRow, facts: dict[str, Any]) -> None:
-        self._same_ledger(row, facts.get("ledger", ""))
+    def _check_opened(self, row: RawRow, facts: dict[str, Any]) -> None:
+        self._check_ledger(row, facts.get("ledger", ""))
         if "lost_first" in facts:
-            self.restored.append(Restored(row.seq, row.at, facts["lost_first"], facts["lost_last"]))
+            self.restored.append(RestoreRecord(row.seq, row.at, facts["lost_first"], facts["lost_last"]))
 
-    def _same_ledger(self, row: RawRow, ledger: str) -> None:
+    def _check_ledger(self, row: RawRow, ledger: str) -> None:
         if ledger and self.ledger and ledger != self.ledger:
             self.findings.add("head", f"belongs to ledger {ledger!r}, the rows before to {self.ledger!r}", row.seq)
         self.ledger = ledger or self.ledger
 
 
-def _number(value: Any) -> int | None:
+def _as_number(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _bytes(value: Any) -> bytes:
+def _as_bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else START
 
 
-def _short(error: Exception) -> str:
+def _shorten(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:120]

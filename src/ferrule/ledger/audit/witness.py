@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.histories import Restored
+from ferrule.ledger.audit.histories import RestoreRecord
 from ferrule.ledger.audit.walk import Walk
 
 
@@ -47,7 +47,9 @@ def read_witness(lines: Iterable[bytes]) -> Iterator[Sighting]:
             continue
         try:
             read = _decode_line(line)
-            yield Sighting(read.ledger, read.seq, _bytes(read.hash), read.at, _bytes(read.signature), number)
+            yield Sighting(
+                read.ledger, read.seq, _decode_bytes(read.hash), read.at, _decode_bytes(read.signature), number
+            )
         except (ValueError, binascii.Error):
             yield Sighting("", 0, b"", 0, b"", number)
 
@@ -73,10 +75,10 @@ def check_witness(
         elif _was_given_up(sighting, walk):
             given_up += 1
         else:
-            findings.add("witness", _problem(sighting, walk), sighting.seq)
+            findings.add("witness", _describe_problem(sighting, walk), sighting.seq)
     if not seen:
         findings.add("witness", "the witness holds no head: it cannot vouch for this ledger")
-    return _notes(walk, furthest, given_up, unread)
+    return _list_notes(walk, furthest, given_up, unread)
 
 
 def _fits(sighting: Sighting, walk: Walk, hash_at: Callable[[int], bytes | None]) -> bool:
@@ -93,12 +95,12 @@ def _was_given_up(sighting: Sighting, walk: Walk) -> bool:
     return sighting.ledger == walk.ledger and any(_covers(restored, sighting) for restored in walk.restored)
 
 
-def _covers(restored: Restored, sighting: Sighting) -> bool:
+def _covers(restored: RestoreRecord, sighting: Sighting) -> bool:
     is_in = restored.first <= sighting.seq and (restored.last is None or sighting.seq <= restored.last)
     return is_in and sighting.at <= restored.at
 
 
-def _problem(sighting: Sighting, walk: Walk) -> str:
+def _describe_problem(sighting: Sighting, walk: Walk) -> str:
     if sighting.ledger != walk.ledger:
         return f"the witness saw ledger {sighting.ledger!r} here (line {sighting.line}): this one took its place"
     if sighting.seq > walk.last:
@@ -106,7 +108,7 @@ def _problem(sighting: Sighting, walk: Walk) -> str:
     return f"the witness saw another row {sighting.seq} (line {sighting.line}): the ledger was put back and went another way"
 
 
-def _notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[str]:
+def _list_notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[str]:
     notes = []
     if furthest:
         notes.append(f"the witness vouches for the rows up to {furthest} of {walk.last}")
@@ -117,7 +119,7 @@ def _notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[str]:
     return notes
 
 
-def _bytes(text: Any) -> bytes:
+def _decode_bytes(text: Any) -> bytes:
     """Hex, or base64 where it is no hex."""
     try:
         return bytes.fromhex(text)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ferrule.ledger.history.histogram import Histogram, bucket_of, together
+from ferrule.ledger.history.histogram import Histogram, find_bucket, merge_histograms
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import Header, StoredEntry
 from ferrule.model.lifecycle import PHASES, STATES
@@ -48,14 +48,14 @@ _EXECUTE = PHASES.index("execute")
 _RUNNING = STATES.index("running")
 
 
-class Scope(NamedTuple):
+class CallScope(NamedTuple):
     """Whose calls: everybody's, those of a tenant, or those of one principal in it."""
 
     tenant: str | None = None
     principal: str | None = None
 
 
-EVERYBODY = Scope()
+EVERYBODY = CallScope()
 
 
 class Counts:
@@ -82,7 +82,7 @@ class Counts:
         """All that ended."""
         return self.succeeded + self.failed + self.denied + self.canceled
 
-    def ended(self, ending: Ending, tool: str, bucket: int | None) -> None:
+    def count_call(self, ending: Ending, tool: str, bucket: int | None) -> None:
         """Count one call. `bucket`: of its latency; None when it never ran."""
         if bucket is not None and ending in ("succeeded", "failed"):
             self.latency.add_to(bucket)
@@ -90,27 +90,27 @@ class Counts:
             self.succeeded += 1
         elif ending == "failed":
             self.failed += 1
-            self._name(self.failing, tool)
+            self._count_name(self.failing, tool)
         elif ending == "denied":
             self.denied += 1
-            self._name(self.refused, tool)
+            self._count_name(self.refused, tool)
         else:
             self.canceled += 1
 
-    def _name(self, counts: dict[str, int], tool: str) -> None:
+    def _count_name(self, counts: dict[str, int], tool: str) -> None:
         """Which names are told apart does not depend on how their calls ended."""
         is_known = tool in self.failing or tool in self.refused
         is_room = is_known or len(self.failing.keys() | self.refused.keys()) < _MOST_TOOLS
         name = tool if is_room else OTHER_TOOLS
         counts[name] = counts.get(name, 0) + 1
 
-    def hiding(self, is_hidden: Callable[[str], bool]) -> Counts:
+    def hide_tools(self, is_hidden: Callable[[str], bool]) -> Counts:
         """The same for somebody who may not know of some tools: that a rule said no would tell that there is such a tool, so
         these calls failed like those of a tool that does not exist. `is_hidden` takes the name of a tool."""
         hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
         if not hidden:
             return self
-        told = whole_of([self])
+        told = merge_counts([self])
         for name, calls in hidden.items():
             del told.refused[name]
             told.denied -= calls
@@ -119,7 +119,7 @@ class Counts:
         return told
 
 
-class Reached:
+class SystemCalls:
     """Calls that reached one system in one minute, or in several put together."""
 
     __slots__ = ("calls", "latency", "unreached")
@@ -132,7 +132,7 @@ class Reached:
         """Of running alone, in microseconds."""
 
 
-class Seen(NamedTuple):
+class ActivityReport(NamedTuple):
     """What calls of one scope did."""
 
     minutes: list[tuple[int, Counts]]
@@ -148,8 +148,8 @@ class _Minute:
     __slots__ = ("cells", "is_cut", "systems")
 
     def __init__(self) -> None:
-        self.cells: dict[Scope, Counts] = {}
-        self.systems: dict[str, Reached] = {}
+        self.cells: dict[CallScope, Counts] = {}
+        self.systems: dict[str, SystemCalls] = {}
         self.is_cut = False
 
 
@@ -169,12 +169,12 @@ class _Glance(msgspec.Struct, array_like=True, gc=False):
     answer: msgspec.Raw
 
 
-class _Wrong(msgspec.Struct, gc=False):
+class _ErrorGlance(msgspec.Struct, gc=False):
     error_class: str
 
 
-class _Whose(NamedTuple):
-    scopes: tuple[Scope, ...]
+class _CallOwner(NamedTuple):
+    scopes: tuple[CallScope, ...]
     tool_id: str
     tool_name: str
 
@@ -195,7 +195,7 @@ class _Open:
         self.waited_before = 0
         """How much of `waited` was before it ran."""
 
-    def go_on(self, row: StoredEntry, glance: _Glance) -> None:
+    def advance(self, row: StoredEntry, glance: _Glance) -> None:
         if self.waiting_since is not None and glance.states:
             self.waited += max(0, (glance.states[0] >> 5) - self.waiting_since)
             self.waiting_since = None
@@ -210,7 +210,7 @@ class _Open:
                 self.asked_at = request.requested_at
                 self.waiting_since = glance.states[-1] >> 5 if glance.states else (row.at - glance.created_at) * 1000
 
-    def answer(self, answer: Answer) -> int | None:
+    def take_answer(self, answer: Answer) -> int | None:
         """How long a person took; None for an answer that no person gave. Each question is answered once."""
         asked, self.asked_at = self.asked_at, None
         return None if asked is None else max(0, answer.answered_at - asked)
@@ -218,7 +218,7 @@ class _Open:
 
 _decode_glance = msgspec.msgpack.Decoder(_Glance).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
-_decode_wrong = msgspec.msgpack.Decoder(_Wrong | None).decode
+_decode_wrong = msgspec.msgpack.Decoder(_ErrorGlance | None).decode
 _decode_request = msgspec.msgpack.Decoder(ApprovalRequest | None).decode
 _decode_answer = msgspec.msgpack.Decoder(Answer | None).decode
 
@@ -230,9 +230,9 @@ class Activity:
         """`system_of`: the name of the system behind a tool; None for one that has none."""
         self._system_of = system_of
         self._minutes: dict[int, _Minute] = {}
-        self._slots: dict[int, dict[Scope, int]] = {}
+        self._slots: dict[int, dict[CallScope, int]] = {}
         self._open: dict[str, _Open] = {}
-        self._headers: dict[bytes, _Whose] = {}
+        self._headers: dict[bytes, _CallOwner] = {}
         self._cells = 0
 
     def forget(self) -> None:
@@ -246,7 +246,7 @@ class Activity:
         """Rows were passed over: what is known of open calls may be old."""
         self._open.clear()
 
-    def lacks(self, row: StoredEntry) -> bool:
+    def needs_earlier_rows(self, row: StoredEntry) -> bool:
         """True when a row goes on with a call whose earlier rows are needed first: `learn` them."""
         return row.kind in ("ended", "answered") and row.call not in self._open
 
@@ -254,22 +254,22 @@ class Activity:
         """Take a call's earlier rows, which are not counted."""
         for row in rows:
             try:
-                self._opened(row.call).go_on(row, _decode_glance(row.body))
+                self._get_open(row.call).advance(row, _decode_glance(row.body))
             except msgspec.MsgspecError:
                 continue  # somebody changed the ledger; an audit tells, and here one call counts less exactly
 
-    def take(self, row: StoredEntry) -> None:
+    def count_row(self, row: StoredEntry) -> None:
         """Count what a row says. Rows that belong to no call say nothing here."""
         try:
             match row.kind:
                 case "call":
-                    self._ended(row, _decode_glance(row.body), _Open())
+                    self._count_end(row, _decode_glance(row.body), _Open())
                 case "started" | "parked" | "unknown":
-                    self._opened(row.call).go_on(row, _decode_glance(row.body))
+                    self._get_open(row.call).advance(row, _decode_glance(row.body))
                 case "answered":
-                    self._answered(row, _decode_glance(row.body))
+                    self._count_answer(row, _decode_glance(row.body))
                 case "ended":
-                    self._ended(row, _decode_glance(row.body), self._open.pop(row.call, _Open()))
+                    self._count_end(row, _decode_glance(row.body), self._open.pop(row.call, _Open()))
         except msgspec.MsgspecError:
             return  # damaged: as above
 
@@ -282,23 +282,23 @@ class Activity:
         for slot in [slot for slot in self._slots if slot < oldest]:
             del self._slots[slot]
 
-    def seen(self, scope: Scope, now: int) -> Seen:
+    def report(self, scope: CallScope, now: int) -> ActivityReport:
         """What calls of a scope did in the hour before a moment."""
         last, slot = now // MINUTE, now // SLOT
         numbers = range(last - MINUTES + 1, last + 1)
         found = [(number, self._minutes.get(number)) for number in numbers]
         cells = [(number * MINUTE, minute.cells.get(scope, _NONE) if minute else _NONE) for number, minute in found]
-        return Seen(
+        return ActivityReport(
             minutes=cells,
-            whole=whole_of([counts for _, counts in cells]),
+            whole=merge_counts([counts for _, counts in cells]),
             last_minute=sum(self._slots.get(one, {}).get(scope, 0) for one in range(slot - SLOTS + 1, slot + 1)),
             is_whole=scope == EVERYBODY or not any(minute is not None and minute.is_cut for _, minute in found),
         )
 
-    def systems(self, now: int) -> dict[str, list[tuple[int, Reached]]]:
+    def report_systems(self, now: int) -> dict[str, list[tuple[int, SystemCalls]]]:
         """What calls of each system did in the hour before a moment: its minutes that have any, the oldest first."""
         first, last = now // MINUTE - MINUTES + 1, now // MINUTE
-        found: dict[str, list[tuple[int, Reached]]] = {}
+        found: dict[str, list[tuple[int, SystemCalls]]] = {}
         for number in sorted(number for number in self._minutes if first <= number <= last):
             for name, reached in self._minutes[number].systems.items():
                 found.setdefault(name, []).append((number * MINUTE, reached))
@@ -306,7 +306,7 @@ class Activity:
 
     # Counting
 
-    def _opened(self, call: str) -> _Open:
+    def _get_open(self, call: str) -> _Open:
         found = self._open.get(call)
         if found is None:
             found = self._open[call] = _Open()
@@ -314,59 +314,59 @@ class Activity:
                 del self._open[next(iter(self._open))]  # its rows are read again when it ends
         return found
 
-    def _answered(self, row: StoredEntry, glance: _Glance) -> None:
-        opened, answer = self._opened(row.call), _decode_answer(glance.answer)
+    def _count_answer(self, row: StoredEntry, glance: _Glance) -> None:
+        opened, answer = self._get_open(row.call), _decode_answer(glance.answer)
         if answer is not None and row.outcome != "awaiting_approval":
-            self._person(row, glance, opened.answer(answer))
-        opened.go_on(row, glance)
+            self._count_wait(row, glance, opened.take_answer(answer))
+        opened.advance(row, glance)
 
-    def _ended(self, row: StoredEntry, glance: _Glance, opened: _Open) -> None:
+    def _count_end(self, row: StoredEntry, glance: _Glance, opened: _Open) -> None:
         if opened.asked_at is not None and (answer := _decode_answer(glance.answer)) is not None:
-            self._person(row, glance, opened.answer(answer))
+            self._count_wait(row, glance, opened.take_answer(answer))
         is_lapsed = opened.asked_at is not None  # nobody answered in time: that says nothing about any system
-        opened.go_on(row, glance)
+        opened.advance(row, glance)
         ending = ENDINGS.get(row.outcome)
         if ending is None:
             return
-        whose, took = self._whose(glance), glance.states[-1] >> 5 if glance.states else 0
-        has_run = ending == "succeeded" or opened.ran_at is not None or _execute_end(glance.phases) is not None
-        bucket = bucket_of(max(0, took - opened.waited) / 1000) if has_run else None
-        minute, slot = self._minute(row.at), self._slots.setdefault(row.at // SLOT, {})
+        whose, took = self._find_owner(glance), glance.states[-1] >> 5 if glance.states else 0
+        has_run = ending == "succeeded" or opened.ran_at is not None or _find_execute_end(glance.phases) is not None
+        bucket = find_bucket(max(0, took - opened.waited) / 1000) if has_run else None
+        minute, slot = self._get_minute(row.at), self._slots.setdefault(row.at // SLOT, {})
         for scope in whose.scopes:
-            counts = minute.cells.get(scope) or self._cell(minute, scope)
+            counts = minute.cells.get(scope) or self._get_cell(minute, scope)
             if counts is not None:
-                counts.ended(ending, whose.tool_name, bucket)
+                counts.count_call(ending, whose.tool_name, bucket)
                 slot[scope] = slot.get(scope, 0) + 1
         system = self._system_of(whose.tool_id)
         if system is not None and not is_lapsed:
-            self._reached(minute, system, glance, opened)
+            self._count_system_call(minute, system, glance, opened)
 
-    def _person(self, row: StoredEntry, glance: _Glance, took: int | None) -> None:
+    def _count_wait(self, row: StoredEntry, glance: _Glance, took: int | None) -> None:
         if took is None:
             return
-        whose, minute = self._whose(glance), self._minute(row.at)
+        whose, minute = self._find_owner(glance), self._get_minute(row.at)
         for scope in whose.scopes:
-            counts = self._cell(minute, scope)
+            counts = self._get_cell(minute, scope)
             if counts is not None:
                 counts.answered.add(took)
 
-    def _reached(self, minute: _Minute, system: str, glance: _Glance, opened: _Open) -> None:
+    def _count_system_call(self, minute: _Minute, system: str, glance: _Glance, opened: _Open) -> None:
         """Count a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
         wrong = _decode_wrong(glance.error)
         kind = wrong.error_class if wrong is not None else ""
-        end = _execute_end(glance.phases)
+        end = _find_execute_end(glance.phases)
         if (end is None and opened.ran_at is None) or kind == "canceled":
             return
         reached = minute.systems.get(system)
         if reached is None:
-            reached = minute.systems[system] = Reached()
+            reached = minute.systems[system] = SystemCalls()
         reached.calls += 1
         reached.unreached += kind in UNREACHED
         if end is not None:
-            before = opened.ran_at if opened.ran_at is not None else _end_before(glance.phases)
+            before = opened.ran_at if opened.ran_at is not None else _find_end_before(glance.phases)
             reached.latency.add(max(0, end - before - (opened.waited - opened.waited_before)) / 1000)
 
-    def _minute(self, at: int) -> _Minute:
+    def _get_minute(self, at: int) -> _Minute:
         number = at // MINUTE
         minute = self._minutes.get(number)
         if minute is None:
@@ -374,7 +374,7 @@ class Activity:
             self.trim(at)
         return minute
 
-    def _cell(self, minute: _Minute, scope: Scope) -> Counts | None:
+    def _get_cell(self, minute: _Minute, scope: CallScope) -> Counts | None:
         counts = minute.cells.get(scope)
         if counts is None:
             if self._cells >= MOST_CELLS and scope != EVERYBODY:
@@ -384,13 +384,13 @@ class Activity:
             self._cells += 1
         return counts
 
-    def _whose(self, glance: _Glance) -> _Whose:
+    def _find_owner(self, glance: _Glance) -> _CallOwner:
         written = bytes(glance.header)
         found = self._headers.get(written)
         if found is None:
             header = _decode_header(written)
-            scopes = (EVERYBODY, Scope(header.tenant), Scope(header.tenant, header.principal))
-            found = _Whose(scopes, header.tool_id, header.tool_name)
+            scopes = (EVERYBODY, CallScope(header.tenant), CallScope(header.tenant, header.principal))
+            found = _CallOwner(scopes, header.tool_id, header.tool_name)
             if len(self._headers) >= _MOST_HEADERS:
                 self._headers.clear()
             self._headers[written] = found
@@ -401,25 +401,25 @@ _NONE = Counts()
 """Of a minute without calls. Nobody adds to it."""
 
 
-def _execute_end(phases: Sequence[int]) -> int | None:
+def _find_execute_end(phases: Sequence[int]) -> int | None:
     """When `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
     return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
 
 
-def _end_before(phases: Sequence[int]) -> int:
+def _find_end_before(phases: Sequence[int]) -> int:
     """When the phase before `execute` ended: nanoseconds since the call was planned."""
     return max((code >> 4 for code in phases if code & 15 < _EXECUTE), default=0)
 
 
-def whole_of(minutes: Sequence[Counts]) -> Counts:
+def merge_counts(minutes: Sequence[Counts]) -> Counts:
     """Several put together."""
     whole = Counts()
     whole.succeeded = sum(one.succeeded for one in minutes)
     whole.failed = sum(one.failed for one in minutes)
     whole.denied = sum(one.denied for one in minutes)
     whole.canceled = sum(one.canceled for one in minutes)
-    whole.latency = together(one.latency for one in minutes)
-    whole.answered = together(one.answered for one in minutes)
+    whole.latency = merge_histograms(one.latency for one in minutes)
+    whole.answered = merge_histograms(one.answered for one in minutes)
     for one in minutes:
         for tool, count in one.failing.items():
             whole.failing[tool] = whole.failing.get(tool, 0) + count

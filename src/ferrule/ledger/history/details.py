@@ -38,7 +38,7 @@ _SAID = frozenset(
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
-def planned(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
+def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
     """Who wants what."""
     data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
@@ -47,18 +47,18 @@ def planned(header: Header, segment: Segment, payload: Payload | None) -> dict[s
     return data
 
 
-def selected(header: Header) -> dict[str, Any]:
+def describe_tool(header: Header) -> dict[str, Any]:
     """Which tool it is."""
     return {"tool_version": header.tool_version, "tool_digest": header.tool_digest, "surface_id": header.surface_id}
 
 
-def started(payload: Payload | None) -> dict[str, Any]:
+def describe_start(payload: Payload | None) -> dict[str, Any]:
     """With what it runs."""
-    arguments = None if payload is None else final_input(payload)
+    arguments = None if payload is None else find_final_input(payload)
     return {} if arguments is None else {"arguments": json_or_text(arguments)}
 
 
-def mutated(mutation: Mutation, level: Level) -> dict[str, Any]:
+def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
     """Who changed which fields."""
     data: dict[str, Any] = {
         "source_type": mutation.source_type,
@@ -70,30 +70,30 @@ def mutated(mutation: Mutation, level: Level) -> dict[str, Any]:
     return data | ({"reason": mutation.reason} if level == "full" and mutation.reason else {})
 
 
-def hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
+def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
     """Which hook, and what kinds of answer it gave; at level `full` also what guardrails made of it (AML-107)."""
     data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
     if has_ended:
         data["duration_ms"] = milliseconds(run.ended - run.started)
-        data["outputs"] = [kind for output in run.outputs for kind in _kinds(output)]
+        data["outputs"] = [kind for output in run.outputs for kind in _list_kinds(output)]
         outcomes = [output["outcome"] for output in run.outputs if "outcome" in output] if level == "full" else []
         data |= {"outcomes": outcomes} if outcomes else {}
     return data
 
 
-def _kinds(output: dict[str, Any]) -> list[str]:
+def _list_kinds(output: dict[str, Any]) -> list[str]:
     kind = output.get("type")
     return [kind] if isinstance(kind, str) else sorted(output)
 
 
-def requested(segment: Segment) -> dict[str, Any]:
+def describe_request(segment: Segment) -> dict[str, Any]:
     """Who is asked, and until when."""
     request, void = segment.request, segment.notes.get("approval_void")
     again = {"asked_again_because": void} if void else {}
-    return again if request is None else _request(request) | again
+    return again if request is None else _encode_request(request) | again
 
 
-def _request(request: ApprovalRequest) -> dict[str, Any]:
+def _encode_request(request: ApprovalRequest) -> dict[str, Any]:
     return {
         "purpose": request.purpose,
         "message": request.message,
@@ -106,7 +106,7 @@ def _request(request: ApprovalRequest) -> dict[str, Any]:
     }
 
 
-def decided(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
+def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
     """The decision's record. `number`: its place among the call's decisions, where that is known."""
     record = decision.to_record(invocation_id, number or 0)
     for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
@@ -119,23 +119,23 @@ def decided(decision: Decision, invocation_id: str, number: int | None, level: L
     return record
 
 
-def result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
+def describe_result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
     """The envelope; at level `full` with what is in it, and the attempts that failed before the last one (AML-107)."""
     data: dict[str, Any] = {
-        "result_id": result_id(invocation_id),
+        "result_id": make_result_id(invocation_id),
         "status": segment.status,
         "is_error": segment.error is not None,
     }
     if segment.error is not None:
-        data["error"] = error(segment.error, level)
+        data["error"] = describe_error(segment.error, level)
     if level == "full" and segment.notes.get("attempts"):
         data["attempts"] = [attempt.to_record() for attempt in attempts_in(segment.notes)]
     if payload is not None and payload.result is not None:
-        data |= _content(payload.result)
+        data |= _decode_content(payload.result)
     return data
 
 
-def _content(result: bytes) -> dict[str, Any]:
+def _decode_content(result: bytes) -> dict[str, Any]:
     found = _decode_result(result)
     data: dict[str, Any] = {"content": list(found.content)}
     if found.structured_content is not None:
@@ -143,7 +143,7 @@ def _content(result: bytes) -> dict[str, Any]:
     return data
 
 
-def error(found: ToolError, level: Level) -> dict[str, Any]:
+def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
     """What went wrong, and what to know before another attempt. Its message may quote an argument."""
     record: dict[str, Any] = msgspec.to_builtins(found)
     if level != "full":
@@ -151,7 +151,7 @@ def error(found: ToolError, level: Level) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value not in (None, (), [])}
 
 
-def happened(data: dict[str, Any], level: Level) -> dict[str, Any]:
+def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
     """What a tool or a caller said while the call ran. Their words may quote anything; numbers and names of ours do not."""
     return {
         name: value
@@ -161,19 +161,19 @@ def happened(data: dict[str, Any], level: Level) -> dict[str, Any]:
     }
 
 
-def news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
+def describe_news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
     """The same for news of a call; with a late result goes what it was, where that may be told."""
-    said = happened(data, level)
+    said = describe_event(data, level)
     if event == "tool.invocation.late_result" and payload is not None and payload.result is not None:
-        said |= _content(payload.result)
+        said |= _decode_content(payload.result)
     return said
 
 
-def ended(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
+def describe_end(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
     """How the call ended, in one line: enough for a log."""
     data: dict[str, Any] = {
         "status": state,
-        "result_id": result_id(invocation_id),
+        "result_id": make_result_id(invocation_id),
         "result_status": segment.status,
         "duration_ms": milliseconds(at),
         "principal": header.principal,
@@ -187,12 +187,12 @@ def ended(header: Header, segment: Segment, invocation_id: str, state: str, at: 
     return {name: value for name, value in data.items() if value is not None}
 
 
-def result_id(invocation_id: str) -> str:
+def make_result_id(invocation_id: str) -> str:
     """One result per invocation, so its id follows from the invocation's."""
     return invocation_id.replace("inv_", "res_", 1)
 
 
-def final_input(payload: Payload) -> bytes | None:
+def find_final_input(payload: Payload) -> bytes | None:
     """The latest input a payload has; None in a payload means "as the one before"."""
     inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
     return next((found for found in inputs if found is not None), None)

@@ -14,16 +14,16 @@ import msgspec
 from ferrule.ledger.history import details
 from ferrule.ledger.history.details import Level
 from ferrule.ledger.history.order import (
-    Answered,
-    Decided,
-    Entered,
-    Happened,
+    AnswerGiven,
+    CallStep,
+    DecisionMade,
     HookBegan,
     HookEnded,
-    Mutated,
-    Step,
+    InputMutated,
+    OtherEvent,
+    StateEntered,
     is_first,
-    steps_of,
+    order_steps,
 )
 from ferrule.model.event import EVENT_TYPES, Event, EventType
 from ferrule.model.journal import CALL_KINDS, Header, Payload, Segment, StoredEntry, header_of, phase_times
@@ -32,7 +32,7 @@ from ferrule.model.news import Fact, facts_in
 from ferrule.model.timestamps import iso
 
 
-class Draft(NamedTuple):
+class EventDraft(NamedTuple):
     """An event that has no id yet."""
 
     event_type: EventType
@@ -54,67 +54,75 @@ _CHANGES: dict[str, EventType] = {
 }
 
 
-def news_drafts(row: StoredEntry, level: Level) -> list[Draft]:
+def draft_news(row: StoredEntry, level: Level) -> list[EventDraft]:
     """What news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
-    known = [(_CLASSES[event], fact) for fact in facts_in(row) for event in _told(fact) if event in _CLASSES]
+    known = [(_CLASSES[event], fact) for fact in facts_in(row) for event in _list_classes(fact) if event in _CLASSES]
     payload = row.inputs() if level == "full" else None
     return [
-        Draft(event, fact.at, details.news(event, fact.data, payload, level), invocation_id=row.call, tool_id=row.tool)
+        EventDraft(
+            event,
+            fact.at,
+            details.describe_news(event, fact.data, payload, level),
+            invocation_id=row.call,
+            tool_id=row.tool,
+        )
         for event, fact in known
     ]
 
 
-def _told(fact: Fact) -> tuple[str, ...]:
+def _list_classes(fact: Fact) -> tuple[str, ...]:
     """The classes of one piece of news. Progress that brings a part of the result is both."""
     is_part = fact.event == "tool.invocation.progress" and fact.data.get("status") == "partial_result"
     return (fact.event, "tool.invocation.partial_result") if is_part else (fact.event,)
 
 
-def drafts_of(row: StoredEntry) -> list[Draft]:
+def draft_row(row: StoredEntry) -> list[EventDraft]:
     """What a row that belongs to no call stands for. Rows about the ledger itself have no events."""
     facts = row.facts()
     match row.kind:
         case "catalog":
-            return list(_catalog(facts))
+            return list(_draft_catalog(facts))
         case "surface":
-            return list(_surface(facts))
+            return list(_draft_surface(facts))
         case "policy":
-            return [Draft("tool.policy.changed", None, facts, subject=facts.get("digest"))]
+            return [EventDraft("tool.policy.changed", None, facts, subject=facts.get("digest"))]
         case "switch":
-            return [Draft("tool.switched", None, facts, subject=facts.get("tool_id"), tool_id=facts.get("tool_id"))]
+            return [
+                EventDraft("tool.switched", None, facts, subject=facts.get("tool_id"), tool_id=facts.get("tool_id"))
+            ]
         case "erased":
-            return list(_erased(facts))
+            return list(_draft_erasure(facts))
         case _:
             return []
 
 
-def _catalog(facts: dict[str, Any]) -> Iterator[Draft]:
+def _draft_catalog(facts: dict[str, Any]) -> Iterator[EventDraft]:
     for change in ("declared", "removed"):
         for tool_id in facts.get(change, ()):
             data = {"change": change, "catalog_digest": facts.get("digest")}
-            yield Draft("tool.declared", None, data, subject=tool_id, tool_id=tool_id)
+            yield EventDraft("tool.declared", None, data, subject=tool_id, tool_id=tool_id)
 
 
-def _surface(facts: dict[str, Any]) -> Iterator[Draft]:
+def _draft_surface(facts: dict[str, Any]) -> Iterator[EventDraft]:
     event = _CHANGES[facts.get("change", "updated")]
     surface_id = facts.get("surface_id")
     tools = facts.get("tools", ())
     if not event.startswith("tool.deferred") or not isinstance(tools, list | tuple) or not tools:
-        yield Draft(event, None, facts, subject=surface_id)
+        yield EventDraft(event, None, facts, subject=surface_id)
         return
     shared = {name: value for name, value in facts.items() if name != "tools"}
     for tool_id in tools:
-        yield Draft(event, None, shared, subject=surface_id, tool_id=tool_id)
+        yield EventDraft(event, None, shared, subject=surface_id, tool_id=tool_id)
     if event == "tool.deferred.loaded":  # the sets of the surface changed with it
-        yield Draft("tool.surface.updated", None, {**facts, "change": "updated"}, subject=surface_id)
+        yield EventDraft("tool.surface.updated", None, {**facts, "change": "updated"}, subject=surface_id)
 
 
-def _erased(facts: dict[str, Any]) -> Iterator[Draft]:
+def _draft_erasure(facts: dict[str, Any]) -> Iterator[EventDraft]:
     """Redaction applied later. The row names calls, not their tools, so they are its subjects."""
     why = {"redaction_state": "full", "by": facts.get("by"), "reason": facts.get("reason")}
     calls = facts.get("calls", ())
     for call in calls if isinstance(calls, list | tuple) else ():
-        yield Draft("tool.result.redacted", None, why, subject=call)
+        yield EventDraft("tool.result.redacted", None, why, subject=call)
 
 
 _STATE_EVENTS: dict[State, EventType] = {
@@ -143,16 +151,16 @@ _GOES_ON: frozenset[State | None] = frozenset({"needs_input", "partial_result", 
 """States from which `running` means going on, not starting."""
 
 
-def events_of(row: StoredEntry, *, source: str, level: Level = "standard") -> list[Event]:
+def expand_row(row: StoredEntry, *, source: str, level: Level = "standard") -> list[Event]:
     """The events a row stands for, in order."""
     if level == "none":
         return []
     if row.kind in CALL_KINDS:
-        return _events(row, _Expansion(row, level).drafts(), source)
-    return _events(row, news_drafts(row, level) if row.kind == "news" else drafts_of(row), source)
+        return _make_events(row, _Expansion(row, level).make_drafts(), source)
+    return _make_events(row, draft_news(row, level) if row.kind == "news" else draft_row(row), source)
 
 
-def _events(row: StoredEntry, drafts: list[Draft], source: str) -> list[Event]:
+def _make_events(row: StoredEntry, drafts: list[EventDraft], source: str) -> list[Event]:
     return [
         Event(
             event_id=f"evt_{row.seq}_{number}",
@@ -181,130 +189,132 @@ class _Expansion:
         self.payload: Payload | None = row.inputs() if level == "full" else None
         self.moves: list[dict[str, str]] = []
         """State changes that no event has told yet: some states have no event of their own (AT-273)."""
-        self.decisions = self._decisions_before()
+        self.decisions = self._count_earlier_decisions()
         self.is_asked = False
         """True once an event has told of the row's question."""
 
-    def drafts(self) -> list[Draft]:
+    def make_drafts(self) -> list[EventDraft]:
         """Its events. Moves that nothing came after ride on the last one."""
-        found = [draft for step in steps_of(self.row, self.segment) for draft in self._of_step(step)]
+        found = [draft for step in order_steps(self.row, self.segment) for draft in self._draft_step(step)]
         if not self.is_asked:
-            found += self._question()
+            found += self._draft_question()
         if self.moves and not found:
-            found.append(self._draft("tool.invocation.progress", self.row.at, {"status": self.row.outcome}))
+            found.append(self._make_draft("tool.invocation.progress", self.row.at, {"status": self.row.outcome}))
         elif self.moves:
             last = found[-1]
             moves = [*last.data.get("transitions", ()), *self.moves]
             found[-1] = last._replace(data={**last.data, "transitions": moves})
         return found
 
-    def _of_step(self, step: Step) -> Iterator[Draft]:
-        time = self._time(step.at)
+    def _draft_step(self, step: CallStep) -> Iterator[EventDraft]:
+        time = self._to_time(step.at)
         match step.fact:
-            case Entered():
-                yield from self._entered(step.fact, step.at)
-            case Decided(decision):
-                data = details.decided(decision, self.row.call, self._number(), self.level)
-                yield self._draft("tool.permission.decided", time, data)
-            case Mutated(mutation):
-                yield self._draft("tool.input.mutated", time, details.mutated(mutation, self.level))
+            case StateEntered():
+                yield from self._draft_state(step.fact, step.at)
+            case DecisionMade(decision):
+                data = details.describe_decision(decision, self.row.call, self._take_number(), self.level)
+                yield self._make_draft("tool.permission.decided", time, data)
+            case InputMutated(mutation):
+                yield self._make_draft("tool.input.mutated", time, details.describe_mutation(mutation, self.level))
             case HookBegan(run) | HookEnded(run):
                 has_ended = isinstance(step.fact, HookEnded)
-                told = details.hook(run, self.level, has_ended=has_ended)
-                yield self._draft(_hook_event(run.hook_event, has_ended), time, told)
-            case Answered(answer):
+                told = details.describe_hook(run, self.level, has_ended=has_ended)
+                yield self._make_draft(_find_hook_event(run.hook_event, has_ended), time, told)
+            case AnswerGiven(answer):
                 data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
-                yield self._draft("tool.invocation.progress", time, data)
-            case Happened(event, data):
-                yield self._draft(msgspec.convert(event, EventType), time, details.happened(data, self.level))
+                yield self._make_draft("tool.invocation.progress", time, data)
+            case OtherEvent(event, data):
+                yield self._make_draft(
+                    msgspec.convert(event, EventType), time, details.describe_event(data, self.level)
+                )
 
-    def _entered(self, entered: Entered, at: int) -> Iterator[Draft]:
-        state, time = entered.state, self._time(at)
+    def _draft_state(self, entered: StateEntered, at: int) -> Iterator[EventDraft]:
+        state, time = entered.state, self._to_time(at)
         move = {"to": state, "at": iso(time)}
         if state in TERMINAL:
-            yield from self._result(time)
+            yield from self._draft_result(time)
             self.moves.append(move)
-            data = details.ended(self.header, self.segment, self.row.call, state, at)
-            yield self._draft(self._terminal_event(state), time, data)
+            data = details.describe_end(self.header, self.segment, self.row.call, state, at)
+            yield self._make_draft(self._find_terminal_event(state), time, data)
             return
         self.moves.append(move)
         event = _STATE_EVENTS.get(state)
-        if event is not None and not (state == "running" and self._goes_on(entered)):
-            yield self._draft(event, time, self._state_data(state))
+        if event is not None and not (state == "running" and self._is_resuming(entered)):
+            yield self._make_draft(event, time, self._describe_state(state))
 
-    def _goes_on(self, entered: Entered) -> bool:
+    def _is_resuming(self, entered: StateEntered) -> bool:
         """A call that goes on in another row says so before it runs: that row is a `started` one."""
         if entered.before is None:
             return self.row.kind != "started"
         return entered.before in _GOES_ON
 
-    def _state_data(self, state: State) -> dict[str, Any]:
+    def _describe_state(self, state: State) -> dict[str, Any]:
         match state:
             case "planned":
-                return details.planned(self.header, self.segment, self.payload)
+                return details.describe_plan(self.header, self.segment, self.payload)
             case "selected":
-                return details.selected(self.header)
+                return details.describe_tool(self.header)
             case "running":
-                return details.started(self.payload)
+                return details.describe_start(self.payload)
             case "awaiting_approval" | "needs_input":
                 self.is_asked = True
-                return details.requested(self.segment)
+                return details.describe_request(self.segment)
             case _:
                 return {}
 
-    def _result(self, time: int) -> Iterator[Draft]:
+    def _draft_result(self, time: int) -> Iterator[EventDraft]:
         """What became of the result, before the word that the call ended (AT-269)."""
         notes = self.segment.notes
-        result = {"result_id": details.result_id(self.row.call)}
+        result = {"result_id": details.make_result_id(self.row.call)}
         if self.segment.status == "redacted" or notes.get("redaction_state", "none") != "none":
             state = notes.get("redaction_state", "full")
-            yield self._draft("tool.result.redacted", time, {**result, "redaction_state": state})
+            yield self._make_draft("tool.result.redacted", time, {**result, "redaction_state": state})
         if notes.get("persistence_refs"):
             refs = list(notes["persistence_refs"])
-            yield self._draft("tool.result.persisted", time, {**result, "persistence_refs": refs})
-        data = details.result(self.row.call, self.segment, self.payload, self.level)
-        yield self._draft("tool.result.created", time, data)
+            yield self._make_draft("tool.result.persisted", time, {**result, "persistence_refs": refs})
+        data = details.describe_result(self.row.call, self.segment, self.payload, self.level)
+        yield self._make_draft("tool.result.created", time, data)
 
-    def _question(self) -> Iterator[Draft]:
+    def _draft_question(self) -> Iterator[EventDraft]:
         """A question that changed no state: asked again, or what became of a call that a crash cut off."""
         request = self.segment.request
         if request is None and self.row.kind != "unknown":
             return
         is_approval = request is not None and request.purpose == "approval"
         event: EventType = "tool.permission.requested" if is_approval else "tool.invocation.needs_input"
-        yield self._draft(event, self.row.at, details.requested(self.segment))
+        yield self._make_draft(event, self.row.at, details.describe_request(self.segment))
 
-    def _terminal_event(self, state: State) -> EventType:
+    def _find_terminal_event(self, state: State) -> EventType:
         stopped_in = next((phase for phase, _ in reversed(phase_times(self.segment)) if phase in PHASES[:9]), None)
         if state == "blocked" and stopped_in in _CHECKS:
             return "tool.invocation.validation_failed"
         return _TERMINAL_EVENTS[state]
 
-    def _decisions_before(self) -> int | None:
+    def _count_earlier_decisions(self) -> int | None:
         """How many decisions earlier rows have; None when this row does not tell."""
         if is_first(self.row, self.segment):
             return 0
         offsets = self.segment.notes.get("offsets")
         return offsets.get("decisions") if isinstance(offsets, dict) else None
 
-    def _number(self) -> int | None:
+    def _take_number(self) -> int | None:
         number = self.decisions
         if number is not None:
             self.decisions = number + 1
         return number
 
-    def _time(self, at: int) -> int:
+    def _to_time(self, at: int) -> int:
         return self.segment.created_at + at // 1000
 
-    def _draft(self, event: EventType, time: int, data: dict[str, Any]) -> Draft:
+    def _make_draft(self, event: EventType, time: int, data: dict[str, Any]) -> EventDraft:
         if self.moves:
             data = {**data, "transitions": self.moves}
             self.moves = []
         trace = tuple(self.segment.notes.get("trace_refs", ()))
-        return Draft(event, time, data, invocation_id=self.row.call, tool_id=self.header.tool_id, trace_refs=trace)
+        return EventDraft(event, time, data, invocation_id=self.row.call, tool_id=self.header.tool_id, trace_refs=trace)
 
 
-def _hook_event(hook_event: str, has_ended: bool) -> EventType:
+def _find_hook_event(hook_event: str, has_ended: bool) -> EventType:
     """Hooks around permission count as before the call, those around persistence as after it."""
     if hook_event in ("post_tool_use", "post_tool_use_failure", "result_persistence"):
         return "tool.hook.post.completed" if has_ended else "tool.hook.post.started"

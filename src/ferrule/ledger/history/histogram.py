@@ -11,7 +11,7 @@ from math import ceil, exp, log
 _STEP = log(1.04)
 
 
-def bucket_of(value: float) -> int:
+def find_bucket(value: float) -> int:
     """The bucket of a number."""
     return 0 if value < 1 else 1 + int(log(value) / _STEP)
 
@@ -28,7 +28,7 @@ class Histogram:
 
     def add(self, value: float) -> None:
         """Count one."""
-        self.add_to(bucket_of(value))
+        self.add_to(find_bucket(value))
 
     def add_to(self, bucket: int) -> None:
         """Count one whose bucket is known."""
@@ -47,7 +47,7 @@ class Histogram:
         raise AssertionError("the counts do not add up")
 
 
-def together(histograms: Iterable[Histogram]) -> Histogram:
+def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
     """All of them in one."""
     whole = Histogram()
     for one in histograms:

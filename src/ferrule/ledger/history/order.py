@@ -16,7 +16,7 @@ from ferrule.model.lifecycle import STARTS, STATES, TERMINAL, State
 from ferrule.model.news import HAPPENED
 
 
-class Entered(NamedTuple):
+class StateEntered(NamedTuple):
     """The call went on to a state."""
 
     state: State
@@ -24,13 +24,13 @@ class Entered(NamedTuple):
     """The state it left; None when the row does not tell."""
 
 
-class Decided(NamedTuple):
+class DecisionMade(NamedTuple):
     """A decision was made."""
 
     decision: Decision
 
 
-class Mutated(NamedTuple):
+class InputMutated(NamedTuple):
     """An input was changed."""
 
     mutation: Mutation
@@ -48,23 +48,23 @@ class HookEnded(NamedTuple):
     run: HookRun
 
 
-class Happened(NamedTuple):
+class OtherEvent(NamedTuple):
     """Something rare, already in the words of its event."""
 
     event: str
     data: dict[str, Any]
 
 
-class Answered(NamedTuple):
+class AnswerGiven(NamedTuple):
     """A person answered. What follows from it is decided when the call goes on."""
 
     answer: Answer
 
 
-Fact: TypeAlias = Entered | Decided | Mutated | HookBegan | HookEnded | Happened | Answered
+Fact: TypeAlias = StateEntered | DecisionMade | InputMutated | HookBegan | HookEnded | OtherEvent | AnswerGiven
 
 
-class Step(NamedTuple):
+class CallStep(NamedTuple):
     """One thing that happened to a call."""
 
     at: int
@@ -92,11 +92,11 @@ _HOOK_PLACES = {"post_tool_use": 9, "post_tool_use_failure": 9, "result_persiste
 _LAST = 11
 
 
-class _Waiting(NamedTuple):
+class _PlacedStep(NamedTuple):
     """A step that has no place yet: it comes after the states of its place, and before the first later one."""
 
     place: int
-    step: Step
+    step: CallStep
 
     def comes_before(self, state: State, entered: int) -> bool:
         place = _PLACES[state]
@@ -108,57 +108,57 @@ def is_first(row: StoredEntry, segment: Segment) -> bool:
     return row.kind == "call" or (bool(segment.states) and STATES[segment.states[0] & 31] in STARTS)
 
 
-def steps_of(row: StoredEntry, segment: Segment) -> list[Step]:
+def order_steps(row: StoredEntry, segment: Segment) -> list[CallStep]:
     """What a row tells of its call, in order."""
-    states = _states(row, segment)
-    facts, decisions = _facts(segment), list(segment.decisions)
+    states = _list_states(row, segment)
+    facts, decisions = _sort_facts(segment), list(segment.decisions)
     before: State | None = None
-    found: list[Step] = []
+    found: list[CallStep] = []
     for number, (state, entered) in enumerate(states):
-        found += _taken(facts, state, entered)
+        found += _take_earlier(facts, state, entered)
         will_ask = any(later == "awaiting_approval" for later, _ in states[number + 1 :])
-        while decisions and _led_to(decisions[0], state, will_ask):
-            found.append(_decided(decisions.pop(0), segment, entered))
-        found.append(Step(entered, Entered(state, before)))
+        while decisions and _is_decided_before(decisions[0], state, will_ask):
+            found.append(_make_decision_step(decisions.pop(0), segment, entered))
+        found.append(CallStep(entered, StateEntered(state, before)))
         before = state
     found += (fact.step for fact in facts)
-    found += (_decided(decision, segment) for decision in decisions)
-    return _in_time(found)
+    found += (_make_decision_step(decision, segment) for decision in decisions)
+    return _make_monotonic(found)
 
 
-def _states(row: StoredEntry, segment: Segment) -> list[tuple[State, int]]:
+def _list_states(row: StoredEntry, segment: Segment) -> list[tuple[State, int]]:
     states = state_times(segment)
     if is_first(row, segment) and (not states or states[0][0] != "planned"):
         states.insert(0, ("planned", 0))
     return states
 
 
-def _facts(segment: Segment) -> list[_Waiting]:
-    return sorted(_unsorted(segment), key=lambda fact: fact.step.at)
+def _sort_facts(segment: Segment) -> list[_PlacedStep]:
+    return sorted(_find_facts(segment), key=lambda fact: fact.step.at)
 
 
-def _unsorted(segment: Segment) -> Iterator[_Waiting]:
+def _find_facts(segment: Segment) -> Iterator[_PlacedStep]:
     for run in segment.hooks:
         place = _HOOK_PLACES.get(run.hook_event, 3)
-        yield _Waiting(place, Step(run.started, HookBegan(run)))
-        yield _Waiting(place, Step(run.ended, HookEnded(run)))
+        yield _PlacedStep(place, CallStep(run.started, HookBegan(run)))
+        yield _PlacedStep(place, CallStep(run.ended, HookEnded(run)))
     for mutation in segment.mutations:
-        yield _Waiting(_MUTATION_PLACES.get(mutation.source_type, 1), Step(mutation.at, Mutated(mutation)))
+        yield _PlacedStep(_MUTATION_PLACES.get(mutation.source_type, 1), CallStep(mutation.at, InputMutated(mutation)))
     if segment.answer is not None and all(decision.by != segment.answer.by for decision in segment.decisions):
         at = (segment.answer.answered_at - segment.created_at) * 1000
-        yield _Waiting(4, Step(at, Answered(segment.answer)))
+        yield _PlacedStep(4, CallStep(at, AnswerGiven(segment.answer)))
     for happened in segment.notes.get(HAPPENED, ()):
-        fact = Happened(happened["event"], happened.get("data", {}))
-        yield _Waiting(7, Step(happened.get("at", 0), fact))
+        fact = OtherEvent(happened["event"], happened.get("data", {}))
+        yield _PlacedStep(7, CallStep(happened.get("at", 0), fact))
 
 
-def _decided(decision: Decision, segment: Segment, latest: int | None = None) -> Step:
+def _make_decision_step(decision: Decision, segment: Segment, latest: int | None = None) -> CallStep:
     """Decisions carry the time of day, which may have been set anew meanwhile; states do not."""
     at = (decision.decided_at - segment.created_at) * 1000
-    return Step(at if latest is None else min(at, latest), Decided(decision))
+    return CallStep(at if latest is None else min(at, latest), DecisionMade(decision))
 
 
-def _led_to(decision: Decision, state: State, will_ask: bool) -> bool:
+def _is_decided_before(decision: Decision, state: State, will_ask: bool) -> bool:
     """True when a decision was made before its call entered a state."""
     behavior, place = decision.ruling.behavior, _PLACES[state]
     if place == _LAST:
@@ -168,19 +168,19 @@ def _led_to(decision: Decision, state: State, will_ask: bool) -> bool:
     return place > (3 if behavior == "passthrough" else 4)
 
 
-def _taken(facts: list[_Waiting], state: State, entered: int) -> list[Step]:
+def _take_earlier(facts: list[_PlacedStep], state: State, entered: int) -> list[CallStep]:
     """Takes out of the list what comes before a state."""
     taken = [fact.step for fact in facts if fact.comes_before(state, entered)]
     facts[:] = [fact for fact in facts if not fact.comes_before(state, entered)]
     return taken
 
 
-def _in_time(steps: list[Step]) -> list[Step]:
+def _make_monotonic(steps: list[CallStep]) -> list[CallStep]:
     """The steps with times that never go back, whatever the clocks said."""
     latest = 0
     for number, step in enumerate(steps):
         if step.at < latest:
-            steps[number] = Step(latest, step.fact)
+            steps[number] = CallStep(latest, step.fact)
         else:
             latest = step.at
     return steps

@@ -15,15 +15,15 @@ from typing import Literal, NamedTuple
 
 from ferrule.contracts.store import Store
 from ferrule.errors import LedgerDamaged
-from ferrule.ledger.history.activity import MINUTE, MINUTES, Activity, Reached, Scope, Seen
-from ferrule.ledger.history.histogram import together
+from ferrule.ledger.history.activity import MINUTE, MINUTES, Activity, ActivityReport, CallScope, SystemCalls
+from ferrule.ledger.history.histogram import merge_histograms
 from ferrule.model.journal import OpenCall, StoredEntry
 
 _STEP = 250
 """Rows at once: a few milliseconds of work."""
 
 
-class Lately:
+class RecentActivity:
     """What calls did in the last hour, for one process."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Lately:
         self._at = 0
         self._reading: asyncio.Task[None] | None = None
 
-    async def caught_up(self, within: float) -> bool:
+    async def catch_up(self, within: float) -> bool:
         """Read what is new, for so many seconds at most; the rest is read behind. True when nothing is left. Raises
         LedgerError."""
         loop = asyncio.get_running_loop()
@@ -58,13 +58,13 @@ class Lately:
         reading.result()
         return True
 
-    def seen(self, scope: Scope) -> Seen:
+    def report(self, scope: CallScope) -> ActivityReport:
         """What calls of a scope did, as far as it was read."""
-        return self._activity.seen(scope, self._now())
+        return self._activity.report(scope, self._now())
 
-    def systems(self) -> dict[str, list[tuple[int, Reached]]]:
+    def report_systems(self) -> dict[str, list[tuple[int, SystemCalls]]]:
         """What calls of each system did, as far as it was read."""
-        return self._activity.systems(self._now())
+        return self._activity.report_systems(self._now())
 
     @property
     def read_until(self) -> int:
@@ -84,17 +84,17 @@ class Lately:
         since = (self._now() // MINUTE - MINUTES + 1) * MINUTE
         if self._at < since:  # nobody asked for long: what is between is too old to count
             self._begin(await self._store.seq_at(since) - 1)
-        while rows := await self._next():
+        while rows := await self._read_next():
             for row in rows:
-                if self._activity.lacks(row):
+                if self._activity.needs_earlier_rows(row):
                     earlier = await self._store.rows_of(row.call)
                     self._activity.learn(one for one in earlier if one.seq < row.seq)
-                self._activity.take(row)
+                self._activity.count_row(row)
             self._seq, self._hash, self._at = rows[-1].seq, rows[-1].hash, rows[-1].at
             await asyncio.sleep(0)
         self._activity.trim(self._now())
 
-    async def _next(self) -> list[StoredEntry]:
+    async def _read_next(self) -> list[StoredEntry]:
         """The next rows. The last one that was read comes once more: when it is another now, the ledger was put back to an
         earlier state meanwhile, and everything is read again."""
         if not self._hash:
@@ -132,16 +132,16 @@ class Waits:
         self._store = store
         self._known: dict[str, Wait] = {}
 
-    async def of(self, opened: Sequence[OpenCall]) -> dict[str, Wait]:
+    async def find_waits(self, opened: Sequence[OpenCall]) -> dict[str, Wait]:
         """Those of these open calls that wait for a person. They are all that are open: others are forgotten."""
         new = [one for one in opened if one.call not in self._known or self._known[one.call].seq != one.seq]
         rows = await self._store.rows_of_calls([one.call for one in new]) if new else {}
-        fresh = {one.call: wait_in(rows.get(one.call, ()), one.seq) for one in new}
+        fresh = {one.call: read_wait(rows.get(one.call, ()), one.seq) for one in new}
         self._known = {one.call: fresh.get(one.call) or self._known[one.call] for one in opened}
         return {call: wait for call, wait in self._known.items() if wait.is_for_people}
 
 
-def wait_in(rows: Sequence[StoredEntry], seq: int) -> Wait:
+def read_wait(rows: Sequence[StoredEntry], seq: int) -> Wait:
     """What a call's rows say it waits for. Of one that was answered, nobody is waited for any more."""
     asking = next((row for row in reversed(rows) if row.kind in ("parked", "unknown")), None)
     if asking is None:
@@ -164,10 +164,10 @@ _SLOWER = 2.0
 _SLOWER_MICROSECONDS = 100_000
 """By so much, and so many times what is usual, before anybody is told."""
 
-Minutes = Sequence[tuple[int, Reached]]
+Minutes = Sequence[tuple[int, SystemCalls]]
 
 
-class Verdict(NamedTuple):
+class HealthVerdict(NamedTuple):
     """How a system does."""
 
     health: Health
@@ -182,21 +182,21 @@ class Verdict(NamedTuple):
     """The last minute with calls."""
 
 
-def verdict_of(minutes: Minutes, now: int) -> Verdict:
+def judge_health(minutes: Minutes, now: int) -> HealthVerdict:
     """How a system does, by its minutes of the last hour that have calls, the oldest first."""
     if not minutes:
-        return Verdict("quiet", 0, 0, None, None, None)
+        return HealthVerdict("quiet", 0, 0, None, None, None)
     latest = [pair for pair in minutes if pair[0] > now - LATELY - MINUTE] or [minutes[-1]]
-    p95 = together(reached.latency for _, reached in latest).percentile(0.95)
+    p95 = merge_histograms(reached.latency for _, reached in latest).percentile(0.95)
     usual = median(reached.latency.percentile(0.95) or 0.0 for _, reached in minutes)
     health: Health = "healthy"
     since = None
-    if _fails(latest):
-        health, since = "failing", _since(minutes, [_fails([pair]) for pair in minutes])
+    if _is_failing(latest):
+        health, since = "failing", _find_since(minutes, [_is_failing([pair]) for pair in minutes])
     elif _is_slow(p95, usual):
         health = "slow"
-        since = _since(minutes, [_is_slow(reached.latency.percentile(0.95), usual) for _, reached in minutes])
-    return Verdict(
+        since = _find_since(minutes, [_is_slow(reached.latency.percentile(0.95), usual) for _, reached in minutes])
+    return HealthVerdict(
         health,
         sum(reached.calls for _, reached in minutes),
         sum(reached.unreached for _, reached in minutes),
@@ -206,7 +206,7 @@ def verdict_of(minutes: Minutes, now: int) -> Verdict:
     )
 
 
-def _fails(minutes: Minutes) -> bool:
+def _is_failing(minutes: Minutes) -> bool:
     calls = sum(reached.calls for _, reached in minutes)
     return sum(reached.unreached for _, reached in minutes) >= max(1, calls * _FAILING_SHARE)
 
@@ -215,7 +215,7 @@ def _is_slow(p95: float | None, usual: float) -> bool:
     return p95 is not None and p95 >= max(usual * _SLOWER, usual + _SLOWER_MICROSECONDS)
 
 
-def _since(minutes: Minutes, is_bad: list[bool]) -> int:
+def _find_since(minutes: Minutes, is_bad: list[bool]) -> int:
     """The first minute of the last stretch that is bad throughout."""
     first = len(minutes) - 1
     while first > 0 and is_bad[first - 1]:

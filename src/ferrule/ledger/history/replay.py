@@ -10,7 +10,7 @@ import msgspec
 from ferrule.model.event import TERMINAL_EVENT_TYPES
 
 
-class Replayed(msgspec.Struct):
+class ReplayedCall(msgspec.Struct):
     """What the events of one call tell about it."""
 
     invocation_id: str
@@ -31,21 +31,21 @@ class Replayed(msgspec.Struct):
     """How it ended; None while it has not."""
 
 
-def replay(records: Iterable[Mapping[str, Any]]) -> dict[str, Replayed]:
+def replay_events(records: Iterable[Mapping[str, Any]]) -> dict[str, ReplayedCall]:
     """The calls that event records tell about, by invocation id. Unknown kinds of events are passed over (AT-272)."""
-    calls: dict[str, Replayed] = {}
+    calls: dict[str, ReplayedCall] = {}
     for record in records:
         invocation_id = record.get("invocation_id")
         if invocation_id is None:
             continue
         call = calls.get(invocation_id)
         if call is None:
-            call = calls[invocation_id] = Replayed(invocation_id, record.get("tool_id", ""))
+            call = calls[invocation_id] = ReplayedCall(invocation_id, record.get("tool_id", ""))
         _apply(call, record["event_type"], record.get("data", {}))
     return calls
 
 
-def _apply(call: Replayed, event_type: str, data: Mapping[str, Any]) -> None:
+def _apply(call: ReplayedCall, event_type: str, data: Mapping[str, Any]) -> None:
     for move in data.get("transitions", ()):
         call.transitions.append((call.status or None, move["to"], move["at"]))
         call.status = move["to"]

@@ -43,7 +43,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
         return record
 
 
-def brief_of(rows: Sequence[StoredEntry]) -> Brief:
+def read_brief(rows: Sequence[StoredEntry]) -> Brief:
     """A call in one line, from all its rows in order."""
     story = Story(rows)
     header, states, decisions = story.header, story.states, story.decisions
@@ -91,16 +91,16 @@ OPEN_STATES: dict[Standing, tuple[State, ...]] = {
 """The same for one that goes on."""
 
 
-def standing_of(kind: Kind, outcome: str) -> Standing:
+def find_standing(kind: Kind, outcome: str) -> Standing:
     """Where a call stands whose last row is of this kind and left it in this state."""
     if kind == "unknown":
         return "unknown"
     if outcome in WAITS:
         return "waiting"
-    return ended_as(outcome) or "running"
+    return find_ending(outcome) or "running"
 
 
-def ended_as(outcome: str) -> Standing | None:
+def find_ending(outcome: str) -> Standing | None:
     """The word for how a call ended; None for a state that is no end."""
     return _ENDINGS.get(outcome)
 
@@ -124,7 +124,7 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     ordering_policy: str = DEFAULT_POLICY.ordering_policy
 
 
-def membership_in(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
+def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
     """The place of a call in its batch, from the notes of its rows; None for a call by itself."""
     said: dict[str, Any] = {}
     for note in notes:
@@ -136,7 +136,7 @@ def membership_in(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
         return None
 
 
-def begun_at(batch_id: str) -> int | None:
+def read_batch_start(batch_id: str) -> int | None:
     """When a batch began, as its id tells, in microseconds since 1970; None for what is no such id."""
     digits = batch_id.removeprefix(PREFIX)[:_TIME_DIGITS]
     if not batch_id.startswith(PREFIX) or len(digits) < _TIME_DIGITS:

@@ -38,7 +38,7 @@ class Decider(NamedTuple):
     """Empty when no rule decided; then the mode's name for `mode`."""
 
 
-class Difference(NamedTuple):
+class RecordedDifference(NamedTuple):
     """A call about which a watched policy would have decided otherwise."""
 
     seq: int
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
     message: str
 
 
-class Suggested(NamedTuple):
+class RecordedSuggestion(NamedTuple):
     """A rule that would have settled an ask."""
 
     update: dict[str, Any]
@@ -65,14 +65,14 @@ class Suggested(NamedTuple):
     at: int
 
 
-class Tally:
+class DecisionTally:
     """Decisions of one ledger, counted."""
 
     def __init__(self) -> None:
         self._hours: dict[int, Counter[tuple[Decider, str]]] = {}
         self._shadowed: dict[int, Counter[tuple[str, str, str]]] = {}
-        self._differences: list[Difference] = []
-        self._suggested: dict[bytes, Suggested] = {}
+        self._differences: list[RecordedDifference] = []
+        self._suggested: dict[bytes, RecordedSuggestion] = {}
         self._newest = 0
         self._oldest: int | None = None
         self._is_begun = False
@@ -85,15 +85,15 @@ class Tally:
         self.is_whole = False
         """True when it reaches back to the first row, or seven days."""
 
-    async def look(self, store: Store, now: int, rows: int) -> bool:
+    async def read_more(self, store: Store, now: int, rows: int) -> bool:
         """Read what is new, then go further back, by so many rows at most. True when there is no more to read."""
         async with self._lock:
             if not self._is_begun:
                 await self._begin(store)
             while rows > 0:
-                read = await self._forward(store)
+                read = await self._read_forward(store)
                 if read == 0:
-                    read = 0 if self.is_whole or self._is_far_enough else await self._back(store, now)
+                    read = 0 if self.is_whole or self._is_far_enough else await self._read_back(store, now)
                 if read == 0:
                     self._forget(now)
                     return True
@@ -106,7 +106,7 @@ class Tally:
         self._newest = newest[0].seq if newest else 0
         self._oldest = self._newest + 1
 
-    async def _forward(self, store: Store) -> int:
+    async def _read_forward(self, store: Store) -> int:
         found = await store.rows_after(self._newest, _AT_ONCE)
         for row in found:
             self.feed(row)
@@ -115,7 +115,7 @@ class Tally:
             self.since = self.since or found[0].at
         return len(found)
 
-    async def _back(self, store: Store, now: int) -> int:
+    async def _read_back(self, store: Store, now: int) -> int:
         found = await store.rows_before(self._oldest, _AT_ONCE, kinds=_KINDS)
         for row in found:
             if row.at < now - WEEK:
@@ -142,7 +142,7 @@ class Tally:
 
     def _count(self, row: StoredEntry, ruling: Ruling) -> None:
         hour = row.at // HOUR
-        self._hours.setdefault(hour, Counter())[decider(ruling), ruling.behavior] += 1
+        self._hours.setdefault(hour, Counter())[find_decider(ruling), ruling.behavior] += 1
         shadow = ruling.shadow
         if shadow is not None:
             key = (shadow.policy_ref, ruling.behavior, shadow.behavior)
@@ -156,8 +156,8 @@ class Tally:
         if shadow is None or (len(kept) >= _DIFFERENCES and row.seq < kept[0].seq):
             return
         header = header_of(row.segment())
-        found = Difference(
-            row.seq, row.call, row.at, row.tool, header.principal, header.agent, ruling.behavior, decider(ruling).rule_id,
+        found = RecordedDifference(
+            row.seq, row.call, row.at, row.tool, header.principal, header.agent, ruling.behavior, find_decider(ruling).rule_id,
             shadow.policy_ref, shadow.behavior, shadow.rule_refs, shadow.message,
         )  # fmt: skip
         insort(kept, found)
@@ -168,10 +168,10 @@ class Tally:
         known = self._suggested.get(key)
         if known is None:
             if len(self._suggested) < _SUGGESTIONS:
-                self._suggested[key] = Suggested(update, 1, row.call, row.at)
+                self._suggested[key] = RecordedSuggestion(update, 1, row.call, row.at)
             return
         latest = (row.call, row.at) if row.at >= known.at else (known.invocation_id, known.at)
-        self._suggested[key] = Suggested(update, known.times + 1, *latest)
+        self._suggested[key] = RecordedSuggestion(update, known.times + 1, *latest)
 
     def _forget(self, now: int) -> None:
         first = (now - WEEK) // HOUR
@@ -181,31 +181,31 @@ class Tally:
 
     # What was found
 
-    def decisions(self, since: int) -> Counter[tuple[Decider, str]]:
+    def count_decisions(self, since: int) -> Counter[tuple[Decider, str]]:
         """How often each decided what, in the hours from a moment on."""
-        return _together(self._hours, since)
+        return _merge_hours(self._hours, since)
 
-    def shadowed(self, since: int) -> Counter[tuple[str, str, str]]:
+    def count_shadow_differences(self, since: int) -> Counter[tuple[str, str, str]]:
         """How often a watched policy would have said something else: its name, what was said, what it says."""
-        return _together(self._shadowed, since)
+        return _merge_hours(self._shadowed, since)
 
-    def differences(self) -> list[Difference]:
+    def list_differences(self) -> list[RecordedDifference]:
         """The latest of them, the newest first."""
         return self._differences[::-1]
 
-    def suggestions(self) -> list[Suggested]:
+    def list_suggestions(self) -> list[RecordedSuggestion]:
         """Rules that would have settled asks, those that would have settled most first."""
         return sorted(self._suggested.values(), key=lambda one: (-one.times, -one.at))
 
 
-def decider(ruling: Ruling) -> Decider:
+def find_decider(ruling: Ruling) -> Decider:
     """What a ruling names as its reason."""
     if ruling.reason_type == "rule" and ruling.rule_refs:
         return Decider("rule", ruling.source or "", ruling.rule_refs[0])
     return Decider(ruling.reason_type, "", ruling.mode if ruling.reason_type == "mode" else "")
 
 
-def _together(hours: dict[int, Any], since: int) -> Counter[Any]:
+def _merge_hours(hours: dict[int, Any], since: int) -> Counter[Any]:
     total: Counter[Any] = Counter()
     for hour, counted in hours.items():
         if hour >= since // HOUR:

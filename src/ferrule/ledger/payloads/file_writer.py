@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.contracts.payloads import StoredPayload, uri_of
-from ferrule.ledger.payloads.folders import entered
+from ferrule.ledger.payloads.folders import open_folder
 
 _MAGIC = b"FERRPAY1"
 _FIXED = 32 + 4 + len(_MAGIC)
@@ -26,13 +26,13 @@ _LONGEST = 64 * 1024
 _decode = msgspec.json.Decoder(StoredPayload).decode
 
 
-def trailer(kept: StoredPayload) -> bytes:
+def encode_trailer(kept: StoredPayload) -> bytes:
     """What to write behind the bytes."""
     said = b"\n" + msgspec.json.encode(kept)
     return said + hashlib.sha256(said).digest() + len(said).to_bytes(4, "big") + _MAGIC
 
 
-def kept_in(fd: int) -> StoredPayload:
+def read_trailer(fd: int) -> StoredPayload:
     """What a payload's file says it holds. Raises ValueError when it is not whole, or not one."""
     size = os.fstat(fd).st_size
     fixed = os.pread(fd, _FIXED, max(0, size - _FIXED))
@@ -71,13 +71,13 @@ class FileWriter:
         self._digest = hashlib.sha256()
         self._lock = threading.Lock()
         self._fd = -1
-        with entered(root, *beginning) as folder:
+        with open_folder(root, *beginning) as folder:
             self._fd = os.open(self._name, _NEW, 0o600, dir_fd=folder)
 
     def write(self, chunk: bytes) -> None:
         """Add bytes. Raises OSError when there is no room; then nothing is left of it."""
         with self._lock:
-            self._put(chunk)
+            self._write_all(chunk)
             self._digest.update(chunk)
             self.size += len(chunk)
 
@@ -85,7 +85,7 @@ class FileWriter:
         """Make it readable, durably. Raises OSError; then nothing is left of it."""
         with self._lock:
             try:
-                return self._finished()
+                return self._finish()
             finally:
                 self._drop()
 
@@ -97,14 +97,14 @@ class FileWriter:
     def __del__(self) -> None:
         self._drop()
 
-    def _finished(self) -> StoredPayload:
+    def _finish(self) -> StoredPayload:
         invocation_id = self._described.owner.invocation_id
         described = replace(self._described, size=self.size, digest=f"sha256:{self._digest.hexdigest()}")
-        number = self._free(0)
+        number = self._find_free_number(0)
         while True:
             kept = replace(described, uri=uri_of(invocation_id, number))
-            end = trailer(kept)
-            self._put(end)
+            end = encode_trailer(kept)
+            self._write_all(end)
             hint = _FAR if kept.expires_at is None else min(kept.expires_at, _FAR)
             os.utime(self._fd, ns=(hint * 1000, hint * 1000))
             os.fsync(self._fd)
@@ -114,12 +114,12 @@ class FileWriter:
             except FileExistsError:  # another process, just now
                 os.ftruncate(self._fd, self.size)
                 os.lseek(self._fd, self.size, os.SEEK_SET)
-                number = self._free(number + 1)
+                number = self._find_free_number(number + 1)
 
-    def _free(self, number: int) -> int:
+    def _find_free_number(self, number: int) -> int:
         """The next number under which the invocation has nothing yet."""
         invocation_id = self._described.owner.invocation_id
-        with entered(self._root, "kept", makes=True) as kept, entered(self._root, *self._beginning) as live:
+        with open_folder(self._root, "kept", makes=True) as kept, open_folder(self._root, *self._beginning) as live:
             for free in range(number, _MOST):
                 name = f"{invocation_id}.{free}"
                 if not (_has(kept, name) or _has(live, name)):
@@ -127,7 +127,7 @@ class FileWriter:
         raise OSError(errno.EDQUOT, f"one call keeps at most {_MOST} payloads")
 
     def _link(self, name: str) -> None:
-        with entered(self._root, *self._beginning) as before, entered(self._root, *self._end) as after:
+        with open_folder(self._root, *self._beginning) as before, open_folder(self._root, *self._end) as after:
             os.link(self._name, name, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
             try:
                 os.fsync(after)
@@ -135,7 +135,7 @@ class FileWriter:
                 os.unlink(name, dir_fd=after)
                 raise
 
-    def _put(self, chunk: bytes) -> None:
+    def _write_all(self, chunk: bytes) -> None:
         if self._fd < 0:
             raise OSError(errno.EBADF, "the payload was closed or given up")
         rest = memoryview(chunk)
@@ -151,7 +151,7 @@ class FileWriter:
             return
         os.close(self._fd)
         self._fd = -1
-        with suppress(OSError), entered(self._root, *self._beginning) as folder:
+        with suppress(OSError), open_folder(self._root, *self._beginning) as folder:
             os.unlink(self._name, dir_fd=folder)
 
 

@@ -27,10 +27,17 @@ from ferrule.contracts.payloads import (
     address_of,
     uri_of,
 )
-from ferrule.ledger.payloads.file_writer import FileWriter, kept_in
-from ferrule.ledger.payloads.folders import LiveFolder, entered
-from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, span, unknown
-from ferrule.ledger.payloads.labels import media_type as tidy_media_type
+from ferrule.ledger.payloads.file_writer import FileWriter, read_trailer
+from ferrule.ledger.payloads.folders import LiveFolder, open_folder
+from ferrule.ledger.payloads.labels import (
+    UNKNOWN_TYPE,
+    clean_file_name,
+    find_span,
+    make_damaged_error,
+    make_expired_error,
+    make_unknown_error,
+)
+from ferrule.ledger.payloads.labels import clean_media_type as tidy_media_type
 
 KEPT, LIVE = "kept", "live"
 _CHUNK = 256 * 1024
@@ -69,7 +76,7 @@ class FilePayloads:
             owner=owner,
             expires_at=expires_at,
             scope=scope,
-            name=file_name(name),
+            name=clean_file_name(name),
             access=access,
         )
         return FileWriter(self._root, (LIVE, live), (KEPT,) if scope == "durable" else (LIVE, live), described)
@@ -84,16 +91,16 @@ class FilePayloads:
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
         """Its bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
-        opened = self._opened(uri)
+        opened = self._open_payload(uri)
         fd, kept = await asyncio.to_thread(opened.__enter__)
         try:
             digest = hashlib.sha256()
             for at in range(0, kept.size, _CHUNK):
-                chunk = await asyncio.to_thread(_pread, fd, min(_CHUNK, kept.size - at), at, uri)
+                chunk = await asyncio.to_thread(_read_exactly, fd, min(_CHUNK, kept.size - at), at, uri)
                 digest.update(chunk)
                 yield chunk
             if f"sha256:{digest.hexdigest()}" != kept.digest:
-                raise damaged(uri)
+                raise make_damaged_error(uri)
         finally:
             opened.__exit__(None, None, None)
 
@@ -117,70 +124,70 @@ class FilePayloads:
         await asyncio.to_thread(self._live.remove)
 
     def _describe(self, uri: str) -> StoredPayload:
-        with self._opened(uri) as (_, kept):
+        with self._open_payload(uri) as (_, kept):
             return kept
 
     def _read(self, uri: str, offset: int, limit: int | None) -> bytes:
-        with self._opened(uri) as (fd, kept):
-            place = span(kept.size, offset, limit)
-            data = _pread(fd, len(place), place.start, uri)
+        with self._open_payload(uri) as (fd, kept):
+            place = find_span(kept.size, offset, limit)
+            data = _read_exactly(fd, len(place), place.start, uri)
             if len(place) == kept.size and f"sha256:{hashlib.sha256(data).hexdigest()}" != kept.digest:
-                raise damaged(uri)
+                raise make_damaged_error(uri)
             return data
 
     @contextmanager
-    def _opened(self, uri: str) -> Iterator[tuple[int, StoredPayload]]:
+    def _open_payload(self, uri: str) -> Iterator[tuple[int, StoredPayload]]:
         """The payload's file, open, and what it says of itself. Raises PayloadGone."""
         address = address_of(uri)
-        fd = -1 if address is None else self._open(address, uri)
+        fd = -1 if address is None else self._open_file(address, uri)
         if fd < 0:
-            raise unknown(uri)
+            raise make_unknown_error(uri)
         try:
             try:
                 if not stat.S_ISREG(os.fstat(fd).st_mode):
                     raise ValueError("not a file")
-                kept = kept_in(fd)
+                kept = read_trailer(fd)
             except (ValueError, OSError):
-                raise damaged(uri) from None
+                raise make_damaged_error(uri) from None
             if kept.uri != uri:
-                raise damaged(uri)
+                raise make_damaged_error(uri)
             if kept.expires_at is not None and kept.expires_at <= self._now():
-                raise expired(uri, kept.expires_at)
+                raise make_expired_error(uri, kept.expires_at)
             yield fd, kept
         finally:
             os.close(fd)
 
-    def _open(self, address: PayloadAddress, uri: str) -> int:
+    def _open_file(self, address: PayloadAddress, uri: str) -> int:
         """A file descriptor; -1 when there is none. Raises PayloadGone for what is there and no file of ours."""
         try:
-            for place in self._places():
-                with suppress(FileNotFoundError), entered(self._root, *place) as folder:
-                    return os.open(stored_name(address), _READ, dir_fd=folder)
+            for place in self._list_folders():
+                with suppress(FileNotFoundError), open_folder(self._root, *place) as folder:
+                    return os.open(make_stored_name(address), _READ, dir_fd=folder)
         except OSError:  # a link, a folder in its place, a disk that fails
-            raise damaged(uri) from None
+            raise make_damaged_error(uri) from None
         return -1
 
-    def _places(self) -> Iterator[tuple[str, ...]]:
+    def _list_folders(self) -> Iterator[tuple[str, ...]]:
         yield (KEPT,)
         try:
-            with entered(self._root, LIVE) as fd:
+            with open_folder(self._root, LIVE) as fd:
                 names = os.listdir(fd)
         except OSError:
             return
         yield from ((LIVE, name) for name in names)
 
     def _remove(self, address: PayloadAddress) -> bool:
-        for place in self._places():
-            with suppress(FileNotFoundError, NotADirectoryError), entered(self._root, *place) as folder:
-                os.unlink(stored_name(address), dir_fd=folder)
+        for place in self._list_folders():
+            with suppress(FileNotFoundError, NotADirectoryError), open_folder(self._root, *place) as folder:
+                os.unlink(make_stored_name(address), dir_fd=folder)
                 os.fsync(folder)
                 return True
         return False
 
     def _forget(self, invocation_ids: frozenset[str]) -> int:
         count = 0
-        for place in [*self._places()]:
-            with suppress(FileNotFoundError), entered(self._root, *place) as folder:
+        for place in [*self._list_folders()]:
+            with suppress(FileNotFoundError), open_folder(self._root, *place) as folder:
                 for name in os.listdir(folder):
                     if name.rpartition(".")[0] in invocation_ids:
                         os.unlink(name, dir_fd=folder)
@@ -191,12 +198,12 @@ class FilePayloads:
     def _sweep(self, now: int) -> int:
         with self._lock:
             self._live.clear_remains()
-        return sum(self._sweep_folder(place, now) for place in [*self._places()])
+        return sum(self._sweep_folder(place, now) for place in [*self._list_folders()])
 
     def _sweep_folder(self, place: tuple[str, ...], now: int) -> int:
         count = 0
         try:
-            with entered(self._root, *place) as folder, os.scandir(folder) as entries:
+            with open_folder(self._root, *place) as folder, os.scandir(folder) as entries:
                 for entry in entries:
                     with suppress(OSError, ValueError):
                         is_hinted = entry.stat(follow_symlinks=False).st_mtime_ns // 1000 <= now
@@ -208,7 +215,7 @@ class FilePayloads:
         return count
 
 
-def stored_name(address: PayloadAddress) -> str:
+def make_stored_name(address: PayloadAddress) -> str:
     """The name of a payload's file."""
     return f"{address.invocation_id}.{address.number}"
 
@@ -216,13 +223,13 @@ def stored_name(address: PayloadAddress) -> str:
 def _has_expired(name: str, folder: int, now: int) -> bool:
     fd = os.open(name, _READ, dir_fd=folder)
     try:
-        kept = kept_in(fd)
+        kept = read_trailer(fd)
     finally:
         os.close(fd)
     return kept.expires_at is not None and kept.expires_at <= now
 
 
-def _pread(fd: int, length: int, at: int, uri: str) -> bytes:
+def _read_exactly(fd: int, length: int, at: int, uri: str) -> bytes:
     """Exactly so many bytes. Raises PayloadGone."""
     pieces: list[bytes] = []
     try:
@@ -232,5 +239,5 @@ def _pread(fd: int, length: int, at: int, uri: str) -> bytes:
     except OSError:
         length = -1
     if length:
-        raise damaged(uri)
+        raise make_damaged_error(uri)
     return b"".join(pieces)

@@ -15,7 +15,7 @@ PRIVATE = 0o700
 
 
 @contextmanager
-def entered(root: Path, *names: str, makes: bool = False) -> Iterator[int]:
+def open_folder(root: Path, *names: str, makes: bool = False) -> Iterator[int]:
     """A folder below the root, open. Raises OSError: also for a link in the place of a folder."""
     if makes:
         root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
@@ -53,15 +53,15 @@ class LiveFolder:
         if self._lock < 0:
             return False
         try:
-            with entered(self._root, self._above, self.name) as fd:
+            with open_folder(self._root, self._above, self.name) as fd:
                 return os.path.samestat(os.fstat(fd), os.fstat(self._lock))
         except FileNotFoundError:
             return False
 
     def _make(self) -> None:
-        self._let_go()
+        self._release()
         name = secrets.token_hex(8)
-        with entered(self._root, self._above, makes=True) as above:
+        with open_folder(self._root, self._above, makes=True) as above:
             os.mkdir(name, PRIVATE, dir_fd=above)
             lock = os.open(name, _FOLDER, dir_fd=above)
         try:
@@ -75,9 +75,9 @@ class LiveFolder:
         """Remove it with everything in it, and unlock."""
         if self._lock >= 0:
             remove_tree(self._root, self._above, self.name)
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -85,7 +85,7 @@ class LiveFolder:
     def clear_remains(self) -> None:
         """Remove the folders of processes that are gone."""
         try:
-            with entered(self._root, self._above) as above:
+            with open_folder(self._root, self._above) as above:
                 names = [name for name in os.listdir(above) if name != self.name or self._lock < 0]
         except FileNotFoundError:
             return
@@ -94,7 +94,7 @@ class LiveFolder:
                 self._clear(name)
 
     def _clear(self, name: str) -> None:
-        with entered(self._root, self._above, name) as fd:
+        with open_folder(self._root, self._above, name) as fd:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -104,5 +104,5 @@ class LiveFolder:
 
 def remove_tree(root: Path, above: str, name: str) -> None:
     """Remove a folder with everything in it; links are removed, not followed."""
-    with suppress(OSError), entered(root, above) as fd:
+    with suppress(OSError), open_folder(root, above) as fd:
         shutil.rmtree(name, dir_fd=fd)

@@ -12,18 +12,18 @@ _MEDIA_TYPE = re.compile(r"[0-9A-Za-z!#$&^_.+-]{1,100}/[0-9A-Za-z!#$&^_.+-]{1,10
 UNKNOWN_TYPE = "application/octet-stream"
 
 
-def file_name(text: str) -> str:
+def clean_file_name(text: str) -> str:
     """The last part of a path, printable and of a sane length; empty when nothing is left of it."""
     last = _UNFIT.sub("", text.replace("\\", "/")).rsplit("/", 1)[-1].strip()
     return "" if last in (".", "..") else last.encode()[:200].decode(errors="ignore")
 
 
-def media_type(text: str) -> str:
+def clean_media_type(text: str) -> str:
     """The media type; that of unknown bytes where the text is none."""
     return text if _MEDIA_TYPE.fullmatch(text) else UNKNOWN_TYPE
 
 
-def span(size: int, offset: int, limit: int | None) -> range:
+def find_span(size: int, offset: int, limit: int | None) -> range:
     """The positions from `offset` on, at most `limit` of them, that a payload of this size has. Raises ValueError below 0."""
     if offset < 0 or (limit is not None and limit < 0):
         raise ValueError("offset and limit count bytes from 0 on")
@@ -34,21 +34,23 @@ def span(size: int, offset: int, limit: int | None) -> range:
 _LONGEST = 160
 
 
-def unknown(uri: str) -> PayloadGone:
+def make_unknown_error(uri: str) -> PayloadGone:
     """There is no such payload."""
-    return PayloadGone("unknown", f"there is no payload {_shown(uri)}: it was never kept, or it was removed")
+    return PayloadGone("unknown", f"there is no payload {_format_uri(uri)}: it was never kept, or it was removed")
 
 
-def expired(uri: str, at: int | None) -> PayloadGone:
+def make_expired_error(uri: str, at: int | None) -> PayloadGone:
     """It was kept for a time that is over."""
     when = f" at {iso(at)}" if at is not None else ""
-    return PayloadGone("expired", f"the payload {_shown(uri)} expired{when}; the record of its call is still there")
+    return PayloadGone(
+        "expired", f"the payload {_format_uri(uri)} expired{when}; the record of its call is still there"
+    )
 
 
-def damaged(uri: str) -> PayloadGone:
+def make_damaged_error(uri: str) -> PayloadGone:
     """The bytes are not those that were kept."""
-    return PayloadGone("damaged", f"the payload {_shown(uri)} is damaged: its bytes are not those that were kept")
+    return PayloadGone("damaged", f"the payload {_format_uri(uri)} is damaged: its bytes are not those that were kept")
 
 
-def _shown(uri: str) -> str:
+def _format_uri(uri: str) -> str:
     return ascii(uri[:_LONGEST])

@@ -8,7 +8,15 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection
 
 from ferrule.contracts.payloads import Access, PayloadOwner, PayloadWriter, Scope, StoredPayload, address_of, uri_of
-from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, media_type, span, unknown
+from ferrule.ledger.payloads.labels import (
+    UNKNOWN_TYPE,
+    clean_file_name,
+    clean_media_type,
+    find_span,
+    make_damaged_error,
+    make_expired_error,
+    make_unknown_error,
+)
 
 _CHUNK = 256 * 1024
 
@@ -32,23 +40,23 @@ class MemoryPayloads:
 
     async def describe(self, uri: str) -> StoredPayload:
         """What is known of a payload. Raises PayloadGone."""
-        return self._found(uri)[0]
+        return self._find(uri)[0]
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
         """Its bytes, or a range of them. Raises PayloadGone."""
-        kept, data = self._found(uri)
-        place = span(kept.size, offset, limit)
+        kept, data = self._find(uri)
+        place = find_span(kept.size, offset, limit)
         if len(place) == kept.size and _digest(data) != kept.digest:
-            raise damaged(uri)
+            raise make_damaged_error(uri)
         return data[place.start : place.stop]
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
         """Its bytes, a chunk at a time. Raises PayloadGone."""
-        kept, data = self._found(uri)
+        kept, data = self._find(uri)
         for start in range(0, len(data), _CHUNK):
             yield data[start : start + _CHUNK]
         if _digest(data) != kept.digest:
-            raise damaged(uri)
+            raise make_damaged_error(uri)
 
     async def remove(self, uri: str) -> bool:
         """Destroy the bytes. False when there were none."""
@@ -88,12 +96,12 @@ class MemoryPayloads:
             self._kept[kept.uri] = (kept, data)
             return kept
 
-    def _found(self, uri: str) -> tuple[StoredPayload, bytes]:
+    def _find(self, uri: str) -> tuple[StoredPayload, bytes]:
         found = self._kept.get(uri) if address_of(uri) is not None else None
         if found is None:
-            raise unknown(uri)
+            raise make_unknown_error(uri)
         if _is_over(found[0], self._now()):
-            raise expired(uri, found[0].expires_at)
+            raise make_expired_error(uri, found[0].expires_at)
         return found
 
 
@@ -106,7 +114,7 @@ class _Writer:
         self._store = store
         self._owner = owner
         self._data: bytearray | None = bytearray()
-        self._facts = {"media_type": media_type(kind), "name": file_name(name)}
+        self._facts = {"media_type": clean_media_type(kind), "name": clean_file_name(name)}
         self._scope: Scope = scope
         self._access: Access = access
         self._expires_at = expires_at

@@ -60,30 +60,30 @@ class JsonlSink:
 
     async def cursor(self) -> int:
         """The last row the file has whole. Raises SinkBusy while another process writes."""
-        await asyncio.to_thread(self._guarded, ())
+        await asyncio.to_thread(self._append_exclusively, ())
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
         """Append a batch, or leave the file as it was."""
-        await asyncio.to_thread(self._guarded, events)
+        await asyncio.to_thread(self._append_exclusively, events)
 
     async def aclose(self) -> None:
         """Let go of the file and the lock; a write that hangs does so when it comes back."""
         self._is_closed = True
         if self._guard.acquire(blocking=False):
-            self._let_go()
+            self._release()
             self._guard.release()
 
-    def _guarded(self, events: Sequence[Event]) -> None:
+    def _append_exclusively(self, events: Sequence[Event]) -> None:
         """One thread at a time: a write that was given up may still be going on."""
         with self._guard:
             try:
                 self._append(events)
             finally:
                 if self._is_closed:
-                    self._let_go()
+                    self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         for number in (self._file, self._lock):
             if number is not None:
                 os.close(number)
@@ -96,13 +96,13 @@ class JsonlSink:
         self._take_lock()
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            self._size, self._seq = _whole_rows(file, self._path)
+            self._size, self._seq = _find_whole_rows(file, self._path)
             os.ftruncate(file, self._size)
         except BaseException:
             os.close(file)
             raise
         if self._seq == 0:
-            self._seq = _last_row_of(_numbered(self._path, 1))
+            self._seq = _read_last_row(_make_rotated_path(self._path, 1))
         self._file = file
 
     def _take_lock(self) -> None:
@@ -118,7 +118,7 @@ class JsonlSink:
 
     def _append(self, events: Sequence[Event]) -> None:
         self._open()
-        lines = _lines([event for event in events if event.seq > self._seq])
+        lines = _encode_lines([event for event in events if event.seq > self._seq])
         if not lines:
             return
         if self._max_bytes and self._size >= self._max_bytes:
@@ -129,12 +129,12 @@ class JsonlSink:
             if self._fsync:
                 os.fsync(self._file)
         except OSError:
-            self._forget()
+            self._close_damaged()
             raise
         self._size += len(lines)
         self._seq = events[-1].seq
 
-    def _forget(self) -> None:
+    def _close_damaged(self) -> None:
         """Nobody knows what is in the file now: the next attempt looks, and cuts off what is not whole."""
         assert self._file is not None
         with suppress(OSError):
@@ -146,17 +146,17 @@ class JsonlSink:
         """Every step leaves the newest file first in line, so a crash in between loses no place."""
         for number in range(self._keep - 1, 0, -1):
             with suppress(FileNotFoundError):
-                os.replace(_numbered(self._path, number), _numbered(self._path, number + 1))
-        os.replace(self._path, _numbered(self._path, 1))
-        self._forget()
+                os.replace(_make_rotated_path(self._path, number), _make_rotated_path(self._path, number + 1))
+        os.replace(self._path, _make_rotated_path(self._path, 1))
+        self._close_damaged()
         self._open()
 
 
-def _numbered(path: Path, number: int) -> Path:
+def _make_rotated_path(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}")
 
 
-def _lines(events: Sequence[Event]) -> bytes:
+def _encode_lines(events: Sequence[Event]) -> bytes:
     """The events as lines; the last one of each row says so."""
     lines = []
     for number, event in enumerate(events):
@@ -174,19 +174,19 @@ def _write_all(file: int, data: bytes, place: int) -> None:
         view, place = view[written:], place + written
 
 
-def _last_row_of(path: Path) -> int:
+def _read_last_row(path: Path) -> int:
     """The last whole row of an earlier file; 0 when there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return 0
     try:
-        return _whole_rows(file, path)[1]
+        return _find_whole_rows(file, path)[1]
     finally:
         os.close(file)
 
 
-def _whole_rows(file: int, path: Path) -> tuple[int, int]:
+def _find_whole_rows(file: int, path: Path) -> tuple[int, int]:
     """How many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
     if not _BEGINNING.startswith(os.pread(file, len(_BEGINNING), 0)):
         raise FerruleError(f"{path} is not a file of events, so none are written there; name another file")
@@ -199,11 +199,11 @@ def _whole_rows(file: int, path: Path) -> tuple[int, int]:
         found = tail.rfind(_MARK)
         begins = tail.rfind(b"\n", 0, found) if found >= 0 else -1
         if found >= 0 and (begins >= 0 or start == 0):
-            return start + found + len(_MARK), _seq_of(tail[begins + 1 : found + len(_MARK)], path)
+            return start + found + len(_MARK), _read_seq(tail[begins + 1 : found + len(_MARK)], path)
     return 0, 0
 
 
-def _seq_of(line: bytes, path: Path) -> int:
+def _read_seq(line: bytes, path: Path) -> int:
     try:
         return int(msgspec.json.decode(line)["seq"])
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):

@@ -37,7 +37,7 @@ class LogSink:
         for event in events:
             if event.event_type in TERMINAL_EVENT_TYPES and event.seq > (self._seq or 0):
                 level = logging.INFO if event.data["status"] == "succeeded" else logging.WARNING
-                self._logger.log(level, "%s", line_of(event), extra={"ferrule_event": event.to_record()})
+                self._logger.log(level, "%s", format_line(event), extra={"ferrule_event": event.to_record()})
         if events:
             self._seq = events[-1].seq
 
@@ -45,7 +45,7 @@ class LogSink:
         """Nothing to let go of."""
 
 
-def line_of(event: Event) -> str:
+def format_line(event: Event) -> str:
     """How a call ended: `inv_1 kb.search succeeded in 1.2 ms for alice`."""
     data = event.data
     line = f"{event.invocation_id} {event.tool_id} {data['status']} in {data['duration_ms']} ms for {data['principal']}"

@@ -10,26 +10,26 @@ import struct
 from typing import NamedTuple
 
 from ferrule.contracts.store import CommitCondition, Committed, Outcome
-from ferrule.ledger.chain import NO_PAYLOAD, SALT_BYTES, START, commitment, kind_number, row_hash
+from ferrule.ledger.chain import NO_PAYLOAD, SALT_BYTES, START, compute_commitment, compute_row_hash, to_kind_number
 from ferrule.ledger.tables import ALL_TOOLS, Tables
 from ferrule.model.journal import KINDS, Entry, Kind, Mark, News, OpenCall, StoredEntry, encode
 
 _NO_MARK = Mark()
 
 
-def refusal(tables: Tables, entry: Entry, condition: CommitCondition) -> Committed | None:
+def find_refusal(tables: Tables, entry: Entry, condition: CommitCondition) -> Committed | None:
     """Why the row may not be written; None when it may. The state is judged first, then switch, key and limits."""
     call = tables.open_calls.get(entry.call)
     mark = entry.mark or _NO_MARK
-    if not _fits(call, condition):
+    if not _matches_state(call, condition):
         return Committed("state_changed", state=call.state if call else "")
     if condition.is_on and mark.tool_id in tables.switches:
         return Committed("switched_off")
-    taken = _key_refusal(tables, entry.call, mark) if condition.key_is_free else None
-    return taken or _limit_refusal(tables, mark, condition.run_limits)
+    taken = _find_key_refusal(tables, entry.call, mark) if condition.key_is_free else None
+    return taken or _find_limit_refusal(tables, mark, condition.run_limits)
 
 
-def _fits(call: OpenCall | None, condition: CommitCondition) -> bool:
+def _matches_state(call: OpenCall | None, condition: CommitCondition) -> bool:
     if call is None:
         return not condition.states and condition.owner is None and condition.seq is None
     return (
@@ -39,7 +39,7 @@ def _fits(call: OpenCall | None, condition: CommitCondition) -> bool:
     )
 
 
-def _key_refusal(tables: Tables, call: str, mark: Mark) -> Committed | None:
+def _find_key_refusal(tables: Tables, call: str, mark: Mark) -> Committed | None:
     holder = tables.keys.get(mark.key) if mark.key else None
     if holder is None or holder.call == call:
         return None
@@ -47,10 +47,10 @@ def _key_refusal(tables: Tables, call: str, mark: Mark) -> Committed | None:
     return Committed(outcome, holder=holder.call)
 
 
-def _limit_refusal(tables: Tables, mark: Mark, limits: tuple[tuple[str, int], ...]) -> Committed | None:
+def _find_limit_refusal(tables: Tables, mark: Mark, limits: tuple[tuple[str, int], ...]) -> Committed | None:
     for tool_id, allowed in limits:
         counts = tool_id in (ALL_TOOLS, mark.tool_id)
-        if counts and tables.used(mark.counted_run, tool_id) >= allowed:
+        if counts and tables.count_calls(mark.counted_run, tool_id) >= allowed:
             return Committed("limit_reached", limit=tool_id)
     return None
 
@@ -86,22 +86,22 @@ CANCEL_REQUESTED: News = "cancel_requested"
 """The outcome of the `news` every process looks for."""
 
 
-def chained(entry: Entry, seq: int, before: bytes, at: int, salt: bytes) -> Row:
+def chain_row(entry: Entry, seq: int, before: bytes, at: int, salt: bytes) -> Row:
     """The row an entry becomes as number `seq`, after the row with the hash `before` and the time `at`."""
     body = encode(entry.body)
     if entry.payload is None:
         salted, seal = None, NO_PAYLOAD
     else:
         salted = salt + encode(entry.payload)
-        seal = commitment(salted)
+        seal = compute_commitment(salted)
     mark = b"" if entry.mark is None else encode(entry.mark)
     moment = entry.at if entry.at > at else at
-    kind = kind_number(entry.kind)
-    row = row_hash(before, seq, kind, entry.call, moment, entry.tool, entry.outcome, body, seal, mark)
+    kind = to_kind_number(entry.kind)
+    row = compute_row_hash(before, seq, kind, entry.call, moment, entry.tool, entry.outcome, body, seal, mark)
     return (seq, kind, entry.call, moment, entry.tool, entry.outcome, body, salted, mark, row)
 
 
-def stored(
+def to_stored_entry(
     seq: int, kind: int, call: str, at: int, tool: str, outcome: str, body: bytes, payload: bytes | None, is_erased: bool,
     mark: bytes, row: bytes,
 ) -> StoredEntry:  # fmt: skip

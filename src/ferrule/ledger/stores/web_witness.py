@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Forbidden, parse_target
 from ferrule.infra.network.request import BrokenAnswer
-from ferrule.ledger.stores.witness import Head, line
+from ferrule.ledger.stores.witness import Head, encode_head
 
 _HEADERS = (("Content-Type", "application/json"), ("User-Agent", "ferrule"))
 
@@ -26,7 +26,7 @@ class WebhookWitness:
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
         """Post one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
-        status = asyncio.run(self._post(line(Head(ledger, seq, row, at, signature))))
+        status = asyncio.run(self._post(encode_head(Head(ledger, seq, row, at, signature))))
         if not 200 <= status < 300:
             raise OSError(f"{self._target.host} answered {status}")
 

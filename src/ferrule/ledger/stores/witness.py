@@ -23,7 +23,7 @@ class Head(NamedTuple):
     signature: bytes
 
 
-def line(head: Head) -> bytes:
+def encode_head(head: Head) -> bytes:
     """The head as one line of JSON, hash and signature in hex."""
     fields = {"ledger": head.ledger, "seq": head.seq, "hash": head.row.hex(), "at": head.at}
     return msgspec.json.encode({**fields, "signature": head.signature.hex()}) + b"\n"
@@ -39,8 +39,8 @@ class FileWitness:
         """Append one line and bring it to the disk. Raises OSError."""
         fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            text = line(Head(ledger, seq, row, at, signature))
-            _write_whole(fd, text if _ends_well(fd) else b"\n" + text)
+            text = encode_head(Head(ledger, seq, row, at, signature))
+            _write_whole(fd, text if _ends_with_newline(fd) else b"\n" + text)
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -83,10 +83,10 @@ class WitnessThread:
             self._due.wait(self._every_seconds)
             self._due.clear()
             self._changed.clear()
-            self._tell()
-        self._tell()
+            self._write_newest()
+        self._write_newest()
 
-    def _tell(self) -> None:
+    def _write_newest(self) -> None:
         head = self._newest
         if head is None or head.seq == self._told:
             return
@@ -99,7 +99,7 @@ class WitnessThread:
             self._changed.set()
 
 
-def _ends_well(fd: int) -> bool:
+def _ends_with_newline(fd: int) -> bool:
     """False when a crash left half a line at the end."""
     size = os.fstat(fd).st_size
     return size == 0 or os.pread(fd, 1, size - 1) == b"\n"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.replay import replay
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.replay import replay_events
 from ferrule.model.event import STANDARD_EVENT_TYPES, TERMINAL_EVENT_TYPES, Event
 from ferrule.model.journal import Entry, Payload, StoredEntry, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
@@ -30,7 +30,7 @@ from tests.ledger.history.rows import (
 
 
 def events_in(ledger: Ledger, level: str = "standard") -> list[Event]:
-    return [event for row in ledger.rows for event in events_of(row, source="shop", level=level)]  # type: ignore[arg-type]
+    return [event for row in ledger.rows for event in expand_row(row, source="shop", level=level)]  # type: ignore[arg-type]
 
 
 def types(ledger: Ledger) -> list[str]:
@@ -255,7 +255,7 @@ def test_unknown_kinds_of_events_are_passed_over() -> None:
     success(ledger)
     records = [event.to_record() for event in events_in(ledger)]
     strange = {**records[0], "event_type": "tool.invocation.levitated", "data": {}}
-    assert replay([records[0], strange, *records[1:]]) == replay(records)
+    assert replay_events([records[0], strange, *records[1:]]) == replay_events(records)
 
 
 @st.composite

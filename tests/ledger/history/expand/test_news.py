@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.replay import replay
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.replay import replay_events
 from ferrule.model.event import EVENT_TYPES, MEANINGS, STANDARD_EVENT_TYPES, Event
 from ferrule.model.journal import Entry, NewsBody, Payload, encode
 from ferrule.model.news import Fact, cancellations, facts_in, facts_of, progress_records, progress_row
@@ -32,7 +32,7 @@ def said(number: int, **facts: Any) -> dict[str, Any]:
 
 
 def told(ledger: Ledger, level: Any = "standard") -> list[Event]:
-    return [event for row in ledger.rows for event in events_of(row, source="shop", level=level)]
+    return [event for row in ledger.rows for event in expand_row(row, source="shop", level=level)]
 
 
 def story(ledger: Ledger) -> Story:
@@ -90,14 +90,14 @@ def test_whoever_replays_events_is_not_led_astray_by_news() -> None:
     """AT-273: what a tool says moves no call."""
     ledger = Ledger()
     success(ledger)
-    alone = replay(event.to_record() for event in told(ledger, "full"))
+    alone = replay_events(event.to_record() for event in told(ledger, "full"))
     lies = {"sequence": 1, "transitions": [{"to": "failed", "at": "never"}], "status": "failed"}
     mixed = Ledger()
     mixed.news("inv_success", "progress", lies, tool="kb.search")
     success(mixed)
     for outcome in ("cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"):
         mixed.news("inv_success", outcome, lies)
-    assert replay(event.to_record() for event in told(mixed, "full")) == alone
+    assert replay_events(event.to_record() for event in told(mixed, "full")) == alone
 
 
 def test_classes_of_a_newer_ferrule_are_passed_over() -> None:

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.errors import LedgerUnavailable
-from ferrule.ledger.chain import head_text
+from ferrule.ledger.chain import format_head
 from ferrule.ledger.stores.memory.store import MemoryStore
 from tests.ledger.stores.making import entry
 
@@ -62,6 +62,6 @@ def test_closing_tells_how_many_rows_were_lost() -> None:
 
 def test_the_head_is_signed() -> None:
     key = Ed25519PrivateKey.generate()
-    head = MemoryStore(key).head()
+    head = MemoryStore(key).sign_head()
     assert head.seq == 1
-    key.public_key().verify(head.signature, head_text(head.ledger, head.seq, head.row, head.at))
+    key.public_key().verify(head.signature, format_head(head.ledger, head.seq, head.row, head.at))

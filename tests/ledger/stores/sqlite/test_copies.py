@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.errors import LedgerError
-from ferrule.ledger.stores.sqlite.copies import copy_ledger, drop_log, put_in_place, remove, set_aside, users_of
+from ferrule.ledger.stores.sqlite.copies import copy_ledger, drop_log, list_users, put_in_place, remove, set_aside
 from tests.ledger.stores.making import check_file, entry
 from tests.ledger.stores.sqlite.ledgers import make, opened, run
 
@@ -63,8 +63,8 @@ def test_whoever_has_the_ledger_open_is_named(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with opened(path) as store:
-            assert users_of(tmp_path / "instances") == [store.instance]
+            assert list_users(tmp_path / "instances") == [store.instance]
 
-    assert users_of(tmp_path / "instances") == []
+    assert list_users(tmp_path / "instances") == []
     run(story)
-    assert users_of(tmp_path / "instances") == []
+    assert list_users(tmp_path / "instances") == []

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, new_name, sweep
+from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, make_name, sweep
 
 _CHILD = """
 import sys
@@ -39,7 +39,7 @@ def test_a_process_is_alive_until_it_is_killed(tmp_path: Path) -> None:
 
 
 def test_an_instance_of_this_very_process_is_alive_until_it_is_closed(tmp_path: Path) -> None:
-    name = new_name()
+    name = make_name()
     instance = Instance(tmp_path, name)
     assert is_alive(tmp_path, name)
     instance.close()

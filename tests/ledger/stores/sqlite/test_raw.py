@@ -32,13 +32,13 @@ def path(tmp_path: Path) -> Path:
 
 def test_rows_come_in_order_whole_or_in_part(path: Path) -> None:
     with SqliteSource(path) as source:
-        assert source.count() == 6 and source.bounds() == (1, 6)
+        assert source.count() == 6 and source.find_bounds() == (1, 6)
         rows = [RawRow._make(row) for row in source.rows()]
         assert [row.call for row in rows] == ["", "a", "a", "b", "a", "a"]
         assert [row[0] for row in source.rows(2, 3)] == [2, 3]
         assert source.hash_at(4) == rows[3].hash and source.hash_at(7) is None
         assert [row[0] for row in source.rows_of("a")] == [2, 3, 5, 6]
-        assert [row[0] for row in source.upkeep_rows(0)] == [1] and source.upkeep_rows(1) == []
+        assert [row[0] for row in source.list_upkeep_rows(0)] == [1] and source.list_upkeep_rows(1) == []
         assert source.heads()[0].seq == 6
 
 
@@ -46,16 +46,16 @@ def test_calls_come_in_the_order_of_their_last_row_and_rows_are_found_by_time(pa
     with SqliteSource(path) as source:
         assert list(source.calls()) == ["b", "a"]
         assert list(source.calls(1, 5)) == ["b"]
-        assert [source.first_from(at) for at in (0, AT, AT + 1, AT + 9, AT + 10)] == [1, 2, 4, 6, 7]
+        assert [source.find_first_from(at) for at in (0, AT, AT + 1, AT + 9, AT + 10)] == [1, 2, 4, 6, 7]
 
 
 def test_what_others_write_meanwhile_is_not_seen(path: Path) -> None:
     with SqliteSource(path) as source:
-        assert source.bounds() == (1, 6)
+        assert source.find_bounds() == (1, 6)
         change(path, "DELETE FROM journal WHERE seq > 3")
-        assert source.bounds() == (1, 6)
+        assert source.find_bounds() == (1, 6)
     with SqliteSource(path) as source:
-        assert source.bounds() == (1, 3)
+        assert source.find_bounds() == (1, 3)
 
 
 def test_only_rows_after_an_end_that_are_no_news_are_too_late(path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_last_row_of_a_rare_kind_is_found_without_looking_at_other_rows(tmp_
     async def story() -> None:
         async with opened(path) as store:
             await store.commit(entry("", kind="policy"))
-            store._reader._connected().set_trace_callback(asked.append)
+            store._reader._get_connection().set_trace_callback(asked.append)
             (found,) = await store.rows_before(None, 1, kinds=("policy",))
             assert found.kind == "policy"
             assert [row.kind for row in await store.rows_before(None, kinds=("opened", "policy"))] == [

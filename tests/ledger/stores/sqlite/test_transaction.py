@@ -24,7 +24,7 @@ def test_rows_cut_off_while_it_is_open_are_noticed(tmp_path: Path) -> None:
                 await store.commit(entry("b"))
 
     run(story)
-    transactions = Transactions(path, connection_module.connect(path), connection_module.Keys(KEY))
+    transactions = Transactions(path, connection_module.connect(path), connection_module.LedgerKeys(KEY))
     with pytest.raises(LedgerError, match="audit verify"):
         transactions.probe()
     transactions.disconnect()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ferrule.errors import LedgerError
-from ferrule.ledger.chain import commitment
-from ferrule.ledger.stores.sqlite.connection import Keys
-from ferrule.ledger.stores.sqlite.upkeep import Upkeep, is_found
+from ferrule.ledger.chain import compute_commitment
+from ferrule.ledger.stores.sqlite.connection import LedgerKeys
+from ferrule.ledger.stores.sqlite.upkeep import Upkeep, contains_any
 from ferrule.model.journal import Entry
 from tests.ledger.stores.making import AT, check_file, ended, entry, news, parked, running
 from tests.ledger.stores.sqlite.ledgers import KEY, opened, run
@@ -26,7 +26,7 @@ def fill(path: Path, *entries: Entry) -> None:
 
 
 def upkeep_of(path: Path) -> Upkeep:
-    return Upkeep(path, Keys(KEY))
+    return Upkeep(path, LedgerKeys(KEY))
 
 
 def test_a_row_that_is_added_follows_the_last_and_is_signed(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_a_destroyed_payload_leaves_its_commitment_and_no_bytes(tmp_path: Path) 
             salts = upkeep.destroy_payloads([1, 2, 99])
         assert salts == [before.payload[:16]]
         (after,) = upkeep.rows_of("a")
-        assert (after.payload, after.commitment) == (None, commitment(before.payload))
+        assert (after.payload, after.commitment) == (None, compute_commitment(before.payload))
         assert upkeep.scrub(salts).is_gone
-        assert not is_found(path, salts)
+        assert not contains_any(path, salts)
         assert upkeep.rows_of("b")[0].payload is not None
 
 
@@ -78,13 +78,13 @@ def test_rows_are_removed_with_their_keys_but_for_those_of_calls_that_went_on(tm
         ended("long", counted_run="r1"),
     )
     with upkeep_of(path) as upkeep:
-        assert [key[0] for key in upkeep.kept_keys(4)] == [b"k2"]
-        assert (upkeep.used("r1", "demo.pay"), upkeep.used("r2", "demo.pay")) == (2, 0)
+        assert [key[0] for key in upkeep.list_kept_keys(4)] == [b"k2"]
+        assert (upkeep.count_calls("r1", "demo.pay"), upkeep.count_calls("r2", "demo.pay")) == (2, 0)
         with upkeep.writing():
             upkeep.remove_up_to(4, [("r1", "demo.pay")])
         assert [row.seq for row in upkeep.rows_after(0)] == [5, 6]
         assert upkeep.db.execute("SELECT key FROM idempotency").fetchall() == [(b"k2",)]
-        assert upkeep.used("r1", "demo.pay") == 0
+        assert upkeep.count_calls("r1", "demo.pay") == 0
 
 
 def test_how_far_rows_may_be_removed_is_known(tmp_path: Path) -> None:

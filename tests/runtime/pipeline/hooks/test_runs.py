@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookInput, HookOutput
-from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.expand import expand_row
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.story import Story
@@ -159,7 +159,7 @@ def test_every_run_leaves_a_record_and_events() -> None:
         assert record["started_at"] <= record["ended_at"]
         assert [next(iter(output)) for output in record["outputs"]] == ["message", "progress", "permission_result"]
         assert record["permission_result"] == {"behavior": "allow", "reason": ""}
-        kinds = [event.event_type for row in rows for event in events_of(row, source="test")]
+        kinds = [event.event_type for row in rows for event in expand_row(row, source="test")]
         assert kinds.index("tool.hook.pre.started") < kinds.index("tool.hook.pre.completed")
         assert kinds.index("tool.hook.pre.completed") < kinds.index("tool.permission.decided")
 
@@ -199,7 +199,7 @@ def test_progress_of_a_hook_is_progress_of_its_call(event: HookEvent, is_awaited
             assert not result.is_error
             await app.store.flush()
             rows = await app.store.rows_after(0, 100)
-        told = [told for row in rows for told in events_of(row, source="test", level="full")]
+        told = [told for row in rows for told in expand_row(row, source="test", level="full")]
         progress = [one.data for one in told if one.event_type == "tool.invocation.progress"]
         assert [(one["message"], one["hook_id"], one["sequence"]) for one in progress] == [
             ("one", "guard", 1),

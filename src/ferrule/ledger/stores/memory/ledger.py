@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import CallsWanted, CommitCondition, Committed, EndingCount
 from ferrule.errors import LedgerUnavailable
-from ferrule.ledger.chain import SALT_BYTES, head_text
+from ferrule.ledger.chain import SALT_BYTES, format_head
 from ferrule.ledger.stores.entries import (
     CANCEL_REQUESTED,
     EMPTY,
@@ -21,11 +21,11 @@ from ferrule.ledger.stores.entries import (
     TELLING_KINDS,
     Row,
     Tail,
-    chained,
-    refusal,
-    stored,
+    chain_row,
+    find_refusal,
+    to_stored_entry,
 )
-from ferrule.ledger.stores.waiting import Watchers
+from ferrule.ledger.stores.watchers import Watchers
 from ferrule.ledger.stores.witness import Head
 from ferrule.ledger.tables import Tables
 from ferrule.model.journal import CALL_KINDS, LAST_KINDS, Entry, Kind, StoredEntry
@@ -63,18 +63,18 @@ class MemoryLedger:
         with self._lock:
             self.generation += 1
 
-    def head(self) -> Head:
+    def sign_head(self) -> Head:
         """The signed last row."""
         seq, row, at = self.tail
-        return Head(self.id, seq, row, at, self._key.sign(head_text(self.id, seq, row, at)))
+        return Head(self.id, seq, row, at, self._key.sign(format_head(self.id, seq, row, at)))
 
     def append(self, entry: Entry, condition: CommitCondition) -> Committed:
         """Write one row if the condition holds. Raises LedgerUnavailable when the entry cannot be stored."""
         with self._lock:
-            refused = refusal(self.tables, entry, condition)
+            refused = find_refusal(self.tables, entry, condition)
             if refused is not None:
                 return refused
-            self._take(entry, self._row(entry))
+            self._store(entry, self._chain(entry))
         self.watchers.wake()
         return Committed("written", self.tail.seq)
 
@@ -84,11 +84,11 @@ class MemoryLedger:
 
     def news_of(self, call: str, after: int) -> list[StoredEntry]:
         """A call's news after a number, in order."""
-        return _after(self._news.get(call, ()), after)
+        return _list_after(self._news.get(call, ()), after)
 
     def cancel_requests(self, after: int) -> list[StoredEntry]:
         """Everybody's requests to cancel after a number, in order."""
-        return _after(self._cancel_requests, after)
+        return _list_after(self._cancel_requests, after)
 
     def rows_before(
         self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
@@ -116,7 +116,7 @@ class MemoryLedger:
 
     def _fits(self, row: StoredEntry, wanted: CallsWanted) -> bool:
         return (
-            _is_of(row, wanted.tool)
+            _is_tool(row, wanted.tool)
             and (not wanted.outcomes or self._calls[row.call][-1].outcome in wanted.outcomes)
             and all(part in row.body for part in wanted.holding)
         )
@@ -130,22 +130,22 @@ class MemoryLedger:
         counts = Counter(
             (row.at // width * width, row.outcome)
             for row in self.rows[max(after, 0) : max(before - 1, 0)]
-            if row.kind in LAST_KINDS and _is_of(row, tool)
+            if row.kind in LAST_KINDS and _is_tool(row, tool)
         )
         return [EndingCount(at, outcome, count) for (at, outcome), count in sorted(counts.items())]
 
-    def _row(self, entry: Entry) -> Row:
+    def _chain(self, entry: Entry) -> Row:
         seq, row, at = self.tail
         try:
-            return chained(entry, seq + 1, row, at, os.urandom(SALT_BYTES))
+            return chain_row(entry, seq + 1, row, at, os.urandom(SALT_BYTES))
         except MALFORMED as error:
             raise LedgerUnavailable(
                 f"the {entry.kind!r} row of call {entry.call!r} cannot be stored: {error}"
             ) from error
 
-    def _take(self, entry: Entry, row: Row) -> None:
+    def _store(self, entry: Entry, row: Row) -> None:
         seq, kind, call, at, tool, outcome, body, payload, mark, digest = row
-        read = stored(seq, kind, call, at, tool, outcome, body, payload, False, mark, digest)
+        read = to_stored_entry(seq, kind, call, at, tool, outcome, body, payload, False, mark, digest)
         self.rows.append(read)
         if call:
             (self._news if entry.kind == "news" else self._calls).setdefault(call, []).append(read)
@@ -153,14 +153,14 @@ class MemoryLedger:
             self._cancel_requests.append(read)
         self.tail = Tail(seq, digest, at)
         if entry.mark is not None:
-            self.tables.follow(entry.kind, call, seq, entry.mark)
+            self.tables.apply_mark(entry.kind, call, seq, entry.mark)
         if entry.kind in TELLING_KINDS:
             self.generation += 1
 
 
-def _is_of(row: StoredEntry, tool: str) -> bool:
+def _is_tool(row: StoredEntry, tool: str) -> bool:
     return not tool or row.tool == tool or row.tool.endswith(f".{tool}")
 
 
-def _after(rows: Sequence[StoredEntry], seq: int) -> list[StoredEntry]:
+def _list_after(rows: Sequence[StoredEntry], seq: int) -> list[StoredEntry]:
     return list(rows[bisect_right(rows, seq, key=lambda row: row.seq) :])

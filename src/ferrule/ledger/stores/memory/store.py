@@ -54,11 +54,11 @@ class MemoryStore:
     def crash(self) -> None:
         """End as `kill -9` ends a process: what was recorded and not yet written is lost, running calls are abandoned."""
         self._recorded.clear()
-        self._leave()
+        self._close()
 
-    def head(self) -> Head:
+    def sign_head(self) -> Head:
         """The signed last row."""
-        return self.ledger.head()
+        return self.ledger.sign_head()
 
     async def open(self) -> None:
         """Make it ready."""
@@ -72,7 +72,7 @@ class MemoryStore:
         lost = len(self._recorded) if self.refusal else 0
         if not lost:
             self._write_recorded()
-        self._leave()
+        self._close()
         if lost:
             raise LedgerUnavailable(f"{lost} recorded rows could not be written: {self.refusal}")
 
@@ -86,7 +86,7 @@ class MemoryStore:
 
     def record(self, entry: Entry) -> None:
         """Write a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
-        self._check()
+        self._require_writable()
         self._recorded.append(entry)
         if len(self._recorded) >= _QUEUE_LIMIT:
             self._write_recorded()
@@ -201,7 +201,7 @@ class MemoryStore:
         calls = await self.open_calls()
         return [call for call in calls if is_running(call) and call.owner not in self.ledger.living]
 
-    def _check(self) -> None:
+    def _require_writable(self) -> None:
         if not self._is_open:
             raise LedgerUnavailable("the ledger is not open; nothing was recorded")
         if self.refusal:
@@ -221,12 +221,12 @@ class MemoryStore:
             self._write_recorded()
 
     def _write_recorded(self) -> None:
-        self._check()
+        self._require_writable()
         recorded, self._recorded = self._recorded, []
         for entry in recorded:
             self.ledger.append(entry, ALWAYS)
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         self._is_open = False
         self.ledger.living.discard(self.instance)
         if self._timer is not None:

@@ -38,14 +38,14 @@ class Bell:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._fd = _opened(path)
+        self._fd = _open_file(path)
         self._raw = b""
         self._value = 0
         self._look_at = monotonic() + _LOOK_SECONDS
         self._fresh_until = 0.0
         self._rings = 0
 
-    def generation(self) -> int:
+    def read_generation(self) -> int:
         """The number of the last change, by whatever process. Asked for every call."""
         now = monotonic()
         if now < self._fresh_until and self._rings == _Rings.count:
@@ -54,7 +54,7 @@ class Bell:
         self._fresh_until = now + _FRESH_SECONDS
         try:
             if now >= self._look_at:
-                self._look()
+                self._reopen_if_replaced()
             raw = pread(self._fd, 8, _GENERATION)
         except OSError:  # nobody can know: everything counts as changed, every time
             self._fresh_until = 0.0
@@ -67,17 +67,17 @@ class Bell:
     def ring(self) -> None:
         """Tell that something changed. Raises OSError."""
         _Rings.count += 1
-        self._look()
-        with _locked(self._fd):
+        self._reopen_if_replaced()
+        with _hold_lock(self._fd):
             before = int.from_bytes(os.pread(self._fd, 8, _GENERATION), "little")
             os.pwrite(self._fd, max(before + 1, time.time_ns()).to_bytes(8, "little"), _GENERATION)
         _Rings.count += 1  # again: somebody may have looked in between
 
-    def stamp(self) -> bytes:
+    def read_stamp(self) -> bytes:
         """Changes with every write of every process."""
         return self._read(_STAMP)
 
-    def latest(self) -> int:
+    def read_latest(self) -> int:
         """The time of the last row, as far as processes told it."""
         return int.from_bytes(self._read(_LATEST), "little")
 
@@ -97,22 +97,22 @@ class Bell:
         except OSError:
             return b""
 
-    def _look(self) -> None:
+    def _reopen_if_replaced(self) -> None:
         """Go over to the file that has the name now: somebody may have deleted or replaced it."""
         self._look_at = monotonic() + _LOOK_SECONDS
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
                 return
-        fresh = _opened(self._path)
+        fresh = _open_file(self._path)
         # The number of the descriptor stays, so that a thread that is just reading through it reads the old or the new file.
         os.dup2(fresh, self._fd, inheritable=False)
         os.close(fresh)
 
 
-def _opened(path: Path) -> int:
+def _open_file(path: Path) -> int:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        with _locked(fd):
+        with _hold_lock(fd):
             if os.fstat(fd).st_size < _BYTES:
                 os.pwrite(fd, time.time_ns().to_bytes(8, "little").ljust(_BYTES, b"\0"), 0)
     except BaseException:
@@ -122,7 +122,7 @@ def _opened(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def _locked(fd: int) -> Iterator[None]:
+def _hold_lock(fd: int) -> Iterator[None]:
     """Hold the file's lock for a moment. Whoever keeps it (a stopped process) does not stop us: stamps differ anyhow."""
     for _ in range(_LOCK_ATTEMPTS):
         try:

@@ -17,8 +17,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ferrule.errors import LedgerError
-from ferrule.ledger.chain import head_text
-from ferrule.ledger.stores.entries import EMPTY, Tail, chained
+from ferrule.ledger.chain import format_head
+from ferrule.ledger.stores.entries import EMPTY, Tail, chain_row
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 from ferrule.model.journal import Entry
 
@@ -35,20 +35,20 @@ INSERT_ROW = "INSERT INTO journal (seq, kind, call, at, tool, outcome, body, pay
 WRITE_HEAD = "INSERT OR REPLACE INTO head (id, ledger, seq, hash, at, signature) VALUES (1, ?, ?, ?, ?, ?)"
 
 
-class Keys:
+class LedgerKeys:
     """The key that signs heads, and those a head may be signed with."""
 
     def __init__(self, key: Ed25519PrivateKey, trusted: tuple[Ed25519PublicKey, ...] = ()) -> None:
         self._key = key
         self._trusted = (key.public_key(), *trusted)
 
-    def signature(self, ledger: str, tail: Tail) -> bytes:
+    def sign(self, ledger: str, tail: Tail) -> bytes:
         """The signature of a head."""
-        return self._key.sign(head_text(ledger, tail.seq, tail.hash, tail.at))
+        return self._key.sign(format_head(ledger, tail.seq, tail.hash, tail.at))
 
     def is_genuine(self, ledger: str, tail: Tail, signature: bytes) -> bool:
         """True when a key of ours signed this head."""
-        text = head_text(ledger, tail.seq, tail.hash, tail.at)
+        text = format_head(ledger, tail.seq, tail.hash, tail.at)
         for key in self._trusted:
             with contextlib.suppress(InvalidSignature):
                 key.verify(signature, text)
@@ -79,7 +79,7 @@ def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
         cached_statements=256,
     )
     try:
-        for pragma in _reader_settings() if is_reader else _writer_settings():
+        for pragma in _list_reader_settings() if is_reader else _list_writer_settings():
             connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         connection.close()
@@ -87,22 +87,22 @@ def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def prepare(path: Path, keys: Keys, clock: Callable[[], int]) -> sqlite3.Connection:
+def open_ledger(path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> sqlite3.Connection:
     """The writer's connection to a ledger of the newest schema. Raises LedgerError."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise LedgerError(f"the ledger needs SQLite 3.38 or newer; this Python has {sqlite3.sqlite_version}")
     try:
         create_file(path)
-        connection = _patiently(lambda: connect(path))
+        connection = _retry_while_busy(lambda: connect(path))
     except (sqlite3.Error, OSError) as error:
-        raise unusable(path, error) from error
+        raise make_unusable_error(path, error) from error
     try:
         _migrate(connection, path, keys, clock)
         read_tail(connection, keys, None)
     except BaseException as error:
         connection.close()
         if isinstance(error, (sqlite3.Error, OSError)):
-            raise unusable(path, error) from error
+            raise make_unusable_error(path, error) from error
         raise
     return connection
 
@@ -119,7 +119,7 @@ def roll_back(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def read_tail(connection: sqlite3.Connection, keys: Keys, known: Tail | None) -> tuple[str, Tail]:
+def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> tuple[str, Tail]:
     """The ledger's id and last row. Raises LedgerError when the last row is not the one the signed head names.
 
     Going on after rows that somebody cut off would sign their absence.
@@ -137,7 +137,7 @@ def read_tail(connection: sqlite3.Connection, keys: Keys, known: Tail | None) ->
     return ledger, tail
 
 
-def unusable(path: Path, error: Exception) -> LedgerError:
+def make_unusable_error(path: Path, error: Exception) -> LedgerError:
     """What to tell when the file cannot be used."""
     if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
         return LedgerError(
@@ -149,7 +149,7 @@ def unusable(path: Path, error: Exception) -> LedgerError:
     )
 
 
-def _writer_settings() -> tuple[str, ...]:
+def _list_writer_settings() -> tuple[str, ...]:
     return (
         f"page_size = {_PAGE_BYTES}",
         "journal_mode = WAL",
@@ -163,11 +163,11 @@ def _writer_settings() -> tuple[str, ...]:
     )
 
 
-def _reader_settings() -> tuple[str, ...]:
+def _list_reader_settings() -> tuple[str, ...]:
     return ("query_only = ON", "cache_size = -2000", "trusted_schema = OFF", "temp_store = MEMORY")
 
 
-def _patiently(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
+def _retry_while_busy(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
     """Going over to the write-ahead log fails at once, without waiting, while another process does the same."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
@@ -179,22 +179,22 @@ def _patiently(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
             time.sleep(0.01)
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, keys: Keys, clock: Callable[[], int]) -> None:
-    if _version(connection) == len(MIGRATIONS):
+def _migrate(connection: sqlite3.Connection, path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> None:
+    if _read_version(connection) == len(MIGRATIONS):
         return
     begin(connection)
     try:
-        version = _version(connection)
+        version = _read_version(connection)
         _check_version(connection, path, version)
         if version < len(MIGRATIONS):
-            _apply(connection, version, keys, clock)
+            _apply_migrations(connection, version, keys, clock)
         connection.execute("COMMIT")
     except BaseException:
         roll_back(connection)
         raise
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _read_version(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
 
@@ -211,7 +211,7 @@ def _check_version(connection: sqlite3.Connection, path: Path, version: int) -> 
         )
 
 
-def _apply(connection: sqlite3.Connection, version: int, keys: Keys, clock: Callable[[], int]) -> None:
+def _apply_migrations(connection: sqlite3.Connection, version: int, keys: LedgerKeys, clock: Callable[[], int]) -> None:
     for statements in MIGRATIONS[version:]:
         for statement in statements:
             connection.execute(statement)
@@ -219,13 +219,13 @@ def _apply(connection: sqlite3.Connection, version: int, keys: Keys, clock: Call
     ledger, tail = read_tail(connection, keys, None) if version else (f"ldg_{secrets.token_hex(12)}", EMPTY)
     facts = {"ledger": ledger, "schema_version": len(MIGRATIONS), "before": version}
     entry = Entry("opened", "", clock(), "", "migrated" if version else "created", facts)
-    row = chained(entry, tail.seq + 1, tail.hash, tail.at, b"")
+    row = chain_row(entry, tail.seq + 1, tail.hash, tail.at, b"")
     connection.execute(f"{INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     write_head(connection, keys, ledger, Tail(row[0], row[-1], row[3]))
 
 
-def write_head(connection: sqlite3.Connection, keys: Keys, ledger: str, tail: Tail) -> bytes:
+def write_head(connection: sqlite3.Connection, keys: LedgerKeys, ledger: str, tail: Tail) -> bytes:
     """Sign the last row; gives the signature."""
-    signature = keys.signature(ledger, tail)
+    signature = keys.sign(ledger, tail)
     connection.execute(WRITE_HEAD, (ledger, *tail, signature))
     return signature

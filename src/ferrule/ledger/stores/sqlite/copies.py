@@ -80,7 +80,7 @@ def remove(path: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-def users_of(folder: Path) -> list[str]:
+def list_users(folder: Path) -> list[str]:
     """The processes that have the ledger open, by the folder in which they hold their locks."""
     try:
         return sorted(entry.name for entry in folder.iterdir() if is_alive(folder, entry.name))

@@ -19,8 +19,8 @@ import msgspec
 from ferrule.contracts.store import ALWAYS, CommitCondition, Committed
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.ledger.chain import SALT_BYTES
-from ferrule.ledger.stores.entries import EMPTY, MALFORMED, TELLING_KINDS, Tail, chained, refusal
-from ferrule.ledger.stores.sqlite.connection import INSERT_ROW, Keys, read_tail, write_head
+from ferrule.ledger.stores.entries import EMPTY, MALFORMED, TELLING_KINDS, Tail, chain_row, find_refusal
+from ferrule.ledger.stores.sqlite.connection import INSERT_ROW, LedgerKeys, read_tail, write_head
 from ferrule.ledger.tables import KeyRow, Tables
 from ferrule.model.journal import Entry, OpenCall
 
@@ -38,7 +38,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[Any]]).decode
 
 
-class Changes:
+class TableChanges:
     """What a group's marks make of the tables, worked out in memory and written once."""
 
     def __init__(self) -> None:
@@ -55,14 +55,14 @@ class Changes:
         self._fetch_keys(connection, {mark.key for mark in marks if mark.key})
         self._fetch_runs(connection, {mark.counted_run for mark in marks if mark.counted_run})
         if any(mark.state == "running" for mark in marks):
-            self.tables.switches.update((tool_id, seq) for tool_id, seq in _ask(connection, _SWITCHES))
+            self.tables.switches.update((tool_id, seq) for tool_id, seq in _query(connection, _SWITCHES))
 
-    def follow(self, entry: Entry, seq: int) -> None:
+    def apply_entry(self, entry: Entry, seq: int) -> None:
         """Take in one row that is written."""
         mark = entry.mark
         if mark is None:
             return
-        self.tables.follow(entry.kind, entry.call, seq, mark)
+        self.tables.apply_mark(entry.kind, entry.call, seq, mark)
         if entry.call:
             self._calls.add(entry.call)
         if mark.key:
@@ -88,16 +88,16 @@ class Changes:
         _delete(connection, "switches WHERE tool_id", (tool for tool in self._switches if tool not in tables.switches))
 
     def _fetch_calls(self, connection: sqlite3.Connection, calls: set[str]) -> None:
-        for found in _ask(connection, _CALLS, _encode(calls).decode()) if calls else ():
+        for found in _query(connection, _CALLS, _encode(calls).decode()) if calls else ():
             self.tables.open_calls[found[0]] = OpenCall(*found)
 
     def _fetch_runs(self, connection: sqlite3.Connection, runs: set[str]) -> None:
-        for run, tool_id, used in _ask(connection, _RUNS, _encode(runs).decode()) if runs else ():
+        for run, tool_id, used in _query(connection, _RUNS, _encode(runs).decode()) if runs else ():
             self.tables.runs.setdefault(run, {})[tool_id] = used
 
     def _fetch_keys(self, connection: sqlite3.Connection, keys: set[bytes]) -> None:
-        for some in _portions(sorted(keys)):
-            for key, call, digest, seq in _ask(connection, f"{_KEYS}({_marks(len(some))})", *some):
+        for some in _split_portions(sorted(keys)):
+            for key, call, digest, seq in _query(connection, f"{_KEYS}({_make_placeholders(len(some))})", *some):
                 self.tables.keys[bytes.fromhex(key)] = KeyRow(call, bytes.fromhex(digest), seq)
 
 
@@ -109,25 +109,25 @@ def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[
 
 def insert_flat(connection: sqlite3.Connection, statement: str, values: Sequence[Any], width: int) -> None:
     """Insert rows of `width` values each, given one after the other."""
-    place = f"({_marks(width)})"
-    for some in _portions(values, width):
+    place = f"({_make_placeholders(width)})"
+    for some in _split_portions(values, width):
         connection.execute(statement + ",".join([place] * (len(some) // width)), some)
 
 
 def _delete(connection: sqlite3.Connection, where: str, names: Iterable[str]) -> None:
-    for some in _portions(list(names)):
-        connection.execute(f"DELETE FROM {where} IN ({_marks(len(some))})", some)
+    for some in _split_portions(list(names)):
+        connection.execute(f"DELETE FROM {where} IN ({_make_placeholders(len(some))})", some)
 
 
-def _ask(connection: sqlite3.Connection, question: str, *values: Any) -> list[list[Any]]:
+def _query(connection: sqlite3.Connection, question: str, *values: Any) -> list[list[Any]]:
     return _decode(connection.execute(question, values).fetchone()[0])
 
 
-def _marks(count: int) -> str:
+def _make_placeholders(count: int) -> str:
     return ",".join("?" * count)
 
 
-def _portions(values: Sequence[Any], width: int = 1) -> Iterable[Sequence[Any]]:
+def _split_portions(values: Sequence[Any], width: int = 1) -> Iterable[Sequence[Any]]:
     """Parts of 256, 128, 64, … so that the statements are few and stay prepared."""
     start, size = 0, _LARGEST
     while start < len(values):
@@ -139,10 +139,10 @@ def _portions(values: Sequence[Any], width: int = 1) -> Iterable[Sequence[Any]]:
 
 _WIDTH = 10
 
-Answer = Committed | LedgerError | None
+CommitAnswer = Committed | LedgerError | None
 
 
-class Waiting:
+class CommitWaiter:
     """Somebody who waits for an entry to be on disk; without an entry, for everything before."""
 
     __slots__ = ("condition", "entry", "future", "loop")
@@ -156,15 +156,15 @@ class Waiting:
         self.condition = condition
 
 
-Item = Entry | Waiting
+GroupItem = Entry | CommitWaiter
 
 
 class Group:
     """A group on its way: what it holds, and what came of it."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[GroupItem]) -> None:
         self.items = items
-        self.answers: list[tuple[Waiting, Answer]] = []
+        self.answers: list[tuple[CommitWaiter, CommitAnswer]] = []
         """What to tell those who wait, once the transaction is through."""
         self.problems: list[str] = []
         """Recorded entries that can never be written."""
@@ -174,18 +174,18 @@ class Group:
         self.tail = EMPTY
         self.signature = b""
         self.is_telling = False
-        self._changes = Changes()
+        self._changes = TableChanges()
 
     @property
-    def recorded(self) -> list[Entry]:
+    def unawaited_entries(self) -> list[Entry]:
         """The entries nobody waits for."""
         return [item for item in self.items if isinstance(item, Entry)]
 
-    def write(self, connection: sqlite3.Connection, keys: Keys, known: Tail | None) -> bool:
+    def write(self, connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> bool:
         """Write it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
         self.ledger, self.tail = read_tail(connection, keys, known)
-        self._changes.fetch(connection, [entry for entry in map(_judged, self.items) if entry is not None])
-        values = self._chained()
+        self._changes.fetch(connection, [entry for entry in map(_find_judged_entry, self.items) if entry is not None])
+        values = self._chain_rows()
         if not values:
             return False
         self.first = (values[0], values[_WIDTH - 1])
@@ -194,53 +194,53 @@ class Group:
         self.signature = write_head(connection, keys, self.ledger, self.tail)
         return True
 
-    def _chained(self) -> list[Any]:
+    def _chain_rows(self) -> list[Any]:
         """The columns of all rows, one after the other. The hot loop: a row here is a call somewhere."""
         values: list[Any] = []
         seq, before, at = self.tail
-        for item, salt in zip(self.items, _salts(len(self.items)), strict=True):
-            entry = item if isinstance(item, Entry) else self._allowed(item)
+        for item, salt in zip(self.items, _make_salts(len(self.items)), strict=True):
+            entry = item if isinstance(item, Entry) else self._judge(item)
             if entry is None:
                 continue
             try:
-                row = chained(entry, seq + 1, before, at, salt)
+                row = chain_row(entry, seq + 1, before, at, salt)
             except MALFORMED as error:
                 self._reject(item, entry, error)
                 continue
             seq, at, before = row[0], row[3], row[9]
             values += row
             if entry.mark is not None or entry.kind in TELLING_KINDS:
-                self._follow(entry, seq)
-            if isinstance(item, Waiting):
+                self._apply_entry(entry, seq)
+            if isinstance(item, CommitWaiter):
                 self.answers.append((item, Committed("written", seq)))
         self.tail = Tail(seq, before, at)
         return values
 
-    def _allowed(self, waiting: Waiting) -> Entry | None:
+    def _judge(self, waiting: CommitWaiter) -> Entry | None:
         """The entry, if its condition holds."""
         entry = waiting.entry
         if entry is None:
             self.answers.append((waiting, None))
             return None
-        refused = None if waiting.condition is ALWAYS else refusal(self._changes.tables, entry, waiting.condition)
+        refused = None if waiting.condition is ALWAYS else find_refusal(self._changes.tables, entry, waiting.condition)
         if refused is not None:
             self.answers.append((waiting, refused))
             return None
         return entry
 
-    def _follow(self, entry: Entry, seq: int) -> None:
-        self._changes.follow(entry, seq)
+    def _apply_entry(self, entry: Entry, seq: int) -> None:
+        self._changes.apply_entry(entry, seq)
         if entry.kind in TELLING_KINDS:
             self.is_telling = True
 
-    def _reject(self, item: Item, entry: Entry, error: Exception) -> None:
+    def _reject(self, item: GroupItem, entry: Entry, error: Exception) -> None:
         problem = f"the {entry.kind!r} row of call {entry.call!r} cannot be stored: {error}"
         self.problems.append(problem)
-        if isinstance(item, Waiting):
+        if isinstance(item, CommitWaiter):
             self.answers.append((item, LedgerUnavailable(problem)))
 
 
-def _judged(item: Item) -> Entry | None:
+def _find_judged_entry(item: GroupItem) -> Entry | None:
     """The item's entry, if the tables matter to it."""
     if isinstance(item, Entry):
         return None if item.mark is None else item
@@ -248,22 +248,22 @@ def _judged(item: Item) -> Entry | None:
     return None if is_plain else item.entry
 
 
-def _salts(count: int) -> list[bytes]:
+def _make_salts(count: int) -> list[bytes]:
     random = os.urandom(SALT_BYTES * count)
     return [random[start : start + SALT_BYTES] for start in range(0, len(random), SALT_BYTES)]
 
 
-def hand_out(answers: Sequence[tuple[Waiting, Answer]]) -> None:
+def answer_waiters(answers: Sequence[tuple[CommitWaiter, CommitAnswer]]) -> None:
     """Wake those who wait: each event loop is called once."""
-    loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Answer]]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitAnswer]]] = {}
     for waiting, answer in answers:
         loops.setdefault(waiting.loop, []).append((waiting.future, answer))
     for loop, pairs in loops.items():
         with contextlib.suppress(RuntimeError):  # that loop was closed: nobody waits any more
-            loop.call_soon_threadsafe(_resolve, pairs)
+            loop.call_soon_threadsafe(_resolve_futures, pairs)
 
 
-def _resolve(pairs: list[tuple[asyncio.Future[Any], Answer]]) -> None:
+def _resolve_futures(pairs: list[tuple[asyncio.Future[Any], CommitAnswer]]) -> None:
     for future, answer in pairs:
         if future.done():
             continue

@@ -23,7 +23,7 @@ class Instance:
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = folder / name
-        self._fd = _held(self._path)
+        self._fd = _lock_file(self._path)
         _HELD.add(self)
 
     def close(self) -> None:
@@ -31,15 +31,15 @@ class Instance:
         _HELD.discard(self)
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Close the lock without leaving, as death does; in a forked child it stays with the parent."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
 
 
-def new_name() -> str:
+def make_name() -> str:
     """A name no other instance has."""
     return f"{os.getpid()}-{secrets.token_hex(6)}"
 
@@ -75,7 +75,7 @@ def _remove_if_dead(path: Path) -> None:
             os.close(fd)
 
 
-def _held(path: Path) -> int:
+def _lock_file(path: Path) -> int:
     """The descriptor of the locked file. Another process may sweep it away before the lock is there: then again."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -100,7 +100,7 @@ _HELD: weakref.WeakSet[Instance] = weakref.WeakSet()
 def _forget_in_child() -> None:
     """A forked child must not keep its parent looking alive."""
     for instance in list(_HELD):
-        instance.let_go()
+        instance.release()
     _HELD.clear()
 
 

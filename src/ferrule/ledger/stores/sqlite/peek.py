@@ -16,28 +16,30 @@ _NEWEST = f"SELECT call, max(tool) FROM journal WHERE {_BEGIN_SO} GROUP BY call 
 _OPEN = f"SELECT call, tool_id FROM open_calls WHERE {_BEGIN_SO} AND state IN (%s) ORDER BY call DESC LIMIT ?"
 
 
-class Seen(NamedTuple):
+class NewestCall(NamedTuple):
     """A call."""
 
     call: str
     tool_id: str
 
 
-def newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = ()) -> list[Seen]:
+def find_newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = ()) -> list[NewestCall]:
     """The newest calls whose ids begin so, the newest first; with `states` only those that are in one of them now. Empty when
     there is no ledger, or none that can be read."""
     ending = f"{beginning}{_LAST}"
     query = _OPEN % ", ".join("?" * len(states)) if states else _NEWEST
     try:
-        found = sqlite3.connect(f"{file.absolute().as_uri()}?mode={_mode(file)}", timeout=_BUSY_SECONDS, uri=True)
+        found = sqlite3.connect(
+            f"{file.absolute().as_uri()}?mode={_choose_mode(file)}", timeout=_BUSY_SECONDS, uri=True
+        )
         with closing(found) as database:
             database.execute("PRAGMA query_only = ON")
-            return [Seen(*row) for row in database.execute(query, [beginning, ending, *states, most])]
+            return [NewestCall(*row) for row in database.execute(query, [beginning, ending, *states, most])]
     except (sqlite3.Error, OSError, UnicodeError):
         return []
 
 
-def _mode(file: Path) -> str:
+def _choose_mode(file: Path) -> str:
     """Where a write-ahead log is, whoever may write moves it into the ledger when they close it. Where none is, whoever may only
     read makes one and leaves it behind."""
     return "ro" if file.with_name(f"{file.name}-wal").exists() else "rw"

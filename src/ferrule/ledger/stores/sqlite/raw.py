@@ -17,7 +17,7 @@ from typing import Any
 
 from ferrule.contracts.ledger import KEY_COLUMNS, TABLES, HeadRow, RawRow, SourceDamaged, TableName
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.ledger.chain import kind_number
+from ferrule.ledger.chain import to_kind_number
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 
 COLUMNS = ", ".join(RawRow._fields)
@@ -25,9 +25,9 @@ _WAIT_SECONDS = 10.0
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR})
 """What a damaged file gives on opening; a check tells it better than a refusal to check."""
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_CALL, _ENDED, _PRUNED = kind_number("call"), kind_number("ended"), kind_number("pruned")
-_NEWS = kind_number("news")
-_UPKEEP = (kind_number("opened"), kind_number("erased"), _PRUNED)
+_CALL, _ENDED, _PRUNED = to_kind_number("call"), to_kind_number("ended"), to_kind_number("pruned")
+_NEWS = to_kind_number("news")
+_UPKEEP = (to_kind_number("opened"), to_kind_number("erased"), _PRUNED)
 _LATE = f"""
     SELECT call, max(seq) FROM journal
     WHERE call IN (SELECT call FROM journal WHERE call <> '' GROUP BY call HAVING count(*) > 1) AND kind <> {_NEWS}
@@ -97,7 +97,7 @@ def ledger_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
@@ -106,7 +106,7 @@ def _reading() -> Iterator[None]:
         raise SourceDamaged(str(error)) from None
 
 
-class _Soundness(threading.Thread):
+class _IntegrityCheck(threading.Thread):
     """SQLite's own check of a whole file, on a connection of its own: it needs no interpreter, so it costs no time."""
 
     def __init__(self, path: Path) -> None:
@@ -146,7 +146,7 @@ class SqliteSource:
         self.path = Path(path)
         self._db: sqlite3.Connection | None = None
         self._schema: frozenset[SchemaItem] | None = None
-        self._soundness: _Soundness | None = None
+        self._soundness: _IntegrityCheck | None = None
 
     def __enter__(self) -> SqliteSource:
         self._db = connect(self.path)
@@ -161,12 +161,12 @@ class SqliteSource:
 
     def defects(self) -> Iterator[str]:
         """What the schema has too much or too little."""
-        self._soundness = self._soundness or _Soundness(self.path)
-        with _reading():
-            version = self._number("PRAGMA user_version")
+        self._soundness = self._soundness or _IntegrityCheck(self.path)
+        with _translate_errors():
+            version = self._read_number("PRAGMA user_version")
             if not 1 <= version <= len(MIGRATIONS):
                 yield f"the schema's version is {version}; this Ferrule knows 1 to {len(MIGRATIONS)}"
-            wanted, found = expected_schema(version), self.schema()
+            wanted, found = make_expected_schema(version), self.read_schema()
             for kind, name, _, _ in sorted(found - wanted, key=str):
                 yield f"the {kind} {name!r} is not as the ledger's schema has it, or does not belong there"
             names = {(kind, name) for kind, name, _, _ in found}
@@ -176,26 +176,26 @@ class SqliteSource:
 
     def damage(self) -> Iterator[str]:
         """What SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
-        self._soundness = self._soundness or _Soundness(self.path)
-        with _reading():
+        self._soundness = self._soundness or _IntegrityCheck(self.path)
+        with _translate_errors():
             for text in self._soundness.result():
                 yield f"SQLite finds the file unsound: {text}"
 
-    def schema(self) -> frozenset[SchemaItem]:
+    def read_schema(self) -> frozenset[SchemaItem]:
         """Everything the file's schema has, but what SQLite makes by itself."""
         if self._schema is None:
-            self._schema = _schema_of(self._cursor())
+            self._schema = _read_schema(self._cursor())
         return self._schema
 
     def count(self) -> int:
         """About how many rows there are."""
-        with _reading():
-            return self._number("SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM journal")
+        with _translate_errors():
+            return self._read_number("SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM journal")
 
     def rows(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Any, ...]]:
         """The journal in order, or a part of it."""
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             upper = 2**63 - 1 if last is None else last
             where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ? <= ?"
             # Not `yield from`: it would close the cursor when the reader stops early, after its connection perhaps.
@@ -208,37 +208,37 @@ class SqliteSource:
         query = (
             f"SELECT call FROM journal j WHERE call <> '' AND seq BETWEEN ? AND ? AND NOT EXISTS ({later}) ORDER BY seq"
         )
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             for (call,) in self._execute(query, first, 2**63 - 1 if last is None else last):
                 yield call
 
     def rows_of(self, call: str) -> list[tuple[Any, ...]]:
         """The rows of one call."""
-        with _reading():
+        with _translate_errors():
             query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
             return self._execute(query, call).fetchall()
 
-    def upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
+    def list_upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
         """The rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE seq > ? AND kind IN (?, ?, ?) ORDER BY seq"
             return self._execute(query, after, *_UPKEEP).fetchall()
 
-    def bounds(self) -> tuple[int, int]:
+    def find_bounds(self) -> tuple[int, int]:
         """The numbers of the first and the last row; zeros when there is none."""
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             # Two questions: SQLite answers one about both ends by reading all rows.
             ends = [self._execute(f"SELECT {end}(seq) FROM journal").fetchone()[0] for end in ("min", "max")]
             return ends[0] or 0, ends[1] or 0
 
-    def first_from(self, at: int) -> int:
+    def find_first_from(self, at: int) -> int:
         """The first row from a moment on; the number after the last when there is none. Rows are in the order of time."""
-        low, high = self.bounds()
+        low, high = self.find_bounds()
         high += 1
-        with _reading():
+        with _translate_errors():
             while low < high:
                 middle = (low + high) // 2
                 found = self._execute("SELECT at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", middle).fetchone()
@@ -247,28 +247,28 @@ class SqliteSource:
 
     def last_pruned(self) -> tuple[Any, ...] | None:
         """The latest `pruned` row."""
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE kind = ? ORDER BY seq DESC LIMIT 1"
             row: tuple[Any, ...] | None = self._execute(query, _PRUNED).fetchone()
             return row
 
     def heads(self) -> list[HeadRow]:
         """The rows of the head table."""
-        with _reading():
-            self._check_defined("head")
+        with _translate_errors():
+            self._require_table("head")
             return [HeadRow._make(row) for row in self._execute("SELECT ledger, seq, hash, at, signature FROM head")]
 
     def hash_at(self, seq: int) -> bytes | None:
         """The hash of one row."""
-        with _reading():
+        with _translate_errors():
             row = self._execute("SELECT hash FROM journal WHERE seq = ?", seq).fetchone()
             return None if row is None else row[0]
 
     def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
         """A derived table in the order of its key."""
-        with _reading():
-            self._check_defined(name)
+        with _translate_errors():
+            self._require_table(name)
             columns = TABLES[name]
             order = ", ".join(columns[: KEY_COLUMNS[name]])
             for row in self._execute(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}"):  # noqa: UP028  as above
@@ -276,16 +276,16 @@ class SqliteSource:
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
         """Calls that have rows after the one that ended them. News is no such row."""
-        with _reading():
-            self._check_defined("journal")
+        with _translate_errors():
+            self._require_table("journal")
             return self._execute(_LATE).fetchall()
 
-    def _check_defined(self, name: str) -> None:
-        wanted = {item for item in expected_schema(len(MIGRATIONS)) if item[1] == name}
-        if not wanted <= self.schema():
+    def _require_table(self, name: str) -> None:
+        wanted = {item for item in make_expected_schema(len(MIGRATIONS)) if item[1] == name}
+        if not wanted <= self.read_schema():
             raise SourceDamaged(f"the table {name} is not there as the ledger's schema has it")
 
-    def _number(self, query: str) -> int:
+    def _read_number(self, query: str) -> int:
         number: int = self._execute(query).fetchone()[0]
         return number
 
@@ -299,23 +299,23 @@ class SqliteSource:
 
 
 @cache
-def expected_schema(version: int) -> frozenset[SchemaItem]:
+def make_expected_schema(version: int) -> frozenset[SchemaItem]:
     """What the schema of a ledger of some version holds."""
     scratch = sqlite3.connect(":memory:")
     try:
         for statements in MIGRATIONS[: max(version, 0)]:
             for statement in statements:
                 scratch.execute(statement)
-        return _schema_of(scratch.cursor())
+        return _read_schema(scratch.cursor())
     finally:
         scratch.close()
 
 
-def _schema_of(cursor: sqlite3.Cursor) -> frozenset[SchemaItem]:
+def _read_schema(cursor: sqlite3.Cursor) -> frozenset[SchemaItem]:
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-    return frozenset((kind, name, table, _plain(sql)) for kind, name, table, sql in cursor.execute(query))
+    return frozenset((kind, name, table, _normalize_sql(sql)) for kind, name, table, sql in cursor.execute(query))
 
 
-def _plain(sql: str | None) -> str | None:
+def _normalize_sql(sql: str | None) -> str | None:
     """A statement without its layout."""
     return None if sql is None else " ".join(filter(None, sql.replace("\n", " ").split(" ")))

@@ -18,28 +18,28 @@ from typing import Any, TypeVar
 
 from ferrule.contracts.store import CallsWanted, EndingCount, KeyHolder
 from ferrule.errors import LedgerError
-from ferrule.ledger.chain import kind_number
-from ferrule.ledger.stores.entries import CANCEL_REQUESTED, stored
-from ferrule.ledger.stores.sqlite.connection import connect, unusable
+from ferrule.ledger.chain import to_kind_number
+from ferrule.ledger.stores.entries import CANCEL_REQUESTED, to_stored_entry
+from ferrule.ledger.stores.sqlite.connection import connect, make_unusable_error
 from ferrule.ledger.stores.sqlite.transaction import FileIdentity
 from ferrule.model.journal import CALL_KINDS, KINDS, LAST_KINDS, Kind, OpenCall, StoredEntry, Switch
 
 MINUTE = 60_000_000
 _BLOCK = 2048
-_LAST_KINDS = ",".join(str(kind_number(kind)) for kind in sorted(LAST_KINDS))
+_LAST_KINDS = ",".join(str(to_kind_number(kind)) for kind in sorted(LAST_KINDS))
 _FIRST = "SELECT min(seq) FROM journal"
 _BLOCKS = f"""SELECT seq / {_BLOCK}, at / {MINUTE} * {MINUTE}, outcome, count(*) FROM journal
     WHERE seq >= ? AND seq < ? AND kind IN ({_LAST_KINDS}) GROUP BY 1, 2, 3"""
 
 
-class Counted:
+class EndingCounter:
     """What was counted of one file."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, list[EndingCount]] = {}
         self._first: int | None = None
 
-    def endings(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[EndingCount]:
+    def count(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[EndingCount]:
         """How calls ended in rows between two numbers. `width`: whole minutes."""
         (first,) = db.execute(_FIRST).fetchone()
         if first != self._first:
@@ -48,14 +48,14 @@ class Counted:
         low, high = -(-(after + 1) // _BLOCK), min(before, last + 1) // _BLOCK
         if high <= low:
             return count_endings(db, after, before, width, "")
-        self._count(db, low, high)
+        self._count_blocks(db, low, high)
         found: Counter[tuple[int, str]] = Counter()
-        _gather(found, width, (ending for block in range(low, high) for ending in self._blocks[block]))
-        _gather(found, width, count_endings(db, after, low * _BLOCK, MINUTE, ""))
-        _gather(found, width, count_endings(db, high * _BLOCK - 1, before, MINUTE, ""))
+        _add_endings(found, width, (ending for block in range(low, high) for ending in self._blocks[block]))
+        _add_endings(found, width, count_endings(db, after, low * _BLOCK, MINUTE, ""))
+        _add_endings(found, width, count_endings(db, high * _BLOCK - 1, before, MINUTE, ""))
         return [EndingCount(at, outcome, calls) for (at, outcome), calls in sorted(found.items())]
 
-    def _count(self, db: sqlite3.Connection, low: int, high: int) -> None:
+    def _count_blocks(self, db: sqlite3.Connection, low: int, high: int) -> None:
         """Count the blocks that were not counted yet, all in one pass."""
         new = [block for block in range(low, high) if block not in self._blocks]
         if not new:
@@ -66,7 +66,7 @@ class Counted:
         self._blocks |= counted
 
 
-def _gather(found: Counter[tuple[int, str]], width: int, endings: Iterable[EndingCount]) -> None:
+def _add_endings(found: Counter[tuple[int, str]], width: int, endings: Iterable[EndingCount]) -> None:
     for ending in endings:
         found[ending.at // width * width, ending.outcome] += ending.calls
 
@@ -74,21 +74,21 @@ def _gather(found: Counter[tuple[int, str]], width: int, endings: Iterable[Endin
 def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
     """How calls ended in rows between two numbers, of one tool or of all."""
     tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
-    add(tests, values, of_tool(tool))
+    add_test(tests, values, make_tool_test(tool))
     question = (
         f"SELECT at / ? * ?, outcome, count(*) FROM journal WHERE {' AND '.join(tests)} GROUP BY 1, 2 ORDER BY 1, 2"
     )
     return [EndingCount(*row) for row in db.execute(question, [width, width, *values])]
 
 
-def of_tool(tool: str) -> tuple[str, list[Any]]:
+def make_tool_test(tool: str) -> tuple[str, list[Any]]:
     """A test for rows of a tool: its id, or the end of it after a dot."""
     if not tool:
         return "", []
     return "(tool = ? OR substr(tool, ?) = ?)", [tool, -len(tool) - 1, f".{tool}"]
 
 
-def add(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> None:
+def add_test(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> None:
     """Add a test and its values, if there is one."""
     if more[0]:
         tests.append(more[0])
@@ -98,14 +98,14 @@ def add(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> Non
 T = TypeVar("T")
 
 _ROWS = "SELECT seq, kind, call, at, tool, outcome, body, payload, commitment IS NOT NULL, mark, hash FROM journal"
-_NEWS = kind_number("news")
+_NEWS = to_kind_number("news")
 CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
 """With literals, as the index has them: for other words SQLite would look at every row after the number."""
 _RARE: frozenset[Kind] = frozenset(KINDS) - CALL_KINDS - {"news"}
-_IS_RARE = f"kind IN ({', '.join(str(kind_number(kind)) for kind in KINDS if kind in _RARE)})"
+_IS_RARE = f"kind IN ({', '.join(str(to_kind_number(kind)) for kind in KINDS if kind in _RARE)})"
 """As the index of these kinds has it."""
-_CALL = kind_number("call")
-_CALL_KINDS = ",".join(str(kind_number(kind)) for kind in sorted(CALL_KINDS))
+_CALL = to_kind_number("call")
+_CALL_KINDS = ",".join(str(to_kind_number(kind)) for kind in sorted(CALL_KINDS))
 _SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
 _EARLIER = f"SELECT 1 FROM journal WHERE {_SAME} AND seq < j.seq"
 _LAST_OUTCOME = f"SELECT outcome FROM journal WHERE {_SAME} ORDER BY seq DESC LIMIT 1"
@@ -116,7 +116,7 @@ _AT_ONCE = 500
 _CALLS = "SELECT call, state, owner, tool_id, principal, agent, tenant, expires_at, seq FROM open_calls"
 
 
-class Reader:
+class LedgerReader:
     """Answers questions about a ledger's file."""
 
     def __init__(self, path: Path) -> None:
@@ -124,7 +124,7 @@ class Reader:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ferrule-ledger-reader")
         self._connection: sqlite3.Connection | None = None
         self._file = FileIdentity(path)
-        self._counted = Counted()
+        self._counted = EndingCounter()
 
     def close(self) -> None:
         """Let go."""
@@ -135,20 +135,20 @@ class Reader:
     async def rows_of(self, call: str) -> list[StoredEntry]:
         """A call's rows in order, without its news. The empty id belongs to no call."""
         where = f"WHERE call = ? AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
-        return await self._ask(lambda db: _rows(db, where, [call]))
+        return await self._ask(lambda db: _read_rows(db, where, [call]))
 
     async def news_of(self, call: str, after: int, limit: int | None) -> list[StoredEntry]:
         """A call's news after a number, in order."""
         where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq LIMIT ?"
-        return await self._ask(lambda db: _rows(db, where, [call, after, -1 if limit is None else limit]))
+        return await self._ask(lambda db: _read_rows(db, where, [call, after, -1 if limit is None else limit]))
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
         """Everybody's requests to cancel after a number, in order."""
-        return await self._ask(lambda db: _rows(db, CANCEL_REQUESTS, [after]))
+        return await self._ask(lambda db: _read_rows(db, CANCEL_REQUESTS, [after]))
 
     async def rows_after(self, seq: int, limit: int) -> list[StoredEntry]:
         """Rows after a number, in order."""
-        return await self._ask(lambda db: _rows(db, "WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit]))
+        return await self._ask(lambda db: _read_rows(db, "WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit]))
 
     async def rows_before(
         self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
@@ -156,7 +156,7 @@ class Reader:
         """Rows before a number (None: from the end) that fit, newest first."""
         tests: list[tuple[str, list[Any]]] = [] if seq is None else [("seq < ?", [seq])]
         if kinds:
-            tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(kind_number, kinds)]))
+            tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(to_kind_number, kinds)]))
             tests += [(_IS_RARE, [])] if _RARE.issuperset(kinds) else []
         if tool is not None:
             tests.append(("tool = ?", [tool]))
@@ -164,7 +164,7 @@ class Reader:
             tests.append(("outcome = ?", [outcome]))
         where = "WHERE " + " AND ".join(test for test, _ in tests) if tests else ""
         values = [value for _, some in tests for value in some]
-        return await self._ask(lambda db: _rows(db, f"{where} ORDER BY seq DESC LIMIT ?", [*values, limit]))
+        return await self._ask(lambda db: _read_rows(db, f"{where} ORDER BY seq DESC LIMIT ?", [*values, limit]))
 
     async def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
         """The first rows of calls before a number that fit, newest first."""
@@ -173,7 +173,7 @@ class Reader:
             tests.append("seq < ?")
             values.append(seq)
         whole, longer = [f"kind = {_CALL}"], [f"kind <> {_CALL}", f"NOT EXISTS ({_EARLIER})"]
-        add(tests, values, of_tool(wanted.tool))
+        add_test(tests, values, make_tool_test(wanted.tool))
         states = ",".join("?" * len(wanted.outcomes))
         if states:
             whole.append(f"outcome IN ({states})")
@@ -181,9 +181,9 @@ class Reader:
             values += [*wanted.outcomes, *wanted.outcomes]
         tests.append(f"({' AND '.join(whole)} OR {' AND '.join(longer)})")
         for part in wanted.holding:
-            add(tests, values, ("instr(body, ?) > 0", [part]))
+            add_test(tests, values, ("instr(body, ?) > 0", [part]))
         where = f"AS j WHERE {' AND '.join(tests)} ORDER BY seq DESC LIMIT ?"
-        return await self._ask(lambda db: _rows(db, where, [*values, limit]))
+        return await self._ask(lambda db: _read_rows(db, where, [*values, limit]))
 
     async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
         """The rows of several calls, without their news."""
@@ -191,19 +191,19 @@ class Reader:
         for first in range(0, len(calls), _AT_ONCE):
             some = calls[first : first + _AT_ONCE]
             where = f"WHERE call IN ({','.join('?' * len(some))}) AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
-            for row in await self._ask(partial(_rows, rest=where, values=some)):
+            for row in await self._ask(partial(_read_rows, rest=where, values=some)):
                 found.setdefault(row.call, []).append(row)
         return found
 
     async def seq_at(self, at: int) -> int:
         """The first row at or after a time. Rows are in the order of time, so halving finds it."""
-        return await self._ask(lambda db: _seq_at(db, at))
+        return await self._ask(lambda db: _find_seq_at(db, at))
 
     async def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
         """How calls ended. Rows never change, so what was counted once for all tools is kept."""
         if tool or width % MINUTE:
             return await self._ask(lambda db: count_endings(db, after, before, width, tool))
-        return await self._ask(lambda db: self._counted.endings(db, after, before, width))
+        return await self._ask(lambda db: self._counted.count(db, after, before, width))
 
     async def last(self) -> tuple[int, int]:
         """Number and time of the last row."""
@@ -234,18 +234,18 @@ class Reader:
         return [Switch(*row) for row in found]
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, question)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._run, question)
 
-    def _answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def _run(self, question: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return question(self._connected())
+            return question(self._get_connection())
         except UnicodeError as error:
             raise LedgerError(f"the ledger was asked for something that is no text: {error}") from error
         except (sqlite3.Error, OSError) as error:
             self._disconnect()
-            raise LedgerError(str(unusable(self._path, error))) from error
+            raise LedgerError(str(make_unusable_error(self._path, error))) from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         if self._connection is not None and not self._file.is_current():
             self._disconnect()
         if self._connection is None:
@@ -254,14 +254,14 @@ class Reader:
         return self._connection
 
     def _disconnect(self) -> None:
-        self._counted = Counted()
+        self._counted = EndingCounter()
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
 
 
-def _seq_at(connection: sqlite3.Connection, at: int) -> int:
+def _find_seq_at(connection: sqlite3.Connection, at: int) -> int:
     low, high = connection.execute(_ENDS).fetchone()
     while low < high:
         middle = (low + high) // 2
@@ -272,5 +272,5 @@ def _seq_at(connection: sqlite3.Connection, at: int) -> int:
     return int(low)
 
 
-def _rows(connection: sqlite3.Connection, rest: str, values: Sequence[Any]) -> list[StoredEntry]:
-    return [stored(*row) for row in connection.execute(f"{_ROWS} {rest}", values)]
+def _read_rows(connection: sqlite3.Connection, rest: str, values: Sequence[Any]) -> list[StoredEntry]:
+    return [to_stored_entry(*row) for row in connection.execute(f"{_ROWS} {rest}", values)]

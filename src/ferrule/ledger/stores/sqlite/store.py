@@ -28,13 +28,13 @@ from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.infra.tasks import Certain, uncancelled
 from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.sqlite.bell import Bell
-from ferrule.ledger.stores.sqlite.connection import Keys, prepare, unusable
-from ferrule.ledger.stores.sqlite.group import Group, Waiting
-from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, new_name, sweep
-from ferrule.ledger.stores.sqlite.reader import Reader
+from ferrule.ledger.stores.sqlite.connection import LedgerKeys, make_unusable_error, open_ledger
+from ferrule.ledger.stores.sqlite.group import CommitWaiter, Group
+from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, make_name, sweep
+from ferrule.ledger.stores.sqlite.reader import LedgerReader
 from ferrule.ledger.stores.sqlite.transaction import Transactions
 from ferrule.ledger.stores.sqlite.writer import Writer
-from ferrule.ledger.stores.waiting import Watchers
+from ferrule.ledger.stores.watchers import Watchers
 from ferrule.ledger.stores.witness import Head, WitnessThread
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 
@@ -55,7 +55,7 @@ class SqliteStore:
     """
 
     _writer: Writer
-    _reader: Reader
+    _reader: LedgerReader
     _bell: Bell
     _place: Instance
 
@@ -69,11 +69,11 @@ class SqliteStore:
         behind_seconds: float = 0.25,
         clock: Callable[[], int] = _now,
     ) -> None:
-        self.instance = new_name()
+        self.instance = make_name()
         self.problems: deque[str] = deque(maxlen=_PROBLEMS_KEPT)
         """What went wrong lately without stopping anybody: the disk, the witness, the bell. Newest last."""
         self._path = Path(path)
-        self._keys = Keys(key, tuple(trusted))
+        self._keys = LedgerKeys(key, tuple(trusted))
         self._witness = witness
         self._behind, self._clock = behind_seconds, clock
         self._watchers = Watchers()
@@ -95,7 +95,7 @@ class SqliteStore:
 
     def generation(self) -> int:
         """Changes when a switch, the policy or a parked call was changed by any process."""
-        return self._bell.generation() + self._lost_rings
+        return self._bell.read_generation() + self._lost_rings
 
     def bump(self) -> None:
         """Tell every process that something outside the rows changed."""
@@ -117,7 +117,7 @@ class SqliteStore:
         A cancellation waits until the outcome is known, and is delivered at the next await.
         """
         future = Certain[Committed](loop=asyncio.get_running_loop())
-        self._writer.submit(Waiting(future, entry, condition))
+        self._writer.submit(CommitWaiter(future, entry, condition))
         return await uncancelled(future)
 
     async def flush(self) -> None:
@@ -125,12 +125,12 @@ class SqliteStore:
         if self._writer.is_idle():
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._writer.submit(Waiting(future))
+        self._writer.submit(CommitWaiter(future))
         await future
 
     def high_water(self) -> int:
         """The latest time in the ledger."""
-        return max(self._latest, self._bell.latest())
+        return max(self._latest, self._bell.read_latest())
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
         """A call's rows in order, without its news; what was recorded before is included."""
@@ -186,10 +186,10 @@ class SqliteStore:
         stamp, look_at = b"", 0.0
         while self._last_seq <= seq:
             now = time.monotonic()
-            newest = self._bell.stamp()
+            newest = self._bell.read_stamp()
             if newest != stamp or now >= look_at:
                 stamp, look_at = newest, now + _LOOK_SECONDS
-                await self._look()
+                await self._read_last()
                 continue
             if now >= until:
                 return False
@@ -220,26 +220,26 @@ class SqliteStore:
         """Running calls whose process is gone."""
         running = [call for call in await self.open_calls() if is_running(call)]
         owners = {call.owner for call in running}
-        dead = await asyncio.to_thread(self._dead, owners)
+        dead = await asyncio.to_thread(self._find_dead, owners)
         return [call for call in running if call.owner in dead]
 
     def _open(self) -> None:
         with contextlib.ExitStack() as undo:
-            connection = prepare(self._path, self._keys, self._clock)
+            connection = open_ledger(self._path, self._keys, self._clock)
             undo.callback(connection.close)
             try:
                 self._bell = Bell(self._path.with_name(self._path.name + ".bell"))
                 undo.callback(self._bell.close)
                 self._place = Instance(self._path.parent / "instances", self.instance)
             except OSError as error:
-                raise unusable(self._path, error) from error
+                raise make_unusable_error(self._path, error) from error
             undo.pop_all()
         self._start(connection)
 
     def _start(self, connection: sqlite3.Connection) -> None:
         if self._witness is not None:
             self._witness_thread = WitnessThread(self._witness, self._report)
-        self._reader = Reader(self._path)
+        self._reader = LedgerReader(self._path)
         self._writer = Writer(
             Transactions(self._path, connection, self._keys),
             behind_seconds=self._behind,
@@ -273,7 +273,7 @@ class SqliteStore:
         if group.first is None:
             return
         self._last_seq, self._latest = group.tail.seq, group.tail.at
-        self._marked_written += sum(entry.mark is not None for entry in group.recorded)
+        self._marked_written += sum(entry.mark is not None for entry in group.unawaited_entries)
         with contextlib.suppress(OSError):
             self._bell.mark_written(group.tail.at)
         if group.is_telling:
@@ -284,7 +284,7 @@ class SqliteStore:
             )
         self._watchers.wake()
 
-    async def _look(self) -> None:
+    async def _read_last(self) -> None:
         seq, at = await self._reader.last()
         self._last_seq, self._latest = max(seq, self._last_seq), max(at, self._latest)
 
@@ -293,7 +293,7 @@ class SqliteStore:
         if self._marked != self._marked_written:
             await self.flush()
 
-    def _dead(self, owners: set[str]) -> set[str]:
+    def _find_dead(self, owners: set[str]) -> set[str]:
         folder = self._path.parent / "instances"
         dead = {owner for owner in owners if owner != self.instance and not is_alive(folder, owner)}
         sweep(folder, owners)

@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 
 from ferrule.ledger.stores.entries import Tail
-from ferrule.ledger.stores.sqlite.connection import Keys, begin, connect, read_tail, roll_back
+from ferrule.ledger.stores.sqlite.connection import LedgerKeys, begin, connect, read_tail, roll_back
 from ferrule.ledger.stores.sqlite.group import Group
 
 
@@ -25,19 +25,19 @@ class FileIdentity:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened = _identity(path)
+        self._opened = _read_identity(path)
 
     def is_current(self) -> bool:
         """True while the name still leads to the same file."""
         with contextlib.suppress(OSError):
-            return _identity(self._path) == self._opened
+            return _read_identity(self._path) == self._opened
         return False
 
 
 class Transactions:
     """Owns the connection that writes. Used by the writer's thread alone."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, keys: Keys) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, keys: LedgerKeys) -> None:
         self._path, self._keys = path, keys
         self._connection: sqlite3.Connection | None = connection
         self._file = FileIdentity(path)
@@ -45,7 +45,7 @@ class Transactions:
 
     def write(self, group: Group) -> None:
         """Raises CommitFailed; any other exception means that certainly nothing was written."""
-        connection = self._connected()
+        connection = self._get_connection()
         try:
             begin(connection)
             has_rows = group.write(connection, self._keys, self._known)
@@ -61,7 +61,7 @@ class Transactions:
     def settle(self, group: Group) -> bool:
         """Whether the rows of a failed commit are there, made final. Raises sqlite3.Error or OSError when nobody can know."""
         self.disconnect()
-        connection = self._connected()
+        connection = self._get_connection()
         try:
             begin(connection)
             question = "SELECT count(*) FROM journal WHERE seq = ? AND hash = ?"
@@ -75,7 +75,7 @@ class Transactions:
 
     def probe(self) -> None:
         """Find out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
-        connection = self._connected()
+        connection = self._get_connection()
         try:
             begin(connection)
             read_tail(connection, self._keys, self._known)
@@ -99,7 +99,7 @@ class Transactions:
             roll_back(connection)
             raise CommitFailed(str(error)) from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         if self._connection is not None and not self._file.is_current():
             self.disconnect()
         if self._connection is None:
@@ -115,6 +115,6 @@ def _rewrite_head(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?)", head)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _read_identity(path: Path) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
-from ferrule.ledger.chain import SALT_BYTES, commitment, kind_number
-from ferrule.ledger.stores.entries import Tail, chained
+from ferrule.ledger.chain import SALT_BYTES, compute_commitment, to_kind_number
+from ferrule.ledger.stores.entries import Tail, chain_row
 from ferrule.ledger.stores.sqlite import connection as files
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.raw import COLUMNS, ledger_errors
@@ -29,7 +29,7 @@ _SEARCHED = 64
 """More payloads than this are not searched for one by one: the whole file is written anew instead."""
 
 
-class Scrubbed(NamedTuple):
+class ScrubResult(NamedTuple):
     """How thoroughly destroyed bytes are gone."""
 
     is_gone: bool
@@ -40,7 +40,7 @@ class Scrubbed(NamedTuple):
 class Upkeep:
     """A ledger file opened to be looked after. Use it as a context manager. Raises LedgerError."""
 
-    def __init__(self, path: Path, keys: files.Keys) -> None:
+    def __init__(self, path: Path, keys: files.LedgerKeys) -> None:
         self.path = path
         self._keys = keys
         self._ledger, self._tail = "", Tail(0, b"", 0)
@@ -69,9 +69,9 @@ class Upkeep:
             except BaseException:
                 files.roll_back(self.db)
                 raise
-        self._tell()
+        self._ring_bell()
 
-    def _tell(self) -> None:
+    def _ring_bell(self) -> None:
         """Other processes look at the ledger again. Losing this loses nothing: they look by themselves after a while."""
         with suppress(OSError):
             bell = Bell(self.path.with_name(f"{self.path.name}.bell"))
@@ -89,7 +89,7 @@ class Upkeep:
     def append(self, entry: Entry) -> int:
         """Write one row without a mark, and sign it as the last; gives its number. Only while writing."""
         tail = self._tail
-        row = chained(entry, tail.seq + 1, tail.hash, tail.at, b"")
+        row = chain_row(entry, tail.seq + 1, tail.hash, tail.at, b"")
         self.db.execute(f"{files.INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._tail = Tail(row[0], row[-1], row[3])
         files.write_head(self.db, self._keys, self._ledger, self._tail)
@@ -115,7 +115,7 @@ class Upkeep:
             found = self.db.execute("SELECT payload FROM journal WHERE seq = ?", (seq,)).fetchone()
             if found is None or found[0] is None:
                 continue
-            values = (commitment(found[0]), seq)
+            values = (compute_commitment(found[0]), seq)
             self.db.execute("UPDATE journal SET payload = NULL, commitment = ? WHERE seq = ?", values)
             salts.append(found[0][:SALT_BYTES])
         return salts
@@ -131,11 +131,11 @@ class Upkeep:
         found = self.db.execute("SELECT seq FROM journal WHERE at < ? ORDER BY seq DESC LIMIT 1", (at,)).fetchone()
         return found[0] if found else 0
 
-    def kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
+    def list_kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
         """The idempotency keys taken up to a row by calls that went on after it."""
         return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= :seq AND {_GOES_ON}", {"seq": seq}).fetchall()
 
-    def used(self, run: str, tool_id: str) -> int:
+    def count_calls(self, run: str, tool_id: str) -> int:
         """A run's counter, as the table has it."""
         found = self.db.execute("SELECT used FROM runs WHERE run = ? AND tool_id = ?", (run, tool_id)).fetchone()
         return found[0] if found else 0
@@ -146,7 +146,7 @@ class Upkeep:
         self.db.executemany("DELETE FROM runs WHERE run = ? AND tool_id = ?", runs)
         self.db.execute("DELETE FROM journal WHERE seq <= ?", (seq,))
 
-    def scrub(self, salts: Sequence[bytes]) -> Scrubbed:
+    def scrub(self, salts: Sequence[bytes]) -> ScrubResult:
         """Make sure that destroyed payloads are in no file of the ledger. Call it after the transaction.
 
         SQLite overwrites what it frees, but a page that was rearranged long ago may hold a second copy that nothing leads
@@ -154,10 +154,10 @@ class Upkeep:
         """
         with ledger_errors(self.path):
             is_gone = self._checkpoint()
-            if not salts or (len(salts) <= _SEARCHED and not is_found(self.path, salts)):
-                return Scrubbed(is_gone, was_rewritten=False)
+            if not salts or (len(salts) <= _SEARCHED and not contains_any(self.path, salts)):
+                return ScrubResult(is_gone, was_rewritten=False)
             self.db.execute("VACUUM")
-            return Scrubbed(self._checkpoint(), was_rewritten=True)
+            return ScrubResult(self._checkpoint(), was_rewritten=True)
 
     def _checkpoint(self) -> bool:
         """Empty the write-ahead log; False when somebody kept reading an old state of the ledger."""
@@ -176,7 +176,7 @@ class Upkeep:
 
 _GOES_ON = (
     "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > :seq "
-    f"AND j.kind <> {kind_number('news')})"
+    f"AND j.kind <> {to_kind_number('news')})"
 )
 """News after a call's end does not hold its key: without the rows that ended it, nobody could be given its result."""
 
@@ -192,7 +192,7 @@ for path in sys.argv[1:]:
 """
 
 
-def is_found(path: Path, needles: Sequence[bytes]) -> bool:
+def contains_any(path: Path, needles: Sequence[bytes]) -> bool:
     """True when any of these bytes is in the ledger's files.
 
     Another process looks: closing a descriptor of the file here would drop the locks that SQLite holds in this one.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ferrule.errors import LedgerError, LedgerUnavailable, OutcomeUnrecorded
 from ferrule.ledger.stores.entries import MALFORMED
-from ferrule.ledger.stores.sqlite.group import Group, Item, Waiting, hand_out
+from ferrule.ledger.stores.sqlite.group import CommitWaiter, Group, GroupItem, answer_waiters
 from ferrule.ledger.stores.sqlite.transaction import CommitFailed, Transactions
 from ferrule.model.journal import Entry
 
@@ -47,7 +47,7 @@ class Writer:
         self._transactions, self._behind = transactions, behind_seconds
         self._written, self._report = written, report
         self._doubtful: Group | None = None
-        self._queue: deque[Item] = deque()
+        self._queue: deque[GroupItem] = deque()
         self._limit = QUEUE_LIMIT
         self._wake_at = 1
         self._is_asleep = self._is_urgent = self._is_closing = False
@@ -65,7 +65,7 @@ class Writer:
         if self._is_asleep and len(queue) >= self._wake_at:
             self._wake()
 
-    def submit(self, waiting: Waiting) -> None:
+    def submit(self, waiting: CommitWaiter) -> None:
         """Queue an entry somebody waits for, or a wish to have everything on disk. Raises LedgerUnavailable."""
         if self._is_closing:
             raise LedgerUnavailable(_CLOSED)
@@ -84,7 +84,7 @@ class Writer:
         self._limit = 0
         self._wake()
         self._thread.join()
-        left = list(self._queue) + (list(self._doubtful.recorded) if self._doubtful else [])
+        left = list(self._queue) + (list(self._doubtful.unawaited_entries) if self._doubtful else [])
         return sum(type(item) is Entry for item in left)
 
     def _make_room(self) -> None:
@@ -140,7 +140,7 @@ class Writer:
         if not self._is_urgent and not self._is_closing:
             self._sleep(_ENOUGH, self._behind)
 
-    def _taken(self) -> list[Item]:
+    def _taken(self) -> list[GroupItem]:
         self._is_urgent = False
         queue = self._queue
         items = [queue.popleft() for _ in range(min(len(queue), GROUP_LIMIT))]
@@ -164,7 +164,7 @@ class Writer:
         if items:
             self._write(items)
 
-    def _write(self, items: Sequence[Item]) -> None:
+    def _write(self, items: Sequence[GroupItem]) -> None:
         group = Group(items)
         try:
             self._transactions.write(group)
@@ -177,7 +177,7 @@ class Writer:
         else:
             self._succeed(group)
 
-    def _write_apart(self, items: Sequence[Item], error: Exception) -> None:
+    def _write_apart(self, items: Sequence[GroupItem], error: Exception) -> None:
         """Each entry for itself, so that the one which cannot be stored does not stop the others."""
         if len(items) > 1:
             for item in items:
@@ -202,7 +202,7 @@ class Writer:
         if is_there:
             self._succeed(group)
         elif error is None:
-            self._queue.extendleft(reversed(group.recorded))
+            self._queue.extendleft(reversed(group.unawaited_entries))
         else:
             self._fail(group.items, error)
 
@@ -211,16 +211,16 @@ class Writer:
         for problem in group.problems:
             self._report(problem)
         self._written(group)
-        hand_out(group.answers)
+        answer_waiters(group.answers)
 
-    def _fail(self, items: Sequence[Item], error: Exception) -> None:
+    def _fail(self, items: Sequence[GroupItem], error: Exception) -> None:
         """Certainly not written: recorded entries wait for better times, the others are told."""
         self._lose_power(error)
         self._queue.extendleft(reversed([item for item in items if type(item) is Entry]))
         self._refuse(items, LedgerUnavailable(_told(str(error))))
 
-    def _refuse(self, items: Iterable[Item], error: LedgerError) -> None:
-        hand_out([(item, error) for item in items if type(item) is Waiting])
+    def _refuse(self, items: Iterable[GroupItem], error: LedgerError) -> None:
+        answer_waiters([(item, error) for item in items if type(item) is CommitWaiter])
 
     def _lose_power(self, error: Exception) -> None:
         if not self.failure:

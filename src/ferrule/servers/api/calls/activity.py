@@ -18,9 +18,9 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import read_lock
 from ferrule.infra.lockfile.oxp_tools import make_lock_key
 from ferrule.infra.tasks import resolve
-from ferrule.ledger.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
+from ferrule.ledger.history.activity import EVERYBODY, OTHER_TOOLS, ActivityReport, CallScope, Counts, merge_counts
 from ferrule.ledger.history.histogram import Histogram
-from ferrule.ledger.history.recent_activity import Lately, Verdict, Wait, Waits, verdict_of
+from ferrule.ledger.history.recent_activity import HealthVerdict, RecentActivity, Wait, Waits, judge_health
 from ferrule.model.approval import APPROVE
 from ferrule.model.journal import WAITING_STATES, OpenCall
 from ferrule.model.timestamps import iso
@@ -137,7 +137,7 @@ class _Watch:
     def __init__(self, edge: Edge) -> None:
         app = edge.app
         self.systems = Systems(lambda: app.catalog, app.find_executor)
-        self.lately = Lately(app.store, app.services.wall, self.systems.key_of)
+        self.lately = RecentActivity(app.store, app.services.wall, self.systems.key_of)
         self.waits = Waits(app.store)
         edge.closing.append(self.lately.aclose)
 
@@ -155,8 +155,8 @@ def _find_watch(ask: Ask) -> _Watch:
 async def get_activity(ask: Ask) -> AnyReply:
     """Returns the activity of the last hour."""
     watch, scope, now = _find_watch(ask), scope_of(ask.caller), ask.edge.app.services.wall()
-    is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
-    seen = await _hide_refused_tools(ask, watch.lately.seen(scope))
+    is_read = await watch.lately.catch_up(_PATIENCE_SECONDS)
+    seen = await _hide_refused_tools(ask, watch.lately.report(scope))
     until = watch.lately.read_until
     state = ActivityState(
         as_of=iso(now),
@@ -177,7 +177,7 @@ async def get_activity(ask: Ask) -> AnyReply:
     return JsonReply(state)
 
 
-async def _hide_refused_tools(ask: Ask, seen: Seen) -> Seen:
+async def _hide_refused_tools(ask: Ask, seen: ActivityReport) -> ActivityReport:
     """Removes failures of tools that are hidden from the caller, as if these tools did not exist."""
     if ask.caller.is_operator or not seen.whole.refused:
         return seen
@@ -186,15 +186,15 @@ async def _hide_refused_tools(ask: Ask, seen: Seen) -> Seen:
     def is_hidden(name: str) -> bool:
         return is_refused_and_hidden(surface, name, "policy_blocked")
 
-    minutes = [(at, counts.hiding(is_hidden)) for at, counts in seen.minutes]
-    return seen._replace(minutes=minutes, whole=whole_of([counts for _, counts in minutes]))
+    minutes = [(at, counts.hide_tools(is_hidden)) for at, counts in seen.minutes]
+    return seen._replace(minutes=minutes, whole=merge_counts([counts for _, counts in minutes]))
 
 
-def scope_of(caller: Caller) -> Scope:
+def scope_of(caller: Caller) -> CallScope:
     """Returns the calls that a caller may see, as a scope of the counts."""
     if not caller.is_operator:
-        return Scope(caller.tenant, caller.identity.principal)
-    return EVERYBODY if caller.identity.tenant is None else Scope(caller.identity.tenant)
+        return CallScope(caller.tenant, caller.identity.principal)
+    return EVERYBODY if caller.identity.tenant is None else CallScope(caller.identity.tenant)
 
 
 def _minute(at: int, counts: Counts) -> ActivityMinute:
@@ -223,7 +223,7 @@ def _list_failing(whole: Counts) -> list[FailingTool]:
 
 async def _summarize_waiting(ask: Ask, watch: _Watch, answered: Histogram) -> WaitingState:
     opened = await ask.edge.app.store.open_calls(*WAITING_STATES)
-    waits = await watch.waits.of(opened)
+    waits = await watch.waits.find_waits(opened)
     mine = [(one, waits[one.call]) for one in opened if one.call in waits and _may_see_waiting(ask.caller, one)]
     ends = [one.expires_at for one, _ in mine if one.expires_at is not None]
     return WaitingState(
@@ -250,11 +250,11 @@ async def list_upstreams(ask: Ask) -> AnyReply:
     """Lists every system behind tools with its health."""
     watch, app = _find_watch(ask), ask.edge.app
     # The lock is a file, so it is read in a thread; `count_tools()` groups the catalog's tools by system.
-    is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
+    is_read = await watch.lately.catch_up(_PATIENCE_SECONDS)
     tools, lock = await watch.systems.count_tools(), await asyncio.to_thread(_summarize_lock, ask)
-    now, minutes = app.services.wall(), watch.lately.systems()
+    now, minutes = app.services.wall(), watch.lately.report_systems()
     items = [
-        _upstream(system, count, verdict_of(minutes.get(system.key, ()), now), lock[1])
+        _upstream(system, count, judge_health(minutes.get(system.key, ()), now), lock[1])
         for system, count in tools.items()
     ]
     items.sort(key=lambda item: (_ORDER[item.health], item.name, item.kind))
@@ -264,7 +264,7 @@ async def list_upstreams(ask: Ask) -> AnyReply:
 _ORDER: dict[Health, int] = {"failing": 0, "slow": 1, "healthy": 2, "quiet": 3}
 
 
-def _upstream(system: System, tools: int, verdict: Verdict, locked: frozenset[str]) -> UpstreamState:
+def _upstream(system: System, tools: int, verdict: HealthVerdict, locked: frozenset[str]) -> UpstreamState:
     key = make_lock_key(system.name) if system.kind == "OXP" else system.name
     return UpstreamState(
         kind=system.kind,

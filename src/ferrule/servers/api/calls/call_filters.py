@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.app.views.past_calls import CallPage, Rows, list_calls, list_open_calls
 from ferrule.contracts.store import CallsWanted, Store
-from ferrule.ledger.history.summary import ENDED_STATES, OPEN_STATES, STANDINGS, Standing, ended_as, standing_of
+from ferrule.ledger.history.summary import ENDED_STATES, OPEN_STATES, STANDINGS, Standing, find_ending, find_standing
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
 from ferrule.runtime.redaction.sensitive_input import mask_all_json
@@ -125,7 +125,7 @@ class CallSearch:
         is_hidden = self.hides(rows)
         tool_id = f"unknown:{header.tool_name}" if is_hidden else header.tool_id
         status = "failed" if is_hidden else rows[-1].outcome
-        standing = ended_as(status) if is_hidden else standing_of(rows[-1].kind, status)
+        standing = find_ending(status) if is_hidden else find_standing(rows[-1].kind, status)
         return (
             (wanted.tool is None or tool_id == wanted.tool or tool_id.endswith(f".{wanted.tool}"))
             and wanted.status in (None, status)

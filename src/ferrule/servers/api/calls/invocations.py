@@ -15,8 +15,8 @@ from ferrule.app.custody.check import RowCheck, check_rows
 from ferrule.app.custody.paths import ledger_paths
 from ferrule.app.views.past_calls import find_calls_holding, read_story
 from ferrule.infra.tasks import resolve
-from ferrule.ledger.history.expand import events_of
-from ferrule.ledger.history.summary import brief_of, membership_in, standing_of
+from ferrule.ledger.history.expand import expand_row
+from ferrule.ledger.history.summary import find_standing, read_brief, read_membership
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import TERMINAL
@@ -115,7 +115,7 @@ async def find_visibility_surface(ask: Ask) -> Surface | None:
 
 def summarize_call(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:
     """Returns a call in a few words. `is_hidden`: the caller may not know of its tool."""
-    short, header = brief_of(rows), rows[0].header()
+    short, header = read_brief(rows), rows[0].header()
     written = read_input(rows, is_hidden=is_hidden)
     found = InvocationBrief(
         invocation_id=short.invocation_id,
@@ -128,7 +128,7 @@ def summarize_call(rows: Sequence[StoredEntry], *, is_hidden: bool) -> Invocatio
         agent=short.agent,
         run_id=header.run_id,
         status=short.status,
-        standing=standing_of(rows[-1].kind, short.status),
+        standing=find_standing(rows[-1].kind, short.status),
         duration_ms=short.duration_ms,
         decision=short.decision,
         rules=list(short.rules),
@@ -224,7 +224,7 @@ async def list_invocation_events(ask: Ask) -> AnyReply:
         return JsonReply(EventList(items=[]))
     news = await app.store.news_of(ask.invocation_id)
     ordered = sorted([*rows, *news], key=lambda row: row.seq)
-    events = [event.to_record() for row in ordered for event in events_of(row, source=app.name)]
+    events = [event.to_record() for row in ordered for event in expand_row(row, source=app.name)]
     return JsonReply(EventList(items=events), is_final=rows[-1].outcome in TERMINAL)
 
 
@@ -272,7 +272,7 @@ async def list_relatives(ask: Ask) -> AnyReply:
     rows, surface, store = await load_visible_rows(ask), await find_visibility_surface(ask), ask.edge.app.store
     story = Story(rows)
     notes = story.notes
-    place = membership_in([notes])
+    place = read_membership([notes])
     began = await store.seq_at(story.created_at) - 1
     named = ask.invocation_id.encode()
     found = await find_calls_holding(store, named, after=began, most_rows=_MOST_ROWS)

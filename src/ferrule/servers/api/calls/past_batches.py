@@ -15,7 +15,7 @@ import msgspec
 
 from ferrule.app.views.past_calls import Rows, find_calls_holding, next_row_number, read_whole_calls
 from ferrule.contracts.store import CallsWanted
-from ferrule.ledger.history.summary import PREFIX, WAITS, Membership, begun_at, membership_in, standing_of
+from ferrule.ledger.history.summary import PREFIX, WAITS, Membership, find_standing, read_batch_start, read_membership
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.story import Story
@@ -144,7 +144,7 @@ class _BatchCall(msgspec.Struct):
         """Its standing, as the caller may know it."""
         if not self.rows:
             return "waiting" if _call(self.live).state in WAITS else "running"
-        return "failed" if self.is_hidden else standing_of(self.rows[-1].kind, self.rows[-1].outcome)
+        return "failed" if self.is_hidden else find_standing(self.rows[-1].kind, self.rows[-1].outcome)
 
     @property
     def call_id(self) -> str:
@@ -195,7 +195,7 @@ async def _find_batches(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[St
 
 async def _load_batch(ask: Ask, surface: Surface | None, batch_id: str, firsts: list[StoredEntry]) -> list[_BatchCall]:
     """Returns the calls of a batch, starting from the first rows of some of them."""
-    places = [membership_in([row.segment().notes]) for row in firsts]
+    places = [read_membership([row.segment().notes]) for row in firsts]
     if not firsts or places[0] is None or len(firsts) < places[0].size:
         return await _search_batch(ask, surface, batch_id, _NEAR_ROWS)
     calls = await read_whole_calls(ask.edge.app.store, firsts)
@@ -220,12 +220,12 @@ def _list_own_texts(ask: Ask) -> tuple[bytes, ...]:
 def _find_visible_membership(ask: Ask, row: StoredEntry) -> Membership | None:
     if not may_see(ask.caller, owner_in((row,))):
         return None
-    return membership_in([row.segment().notes])
+    return read_membership([row.segment().notes])
 
 
 def _live_batches(ask: Ask) -> list[str]:
     lives = (live for live in _visible_live_calls(ask) if not live.has_ended)
-    found = {place.batch_id for live in lives if (place := membership_in([live.call.notes])) is not None}
+    found = {place.batch_id for live in lives if (place := read_membership([live.call.notes])) is not None}
     return sorted(found, reverse=True)
 
 
@@ -239,20 +239,20 @@ def _visible_live_calls(ask: Ask) -> Iterable[LiveCall]:
 
 async def _search_batch(ask: Ask, surface: Surface | None, batch_id: str, most_rows: int) -> list[_BatchCall]:
     """Returns the calls of a batch that the caller may see, in call order."""
-    store, began = ask.edge.app.store, begun_at(batch_id)
+    store, began = ask.edge.app.store, read_batch_start(batch_id)
     if began is None or not _ID.fullmatch(batch_id):
         return []
     after = await store.seq_at(began) - 1
     calls: dict[str, _BatchCall] = {}
     for most in dict.fromkeys((min(_NEAR_ROWS, most_rows), most_rows)):
         for rows in await find_calls_holding(store, batch_id.encode(), after=after, most_rows=most):
-            place = membership_in([row.segment().notes for row in rows])
+            place = read_membership([row.segment().notes for row in rows])
             if place is not None and place.batch_id == batch_id and may_see(ask.caller, owner_in(rows)):
                 calls[rows[0].call] = _BatchCall(place, rows, is_hidden=is_hidden_from(surface, rows))
         if calls and len(calls) >= next(iter(calls.values())).place.size:
             break
     for live in _visible_live_calls(ask):
-        place = membership_in([live.call.notes])
+        place = read_membership([live.call.notes])
         if place is not None and place.batch_id == batch_id:
             known = calls.setdefault(live.call.invocation_id, _BatchCall(place))
             known.live = live
@@ -260,7 +260,7 @@ async def _search_batch(ask: Ask, surface: Surface | None, batch_id: str, most_r
 
 
 def _summarize_batch(batch_id: str, calls: Sequence[_BatchCall]) -> BatchBrief:
-    began = begun_at(batch_id) or 0
+    began = read_batch_start(batch_id) or 0
     first = calls[0]
     size = first.place.size
     standings = Counter(found.standing for found in calls)

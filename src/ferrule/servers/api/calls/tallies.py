@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from ferrule.app.views.past_calls import list_calls, list_open_calls, next_row_number
-from ferrule.ledger.history.summary import STANDINGS, Standing, ended_as, standing_of
+from ferrule.ledger.history.summary import STANDINGS, Standing, find_ending, find_standing
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.call_filters import CallFilter, CallQuery, CallSearch, prepare_search
@@ -108,7 +108,7 @@ async def _count_in_ledger(search: CallSearch, width: int) -> _StretchCounts:
     after = max(search.after, before - 1 - _MOST_ROWS)
     found: dict[int, Counter[str]] = {}
     for ending in await search.store.endings(after, before, width, search.wanted.tool or ""):
-        standing = ended_as(ending.outcome)
+        standing = find_ending(ending.outcome)
         if standing is not None:
             found.setdefault(ending.at, Counter())[standing] += ending.calls
     oldest = await search.store.rows_after(after, 1) if after > search.after else []
@@ -121,7 +121,7 @@ async def _count_by_reading(search: CallSearch, width: int) -> _StretchCounts:
     )  # fmt: skip
     found: dict[int, Counter[str]] = {}
     for rows in page.calls:
-        standing: Standing | None = "failed" if search.hides(rows) else ended_as(rows[-1].outcome)
+        standing: Standing | None = "failed" if search.hides(rows) else find_ending(rows[-1].outcome)
         if standing is not None:
             found.setdefault(rows[-1].at // width * width, Counter())[standing] += 1
     if page.before is None:
@@ -135,5 +135,5 @@ async def _count_open(search: CallSearch) -> dict[str, int]:
     page = await list_open_calls(
         search.store, search.matches, states=(), before=None, count=_MOST_READ, quick=everywhen
     )  # fmt: skip
-    counts = Counter(standing_of(rows[-1].kind, rows[-1].outcome) for rows in page.calls)
+    counts = Counter(find_standing(rows[-1].kind, rows[-1].outcome) for rows in page.calls)
     return {standing: counts[standing] for standing in STANDINGS if counts[standing]}

@@ -18,7 +18,7 @@ from ferrule.app.custody.paths import LedgerPaths, load_public_keys
 from ferrule.app.custody.state import LedgerMark, find_ends, list_links, list_marks, read_last_head
 from ferrule.definitions.compiler.seal import read_trusted_keys
 from ferrule.errors import FerruleError
-from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.findings import AuditVerdict
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.audits import LedgerHead, Verification, flush_ledger, hide_path
@@ -149,7 +149,7 @@ class _Check:
                 result=result,
             )
 
-    def _verify(self, paths: LedgerPaths) -> Verdict:
+    def _verify(self, paths: LedgerPaths) -> AuditVerdict:
         return verify_ledger(
             paths.ledger, load_public_keys(paths), witness=paths.witness, progress=self._report_progress
         )
@@ -175,7 +175,7 @@ def _find_check(edge: Edge) -> _Check:
     return found
 
 
-def _encode_verdict(verdict: Verdict) -> Verification:
+def _encode_verdict(verdict: AuditVerdict) -> Verification:
     return msgspec.convert({"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)}, Verification)
 
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ferrule.ledger.history.tally import DAY, WEEK, Decider, Difference, Suggested, Tally
+from ferrule.ledger.history.tally import DAY, WEEK, Decider, DecisionTally, RecordedDifference, RecordedSuggestion
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.policies import rules_of
@@ -24,7 +24,7 @@ Decisions: TypeAlias = "Counter[tuple[Decider, str]]"
 _BEHAVIORS = ("allow", "ask", "deny")
 _AT_ONCE, _BEHIND = 2000, 500
 """Rows that one request reads, and rows that the background task reads at a time."""
-_tallies: WeakKeyDictionary[Edge, Tally] = WeakKeyDictionary()
+_tallies: WeakKeyDictionary[Edge, DecisionTally] = WeakKeyDictionary()
 _behind: WeakKeyDictionary[Edge, asyncio.Task[None]] = WeakKeyDictionary()
 
 
@@ -84,11 +84,11 @@ class PolicyDecisions(msgspec.Struct, kw_only=True):
 async def list_decisions(ask: Ask) -> AnyReply:
     """Returns how often each rule decided, from the ledger."""
     app = ask.edge.app
-    now, tally = app.services.now(), _tallies.setdefault(ask.edge, Tally())
-    is_done = await tally.look(app.store, now, _AT_ONCE)
+    now, tally = app.services.now(), _tallies.setdefault(ask.edge, DecisionTally())
+    is_done = await tally.read_more(app.store, now, _AT_ONCE)
     if not is_done:
         _count_in_background(ask, tally)
-    day, week = tally.decisions(now - DAY), tally.decisions(now - WEEK)
+    day, week = tally.count_decisions(now - DAY), tally.count_decisions(now - WEEK)
     known = {rule.rule_id for rule in rules_of(ask)}
     state = PolicyDecisions(
         since=None if tally.since is None else iso(max(tally.since, now - WEEK)),
@@ -98,15 +98,15 @@ async def list_decisions(ask: Ask) -> AnyReply:
         day=_sum_by_behavior(day),
         week=_sum_by_behavior(week),
         items=[_encode_count(one, day, week) for one in sorted({decider for decider, _ in week})],
-        differences=[_encode_difference(one) for one in tally.differences()],
-        differing_day=tally.shadowed(now - DAY).total(),
-        differing_week=tally.shadowed(now - WEEK).total(),
-        suggestions=[_encode_suggestion(one, known) for one in tally.suggestions()],
+        differences=[_encode_difference(one) for one in tally.list_differences()],
+        differing_day=tally.count_shadow_differences(now - DAY).total(),
+        differing_week=tally.count_shadow_differences(now - WEEK).total(),
+        suggestions=[_encode_suggestion(one, known) for one in tally.list_suggestions()],
     )
     return JsonReply(state)
 
 
-def _encode_difference(one: Difference) -> ShadowDifference:
+def _encode_difference(one: RecordedDifference) -> ShadowDifference:
     return ShadowDifference(
         invocation_id=one.invocation_id,
         at=iso(one.at),
@@ -122,7 +122,7 @@ def _encode_difference(one: Difference) -> ShadowDifference:
     )
 
 
-def _encode_suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
+def _encode_suggestion(one: RecordedSuggestion, known: set[str]) -> SuggestedRule:
     rule = one.update.get("rule", {})
     return SuggestedRule(
         rule=rule,
@@ -134,16 +134,16 @@ def _encode_suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
     )
 
 
-def _count_in_background(ask: Ask, tally: Tally) -> None:
+def _count_in_background(ask: Ask, tally: DecisionTally) -> None:
     """Reads the remaining rows in the background."""
     running = _behind.get(ask.edge)
     if running is None or running.done():
         _behind[ask.edge] = ask.background.start(_read_all(ask.edge, tally))
 
 
-async def _read_all(edge: Edge, tally: Tally) -> None:
+async def _read_all(edge: Edge, tally: DecisionTally) -> None:
     app = edge.app
-    while not edge.is_closing and not await tally.look(app.store, app.services.now(), _BEHIND):
+    while not edge.is_closing and not await tally.read_more(app.store, app.services.now(), _BEHIND):
         # A pause between the parts leaves the event loop and the store to calls.
         await asyncio.sleep(0.01)
 

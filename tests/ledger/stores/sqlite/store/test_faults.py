@@ -118,7 +118,7 @@ def _check_tables(connection: sqlite3.Connection) -> None:
     """The derived tables hold exactly what the marks give: no half of a group is there."""
     tables = Tables()
     for seq, kind, call, mark in connection.execute("SELECT seq, kind, call, mark FROM journal WHERE mark <> x''"):
-        tables.follow(KINDS[kind], call, seq, msgspec.msgpack.decode(mark, type=Mark))
+        tables.apply_mark(KINDS[kind], call, seq, msgspec.msgpack.decode(mark, type=Mark))
     open_calls = dict(connection.execute("SELECT call, seq FROM open_calls").fetchall())
     assert open_calls == {call.call: call.seq for call in tables.open_calls.values()}
     keys = connection.execute("SELECT key, call, input_digest, seq FROM idempotency")

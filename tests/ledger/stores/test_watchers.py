@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from ferrule.infra.tasks import give_up
-from ferrule.ledger.stores.waiting import Watchers
+from ferrule.ledger.stores.watchers import Watchers
 from tests.driven import driven
 
 
