@@ -29,7 +29,7 @@ def words(row: StoredEntry) -> list[str]:
 def test_a_plain_call_goes_from_state_to_state_with_its_decision_before_it_runs() -> None:
     ledger = Ledger()
     success(ledger)
-    assert words(ledger.rows[0]) == ["planned", "selected", "arguments_ready", "Decided", "running", "succeeded"]
+    assert words(ledger.rows[0]) == ["planned", "selected", "arguments_ready", "DecisionMade", "running", "succeeded"]
     befores = [step.fact.before for step in steps(ledger.rows[0]) if isinstance(step.fact, StateEntered)]
     assert befores == [None, "planned", "selected", "arguments_ready", "running"]
 
@@ -41,7 +41,7 @@ def test_a_clock_that_stands_still_does_not_change_the_order() -> None:
     writer.hook("pre_tool_use").mutate("hook", "amount").decide("allow")
     writer.enter("running", "post_hooks_running").hook("post_tool_use").enter("succeeded").row("call")
     assert words(ledger.rows[0]) == [
-        "planned", "selected", "arguments_ready", "pre_hooks_running", "HookBegan", "HookEnded", "Mutated", "Decided",
+        "planned", "selected", "arguments_ready", "pre_hooks_running", "HookBegan", "HookEnded", "InputMutated", "DecisionMade",
         "running", "post_hooks_running", "HookBegan", "HookEnded", "succeeded",
     ]  # fmt: skip
 
@@ -64,7 +64,7 @@ def test_a_decision_of_a_clock_set_forward_does_not_come_after_what_it_led_to() 
     writer.created_at -= 3_600_000_000
     writer.enter("running", "succeeded").row("call")
     found = steps(ledger.rows[0])
-    assert words(ledger.rows[0]) == ["planned", "selected", "arguments_ready", "Decided", "running", "succeeded"]
+    assert words(ledger.rows[0]) == ["planned", "selected", "arguments_ready", "DecisionMade", "running", "succeeded"]
     assert [step.at for step in found] == sorted(step.at for step in found)
     assert found[-1].at < 1_000_000
 
@@ -82,7 +82,7 @@ def test_the_first_row_begins_with_planned_also_where_it_is_not_written_and_no_l
 def test_an_answer_is_a_step_of_its_own_until_something_is_decided_by_it() -> None:
     ledger = Ledger()
     two_people(ledger)
-    assert words(ledger.rows[1]) == ["Answered"]
+    assert words(ledger.rows[1]) == ["AnswerGiven"]
     answered = steps(ledger.rows[1])[0].fact
     assert isinstance(answered, AnswerGiven) and answered.answer.by == "bob"
-    assert words(ledger.rows[3]) == ["Decided", "running"]
+    assert words(ledger.rows[3]) == ["DecisionMade", "running"]

@@ -82,7 +82,7 @@ class ExportFooter(msgspec.Struct, kw_only=True):
 def export_lines(
     rows: Iterable[tuple[Any, ...]], opening: ExportHeader, head: HeadRow | None, sign: Sign | None
 ) -> Iterator[bytes]:
-    """The lines of an export. Needs `sign` when there is no head to end with. Raises LedgerError."""
+    """Yields the lines of an export. Needs `sign` when there is no head to end with. Raises LedgerError."""
     if head is None and sign is None:
         raise LedgerError("a part that ends before the ledger's last row needs the ledger's key, to be sealed with")
     digest = hashlib.sha256()
@@ -142,7 +142,7 @@ class ExportSource:
         self._scratch.execute("CREATE TABLE ends (call TEXT, seq INTEGER, is_end INTEGER)")
 
     def close(self) -> None:
-        """Let go of the scratch database."""
+        """Lets go of the scratch database."""
         self._scratch.close()
 
     def _read_header(self) -> ExportHeader:
@@ -160,19 +160,19 @@ class ExportSource:
         return opening
 
     def defects(self) -> Iterator[str]:
-        """A file of lines has no schema."""
+        """Returns a file of lines has no schema."""
         return iter(())
 
     def damage(self) -> Iterator[str]:
-        """A line that cannot be read is told when it is read."""
+        """Returns a line that cannot be read is told when it is read."""
         return iter(())
 
     def count(self) -> int:
-        """How many rows the first line promises."""
+        """Returns how many rows the first line promises."""
         return self.opening.last - self.opening.first + 1
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, in the order of the file. Afterwards `ending` and `digest` are known."""
+        """Yields the rows, in the order of the file. Afterwards `ending` and `digest` are known."""
         digest = hashlib.sha256()
         self.ending = None
         with self.path.open("rb") as file:
@@ -188,21 +188,21 @@ class ExportSource:
         self.digest = digest.digest()
 
     def checked_rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, remembering which calls ended."""
+        """Yields the rows, remembering which calls ended."""
         for row in self.rows():
             if row[2] and row[1] != NEWS:
                 self._scratch.execute("INSERT INTO ends VALUES (?, ?, ?)", (row[2], row[0], row[1] in (CALL, ENDED)))
             yield row
 
     def last_pruned(self) -> tuple[Any, ...] | None:
-        """The latest `pruned` row."""
+        """Returns the latest `pruned` row."""
         found = None
         for row in self.rows():
             found = row if row[1] == PRUNED else found
         return found
 
     def heads(self) -> list[HeadRow]:
-        """The head of the last line, if it has one. Read the rows first."""
+        """Returns the head of the last line, if it has one. Read the rows first."""
         said = self.ending.head if self.ending is not None else None
         if said is None:
             return []
@@ -213,15 +213,15 @@ class ExportSource:
             return []
 
     def hash_at(self, seq: int) -> bytes | None:
-        """The hash of one row."""
+        """Returns the hash of one row."""
         return next((row[-1] for row in self.rows() if row[0] == seq), None)
 
     def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
-        """An export has no tables."""
+        """Returns an export has no tables."""
         return iter(())
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
-        """Calls that have rows after the one that ended them."""
+        """Returns calls that have rows after the one that ended them."""
         return self._scratch.execute(
             "SELECT call, max(seq) FROM ends GROUP BY call "
             "HAVING sum(is_end) > 1 OR max(seq) > max(CASE WHEN is_end THEN seq END)"
@@ -229,7 +229,7 @@ class ExportSource:
 
 
 def verify_export(source: ExportSource, keys: Iterable[bytes], progress: Progress | None = None) -> AuditVerdict:
-    """Check an export by itself: rows, hashes, histories, and the head or seal it ends with."""
+    """Checks an export by itself: rows, hashes, histories, and the head or seal it ends with."""
     began = time.perf_counter()
     findings, trusted, opening = Findings(), tuple(keys), source.opening
     walk = Walk(findings, is_whole=not opening.is_part, has_payloads=opening.has_payloads)

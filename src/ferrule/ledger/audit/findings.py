@@ -45,7 +45,7 @@ class Findings:
         self.count = 0
 
     def add(self, topic: Topic, message: str, seq: int | None = None, call: str = "") -> None:
-        """Note one thing that is wrong."""
+        """Notes one thing that is wrong."""
         self.count += 1
         if len(self.kept) < KEPT:
             self.kept.append(AuditFinding(topic, message, seq, call))

@@ -178,7 +178,7 @@ def _normalize_person(name: str) -> str:
 
 
 def _find_whole_problem(states: tuple[int, ...], outcome: str) -> str:
-    """What is wrong with a call that is one row; empty when nothing is."""
+    """Returns what is wrong with a call that is one row; empty when nothing is."""
     before: State | None = None
     for number in states:
         if number >= len(STATES):
@@ -230,11 +230,11 @@ class Anchor(msgspec.Struct, kw_only=True):
 
 
 def to_facts(anchor: Anchor, **more: Any) -> dict[str, Any]:
-    """The body of a `pruned` row."""
+    """Returns the body of a `pruned` row."""
     facts: dict[str, Any] = msgspec.to_builtins(anchor, builtin_types=(bytes,))
     return facts | more
 
 
 def from_facts(facts: dict[str, Any]) -> Anchor:
-    """The anchor in the body of a `pruned` row. Raises msgspec.ValidationError."""
+    """Returns the anchor in the body of a `pruned` row. Raises msgspec.ValidationError."""
     return msgspec.convert(facts, Anchor)

@@ -69,7 +69,7 @@ def _find_times(transitions: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _list_inputs(story: Story) -> dict[str, Any]:
-    """The four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
+    """Returns the four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
     found = story.input_values
     erased = [row for row in story.rows if row.is_erased and row.payload is None]
     gone = {f"{name}_ref": f"ledger:{row.seq}:erased" for row in erased for name in INPUTS if name not in found}
@@ -77,7 +77,7 @@ def _list_inputs(story: Story) -> dict[str, Any]:
 
 
 def _list_artifacts(story: Story) -> list[dict[str, Any]]:
-    """What the call made that lasts, as its result names it (AT-250, AT-251)."""
+    """Returns what the call made that lasts, as its result names it (AT-250, AT-251)."""
     found = () if story.result is None else story.result.rest.get("artifact_refs", ())
     return [ref for ref in found if isinstance(ref, dict)]
 
@@ -125,7 +125,7 @@ def _pick_notes(story: Story) -> dict[str, Any]:
 
 
 def _describe_scheduling(story: Story) -> dict[str, Any]:
-    """The seven facts of a call (AT-159): its tool's, and what was worked out from its input."""
+    """Returns the seven facts of a call (AT-159): its tool's, and what was worked out from its input."""
     header = story.header
     facts: dict[str, Any] = dict(zip(FACT_NAMES, header.facts, strict=False))
     exclusive, policy, locks = header.scheduling or (False, DEFAULT_POLICY.context_modifier_policy, ())

@@ -39,11 +39,11 @@ class TableReplay:
         self._scratch.executescript(_SCRATCH)
 
     def close(self) -> None:
-        """Let go of the scratch database."""
+        """Lets go of the scratch database."""
         self._scratch.close()
 
     def begin(self, anchor: Anchor) -> None:
-        """Start from what a `pruned` row carries."""
+        """Starts from what a `pruned` row carries."""
         self._tables.open_calls = {entry[0]: OpenCall(*entry) for entry in anchor.open}
         self._tables.switches = dict(anchor.switches)
         self._scratch.executemany(_SET_KEY, anchor.keys)
@@ -57,7 +57,7 @@ class TableReplay:
             self._spill()
 
     def rows(self, name: TableName) -> Iterable[tuple[Any, ...]]:
-        """What a table must hold, in the order of its key."""
+        """Returns what a table must hold, in the order of its key."""
         if name == "open_calls":
             calls = self._tables.open_calls
             return (msgspec.structs.astuple(calls[call]) for call in sorted(calls))
@@ -80,7 +80,8 @@ class TableReplay:
 def compare_table(
     name: TableName, wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], findings: Findings
 ) -> None:
-    """Report every entry of a table that is missing, not backed by a row, or different. Both come in the key's order."""
+    """Reports every entry of a table that is missing, not backed by a row, or different. Both come in the key's
+    order."""
     size, columns = KEY_COLUMNS[name], TABLES[name]
     for want, have in _pair_entries(wanted, found, size):
         if have is None:

@@ -30,7 +30,7 @@ def verify(
     witness: Iterable[Sighting] | None = None,
     progress: Progress | None = None,
 ) -> AuditVerdict:
-    """Check a ledger against the public keys that may have signed its head, and the witness if there is one."""
+    """Checks a ledger against the public keys that may have signed its head, and the witness if there is one."""
     began = time.perf_counter()
     findings = Findings()
     walk = Walk(findings)
@@ -47,7 +47,7 @@ def verify(
 
 
 def make_verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) -> AuditVerdict:
-    """What a pass gave, in one record."""
+    """Returns what a pass gave, in one record."""
     if walk.anchor is not None:
         notes = [f"rows up to {walk.anchor.last} were removed by a recorded pruning", *notes]
     return AuditVerdict(
@@ -83,7 +83,8 @@ def _check_source(
 
 
 def find_anchor(source: LedgerSource, findings: Findings) -> Anchor | None:
-    """Where a pruned ledger begins, as its latest `pruned` row says; None for one that begins at its first row.
+    """Returns where a pruned ledger begins, as its latest `pruned` row says; None for one that begins at its first
+    row.
 
     The row is believed for now: the pass reaches it later, and the signed head vouches for it like for any other.
     """
@@ -122,13 +123,13 @@ def check_head(heads: list[HeadRow], walk: Walk, findings: Findings, keys: tuple
 
 
 def is_signed(head: HeadRow, keys: tuple[bytes, ...]) -> bool:
-    """True when one of the keys signed this head."""
+    """Returns True when one of the keys signed this head."""
     text = format_head(head.ledger, head.seq, head.hash, head.at)
     return is_signature(head.signature, text, keys)
 
 
 def is_signature(signature: bytes, text: bytes, keys: Iterable[bytes]) -> bool:
-    """True when one of the public keys made this signature of this text."""
+    """Returns True when one of the public keys made this signature of this text."""
     for key in keys:
         try:
             Ed25519PublicKey.from_public_bytes(key).verify(signature, text)

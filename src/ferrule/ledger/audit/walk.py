@@ -53,7 +53,7 @@ class Walk:
         self._backed: set[int] = set()
 
     def begin(self, anchor: Anchor) -> None:
-        """Start where a `pruned` row says that the chain goes on."""
+        """Starts where a `pruned` row says that the chain goes on."""
         self.anchor = anchor
         self.before, self.last, self.at = anchor.hash, anchor.last, anchor.last_at
         self.ledger, self.restored = anchor.ledger, list(anchor.restored)
@@ -61,11 +61,11 @@ class Walk:
         self.histories.open = dict(anchor.histories)
 
     def begin_part(self, before: bytes, last: int) -> None:
-        """Start in the middle, after a row of which only number and hash are known."""
+        """Starts in the middle, after a row of which only number and hash are known."""
         self.before, self.last = before, last
 
     def run(self, rows: Iterable[tuple[Any, ...]], progress: Progress | None = None, total: int = 0) -> None:
-        """Check all rows. A source that breaks off is a finding."""
+        """Checks all rows. A source that breaks off is a finding."""
         try:
             for values in rows:
                 self._feed(values)
@@ -76,12 +76,12 @@ class Walk:
             self.findings.add("file", f"rows cannot be read {where}: {damage}")
 
     def finish(self) -> None:
-        """Judge what only the end of the rows can tell."""
+        """Judges what only the end of the rows can tell."""
         for seq in sorted(self._gone - self._backed):
             self.findings.add("erasure", "its payload is gone, but no `erased` row names it", seq)
 
     def close(self) -> None:
-        """Let go of what the pass needed."""
+        """Lets go of what the pass needed."""
         self.tables.close()
 
     def _feed(self, values: tuple[Any, ...]) -> None:

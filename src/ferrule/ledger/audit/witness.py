@@ -41,7 +41,8 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 def read_witness(lines: Iterable[bytes]) -> Iterator[Sighting]:
-    """The sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is counted."""
+    """Yields the sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is
+    counted."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -61,7 +62,7 @@ def check_witness(
     is_genuine: Callable[[Sighting], bool],
     findings: Findings,
 ) -> list[str]:
-    """Compare every sighting with the rows; gives notes. The rows have been checked before, up to the signed head."""
+    """Compares every sighting with the rows; gives notes. The rows have been checked before, up to the signed head."""
     seen, unread, given_up, furthest = 0, 0, 0, 0
     for sighting in sightings:
         if not sighting.ledger:
@@ -91,7 +92,7 @@ def _fits(sighting: Sighting, walk: Walk, hash_at: Callable[[int], bytes | None]
 
 
 def _was_given_up(sighting: Sighting, walk: Walk) -> bool:
-    """True when a recorded restore gave up the row that was seen."""
+    """Returns True when a recorded restore gave up the row that was seen."""
     return sighting.ledger == walk.ledger and any(_covers(restored, sighting) for restored in walk.restored)
 
 

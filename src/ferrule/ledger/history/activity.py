@@ -83,7 +83,7 @@ class Counts:
         return self.succeeded + self.failed + self.denied + self.canceled
 
     def count_call(self, ending: Ending, tool: str, bucket: int | None) -> None:
-        """Count one call. `bucket`: of its latency; None when it never ran."""
+        """Counts one call. `bucket`: of its latency; None when it never ran."""
         if bucket is not None and ending in ("succeeded", "failed"):
             self.latency.add_to(bucket)
         if ending == "succeeded":
@@ -105,8 +105,9 @@ class Counts:
         counts[name] = counts.get(name, 0) + 1
 
     def hide_tools(self, is_hidden: Callable[[str], bool]) -> Counts:
-        """The same for somebody who may not know of some tools: that a rule said no would tell that there is such a tool, so
-        these calls failed like those of a tool that does not exist. `is_hidden` takes the name of a tool."""
+        """Returns the same for somebody who may not know of some tools: that a rule said no would tell that there is
+        such a tool, so these calls failed like those of a tool that does not exist. `is_hidden` takes the name of
+        a tool."""
         hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
         if not hidden:
             return self
@@ -211,7 +212,7 @@ class _Open:
                 self.waiting_since = glance.states[-1] >> 5 if glance.states else (row.at - glance.created_at) * 1000
 
     def take_answer(self, answer: Answer) -> int | None:
-        """How long a person took; None for an answer that no person gave. Each question is answered once."""
+        """Returns how long a person took; None for an answer that no person gave. Each question is answered once."""
         asked, self.asked_at = self.asked_at, None
         return None if asked is None else max(0, answer.answered_at - asked)
 
@@ -236,7 +237,7 @@ class Activity:
         self._cells = 0
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Begins anew."""
         self._minutes.clear()
         self._slots.clear()
         self._open.clear()
@@ -247,11 +248,11 @@ class Activity:
         self._open.clear()
 
     def needs_earlier_rows(self, row: StoredEntry) -> bool:
-        """True when a row goes on with a call whose earlier rows are needed first: `learn` them."""
+        """Returns True when a row goes on with a call whose earlier rows are needed first: `learn` them."""
         return row.kind in ("ended", "answered") and row.call not in self._open
 
     def learn(self, rows: Iterable[StoredEntry]) -> None:
-        """Take a call's earlier rows, which are not counted."""
+        """Takes a call's earlier rows, which are not counted."""
         for row in rows:
             try:
                 self._get_open(row.call).advance(row, _decode_glance(row.body))
@@ -259,7 +260,7 @@ class Activity:
                 continue  # somebody changed the ledger; an audit tells, and here one call counts less exactly
 
     def count_row(self, row: StoredEntry) -> None:
-        """Count what a row says. Rows that belong to no call say nothing here."""
+        """Counts what a row says. Rows that belong to no call say nothing here."""
         try:
             match row.kind:
                 case "call":
@@ -274,7 +275,7 @@ class Activity:
             return  # damaged: as above
 
     def trim(self, now: int) -> None:
-        """Let go of what is older than an hour."""
+        """Lets go of what is older than an hour."""
         first = now // MINUTE - MINUTES + 1
         for minute in [minute for minute in self._minutes if minute < first]:
             self._cells -= len(self._minutes.pop(minute).cells)
@@ -283,7 +284,7 @@ class Activity:
             del self._slots[slot]
 
     def report(self, scope: CallScope, now: int) -> ActivityReport:
-        """What calls of a scope did in the hour before a moment."""
+        """Returns what calls of a scope did in the hour before a moment."""
         last, slot = now // MINUTE, now // SLOT
         numbers = range(last - MINUTES + 1, last + 1)
         found = [(number, self._minutes.get(number)) for number in numbers]
@@ -296,7 +297,8 @@ class Activity:
         )
 
     def report_systems(self, now: int) -> dict[str, list[tuple[int, SystemCalls]]]:
-        """What calls of each system did in the hour before a moment: its minutes that have any, the oldest first."""
+        """Returns what calls of each system did in the hour before a moment: its minutes that have any, the oldest
+        first."""
         first, last = now // MINUTE - MINUTES + 1, now // MINUTE
         found: dict[str, list[tuple[int, SystemCalls]]] = {}
         for number in sorted(number for number in self._minutes if first <= number <= last):
@@ -351,7 +353,7 @@ class Activity:
                 counts.answered.add(took)
 
     def _count_system_call(self, minute: _Minute, system: str, glance: _Glance, opened: _Open) -> None:
-        """Count a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
+        """Counts a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
         wrong = _decode_wrong(glance.error)
         kind = wrong.error_class if wrong is not None else ""
         end = _find_execute_end(glance.phases)
@@ -402,17 +404,17 @@ _NONE = Counts()
 
 
 def _find_execute_end(phases: Sequence[int]) -> int | None:
-    """When `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
+    """Returns when `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
     return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
 
 
 def _find_end_before(phases: Sequence[int]) -> int:
-    """When the phase before `execute` ended: nanoseconds since the call was planned."""
+    """Returns when the phase before `execute` ended: nanoseconds since the call was planned."""
     return max((code >> 4 for code in phases if code & 15 < _EXECUTE), default=0)
 
 
 def merge_counts(minutes: Sequence[Counts]) -> Counts:
-    """Several put together."""
+    """Returns several put together."""
     whole = Counts()
     whole.succeeded = sum(one.succeeded for one in minutes)
     whole.failed = sum(one.failed for one in minutes)

@@ -39,7 +39,7 @@ _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
 def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
-    """Who wants what."""
+    """Returns who wants what."""
     data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
     if payload is not None and payload.model_input is not None:
@@ -48,18 +48,18 @@ def describe_plan(header: Header, segment: Segment, payload: Payload | None) -> 
 
 
 def describe_tool(header: Header) -> dict[str, Any]:
-    """Which tool it is."""
+    """Returns which tool it is."""
     return {"tool_version": header.tool_version, "tool_digest": header.tool_digest, "surface_id": header.surface_id}
 
 
 def describe_start(payload: Payload | None) -> dict[str, Any]:
-    """With what it runs."""
+    """Returns with what it runs."""
     arguments = None if payload is None else find_final_input(payload)
     return {} if arguments is None else {"arguments": json_or_text(arguments)}
 
 
 def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
-    """Who changed which fields."""
+    """Returns who changed which fields."""
     data: dict[str, Any] = {
         "source_type": mutation.source_type,
         "source_ref": mutation.source_ref,
@@ -71,7 +71,8 @@ def describe_mutation(mutation: Mutation, level: Level) -> dict[str, Any]:
 
 
 def describe_hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
-    """Which hook, and what kinds of answer it gave; at level `full` also what guardrails made of it (AML-107)."""
+    """Returns which hook, and what kinds of answer it gave; at level `full` also what guardrails made of it
+    (AML-107)."""
     data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
     if has_ended:
         data["duration_ms"] = milliseconds(run.ended - run.started)
@@ -87,7 +88,7 @@ def _list_kinds(output: dict[str, Any]) -> list[str]:
 
 
 def describe_request(segment: Segment) -> dict[str, Any]:
-    """Who is asked, and until when."""
+    """Returns who is asked, and until when."""
     request, void = segment.request, segment.notes.get("approval_void")
     again = {"asked_again_because": void} if void else {}
     return again if request is None else _encode_request(request) | again
@@ -107,7 +108,7 @@ def _encode_request(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def describe_decision(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
-    """The decision's record. `number`: its place among the call's decisions, where that is known."""
+    """Returns the decision's record. `number`: its place among the call's decisions, where that is known."""
     record = decision.to_record(invocation_id, number or 0)
     for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
         del record[name]
@@ -120,7 +121,8 @@ def describe_decision(decision: Decision, invocation_id: str, number: int | None
 
 
 def describe_result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
-    """The envelope; at level `full` with what is in it, and the attempts that failed before the last one (AML-107)."""
+    """Returns the envelope; at level `full` with what is in it, and the attempts that failed before the last one
+    (AML-107)."""
     data: dict[str, Any] = {
         "result_id": make_result_id(invocation_id),
         "status": segment.status,
@@ -144,7 +146,7 @@ def _decode_content(result: bytes) -> dict[str, Any]:
 
 
 def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
-    """What went wrong, and what to know before another attempt. Its message may quote an argument."""
+    """Returns what went wrong, and what to know before another attempt. Its message may quote an argument."""
     record: dict[str, Any] = msgspec.to_builtins(found)
     if level != "full":
         del record["message"]
@@ -152,7 +154,8 @@ def describe_error(found: ToolError, level: Level) -> dict[str, Any]:
 
 
 def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
-    """What a tool or a caller said while the call ran. Their words may quote anything; numbers and names of ours do not."""
+    """Returns what a tool or a caller said while the call ran. Their words may quote anything; numbers and names of
+    ours do not."""
     return {
         name: value
         for name, value in data.items()
@@ -162,7 +165,7 @@ def describe_event(data: dict[str, Any], level: Level) -> dict[str, Any]:
 
 
 def describe_news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
-    """The same for news of a call; with a late result goes what it was, where that may be told."""
+    """Returns the same for news of a call; with a late result goes what it was, where that may be told."""
     said = describe_event(data, level)
     if event == "tool.invocation.late_result" and payload is not None and payload.result is not None:
         said |= _decode_content(payload.result)
@@ -170,7 +173,7 @@ def describe_news(event: str, data: dict[str, Any], payload: Payload | None, lev
 
 
 def describe_end(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
-    """How the call ended, in one line: enough for a log."""
+    """Returns how the call ended, in one line: enough for a log."""
     data: dict[str, Any] = {
         "status": state,
         "result_id": make_result_id(invocation_id),
@@ -188,11 +191,11 @@ def describe_end(header: Header, segment: Segment, invocation_id: str, state: st
 
 
 def make_result_id(invocation_id: str) -> str:
-    """One result per invocation, so its id follows from the invocation's."""
+    """Returns one result per invocation, so its id follows from the invocation's."""
     return invocation_id.replace("inv_", "res_", 1)
 
 
 def find_final_input(payload: Payload) -> bytes | None:
-    """The latest input a payload has; None in a payload means "as the one before"."""
+    """Returns the latest input a payload has; None in a payload means "as the one before"."""
     inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
     return next((found for found in inputs if found is not None), None)

@@ -55,7 +55,7 @@ _CHANGES: dict[str, EventType] = {
 
 
 def draft_news(row: StoredEntry, level: Level) -> list[EventDraft]:
-    """What news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
+    """Returns what news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
     known = [(_CLASSES[event], fact) for fact in facts_in(row) for event in _list_classes(fact) if event in _CLASSES]
     payload = row.inputs() if level == "full" else None
     return [
@@ -71,13 +71,13 @@ def draft_news(row: StoredEntry, level: Level) -> list[EventDraft]:
 
 
 def _list_classes(fact: Fact) -> tuple[str, ...]:
-    """The classes of one piece of news. Progress that brings a part of the result is both."""
+    """Returns the classes of one piece of news. Progress that brings a part of the result is both."""
     is_part = fact.event == "tool.invocation.progress" and fact.data.get("status") == "partial_result"
     return (fact.event, "tool.invocation.partial_result") if is_part else (fact.event,)
 
 
 def draft_row(row: StoredEntry) -> list[EventDraft]:
-    """What a row that belongs to no call stands for. Rows about the ledger itself have no events."""
+    """Returns what a row that belongs to no call stands for. Rows about the ledger itself have no events."""
     facts = row.facts()
     match row.kind:
         case "catalog":
@@ -152,7 +152,7 @@ _GOES_ON: frozenset[State | None] = frozenset({"needs_input", "partial_result", 
 
 
 def expand_row(row: StoredEntry, *, source: str, level: Level = "standard") -> list[Event]:
-    """The events a row stands for, in order."""
+    """Returns the events a row stands for, in order."""
     if level == "none":
         return []
     if row.kind in CALL_KINDS:
@@ -194,7 +194,7 @@ class _Expansion:
         """True once an event has told of the row's question."""
 
     def make_drafts(self) -> list[EventDraft]:
-        """Its events. Moves that nothing came after ride on the last one."""
+        """Returns its events. Moves that nothing came after ride on the last one."""
         found = [draft for step in order_steps(self.row, self.segment) for draft in self._draft_step(step)]
         if not self.is_asked:
             found += self._draft_question()
@@ -243,7 +243,7 @@ class _Expansion:
             yield self._make_draft(event, time, self._describe_state(state))
 
     def _is_resuming(self, entered: StateEntered) -> bool:
-        """A call that goes on in another row says so before it runs: that row is a `started` one."""
+        """Returns a call that goes on in another row says so before it runs: that row is a `started` one."""
         if entered.before is None:
             return self.row.kind != "started"
         return entered.before in _GOES_ON
@@ -263,7 +263,7 @@ class _Expansion:
                 return {}
 
     def _draft_result(self, time: int) -> Iterator[EventDraft]:
-        """What became of the result, before the word that the call ended (AT-269)."""
+        """Yields what became of the result, before the word that the call ended (AT-269)."""
         notes = self.segment.notes
         result = {"result_id": details.make_result_id(self.row.call)}
         if self.segment.status == "redacted" or notes.get("redaction_state", "none") != "none":
@@ -276,7 +276,7 @@ class _Expansion:
         yield self._make_draft("tool.result.created", time, data)
 
     def _draft_question(self) -> Iterator[EventDraft]:
-        """A question that changed no state: asked again, or what became of a call that a crash cut off."""
+        """Yields a question that changed no state: asked again, or what became of a call that a crash cut off."""
         request = self.segment.request
         if request is None and self.row.kind != "unknown":
             return
@@ -291,7 +291,7 @@ class _Expansion:
         return _TERMINAL_EVENTS[state]
 
     def _count_earlier_decisions(self) -> int | None:
-        """How many decisions earlier rows have; None when this row does not tell."""
+        """Returns how many decisions earlier rows have; None when this row does not tell."""
         if is_first(self.row, self.segment):
             return 0
         offsets = self.segment.notes.get("offsets")

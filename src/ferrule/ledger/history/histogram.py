@@ -12,7 +12,7 @@ _STEP = log(1.04)
 
 
 def find_bucket(value: float) -> int:
-    """The bucket of a number."""
+    """Returns the bucket of a number."""
     return 0 if value < 1 else 1 + int(log(value) / _STEP)
 
 
@@ -27,16 +27,16 @@ class Histogram:
         self.total = 0
 
     def add(self, value: float) -> None:
-        """Count one."""
+        """Counts one."""
         self.add_to(find_bucket(value))
 
     def add_to(self, bucket: int) -> None:
-        """Count one whose bucket is known."""
+        """Counts one whose bucket is known."""
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.total += 1
 
     def percentile(self, share: float) -> float | None:
-        """The number that this share of all is not above (nearest rank); None when there is none."""
+        """Returns the number that this share of all is not above (nearest rank); None when there is none."""
         if not self.total:
             return None
         rank = max(1, ceil(share * self.total))
@@ -48,7 +48,7 @@ class Histogram:
 
 
 def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
-    """All of them in one."""
+    """Returns all of them in one."""
     whole = Histogram()
     for one in histograms:
         whole.total += one.total

@@ -104,12 +104,12 @@ class _PlacedStep(NamedTuple):
 
 
 def is_first(row: StoredEntry, segment: Segment) -> bool:
-    """True for the row that begins a call."""
+    """Returns True for the row that begins a call."""
     return row.kind == "call" or (bool(segment.states) and STATES[segment.states[0] & 31] in STARTS)
 
 
 def order_steps(row: StoredEntry, segment: Segment) -> list[CallStep]:
-    """What a row tells of its call, in order."""
+    """Returns what a row tells of its call, in order."""
     states = _list_states(row, segment)
     facts, decisions = _sort_facts(segment), list(segment.decisions)
     before: State | None = None
@@ -153,13 +153,13 @@ def _find_facts(segment: Segment) -> Iterator[_PlacedStep]:
 
 
 def _make_decision_step(decision: Decision, segment: Segment, latest: int | None = None) -> CallStep:
-    """Decisions carry the time of day, which may have been set anew meanwhile; states do not."""
+    """Returns decisions carry the time of day, which may have been set anew meanwhile; states do not."""
     at = (decision.decided_at - segment.created_at) * 1000
     return CallStep(at if latest is None else min(at, latest), DecisionMade(decision))
 
 
 def _is_decided_before(decision: Decision, state: State, will_ask: bool) -> bool:
-    """True when a decision was made before its call entered a state."""
+    """Returns True when a decision was made before its call entered a state."""
     behavior, place = decision.ruling.behavior, _PLACES[state]
     if place == _LAST:
         return True
@@ -176,7 +176,7 @@ def _take_earlier(facts: list[_PlacedStep], state: State, entered: int) -> list[
 
 
 def _make_monotonic(steps: list[CallStep]) -> list[CallStep]:
-    """The steps with times that never go back, whatever the clocks said."""
+    """Returns the steps with times that never go back, whatever the clocks said."""
     latest = 0
     for number, step in enumerate(steps):
         if step.at < latest:

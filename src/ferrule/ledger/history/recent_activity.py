@@ -41,7 +41,7 @@ class RecentActivity:
         self._reading: asyncio.Task[None] | None = None
 
     async def catch_up(self, within: float) -> bool:
-        """Read what is new, for so many seconds at most; the rest is read behind. True when nothing is left. Raises
+        """Reads what is new, for so many seconds at most; the rest is read behind. True when nothing is left. Raises
         LedgerError."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
@@ -59,11 +59,11 @@ class RecentActivity:
         return True
 
     def report(self, scope: CallScope) -> ActivityReport:
-        """What calls of a scope did, as far as it was read."""
+        """Returns what calls of a scope did, as far as it was read."""
         return self._activity.report(scope, self._now())
 
     def report_systems(self) -> dict[str, list[tuple[int, SystemCalls]]]:
-        """What calls of each system did, as far as it was read."""
+        """Returns what calls of each system did, as far as it was read."""
         return self._activity.report_systems(self._now())
 
     @property
@@ -72,7 +72,7 @@ class RecentActivity:
         return self._at
 
     async def aclose(self) -> None:
-        """Stop reading."""
+        """Stops reading."""
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.cancel()
@@ -95,8 +95,8 @@ class RecentActivity:
         self._activity.trim(self._now())
 
     async def _read_next(self) -> list[StoredEntry]:
-        """The next rows. The last one that was read comes once more: when it is another now, the ledger was put back to an
-        earlier state meanwhile, and everything is read again."""
+        """Returns the next rows. The last one that was read comes once more: when it is another now, the ledger was
+        put back to an earlier state meanwhile, and everything is read again."""
         if not self._hash:
             return await self._store.rows_after(self._seq, _STEP)
         rows = await self._store.rows_after(self._seq - 1, _STEP + 1)
@@ -108,7 +108,7 @@ class RecentActivity:
         return await self._store.rows_after(self._seq, _STEP)
 
     def _begin(self, seq: int) -> None:
-        """Go on after a row; what is between it and the last one is not counted."""
+        """Goes on after a row; what is between it and the last one is not counted."""
         if seq != self._seq:
             self._activity.forget_open()
         self._seq, self._hash, self._at = seq, b"", 0
@@ -133,7 +133,7 @@ class Waits:
         self._known: dict[str, Wait] = {}
 
     async def find_waits(self, opened: Sequence[OpenCall]) -> dict[str, Wait]:
-        """Those of these open calls that wait for a person. They are all that are open: others are forgotten."""
+        """Returns those of these open calls that wait for a person. They are all that are open: others are forgotten."""
         new = [one for one in opened if one.call not in self._known or self._known[one.call].seq != one.seq]
         rows = await self._store.rows_of_calls([one.call for one in new]) if new else {}
         fresh = {one.call: read_wait(rows.get(one.call, ()), one.seq) for one in new}
@@ -142,7 +142,7 @@ class Waits:
 
 
 def read_wait(rows: Sequence[StoredEntry], seq: int) -> Wait:
-    """What a call's rows say it waits for. Of one that was answered, nobody is waited for any more."""
+    """Returns what a call's rows say it waits for. Of one that was answered, nobody is waited for any more."""
     asking = next((row for row in reversed(rows) if row.kind in ("parked", "unknown")), None)
     if asking is None:
         return Wait(seq, 0, False)
@@ -183,7 +183,7 @@ class HealthVerdict(NamedTuple):
 
 
 def judge_health(minutes: Minutes, now: int) -> HealthVerdict:
-    """How a system does, by its minutes of the last hour that have calls, the oldest first."""
+    """Returns how a system does, by its minutes of the last hour that have calls, the oldest first."""
     if not minutes:
         return HealthVerdict("quiet", 0, 0, None, None, None)
     latest = [pair for pair in minutes if pair[0] > now - LATELY - MINUTE] or [minutes[-1]]
@@ -216,7 +216,7 @@ def _is_slow(p95: float | None, usual: float) -> bool:
 
 
 def _find_since(minutes: Minutes, is_bad: list[bool]) -> int:
-    """The first minute of the last stretch that is bad throughout."""
+    """Returns the first minute of the last stretch that is bad throughout."""
     first = len(minutes) - 1
     while first > 0 and is_bad[first - 1]:
         first -= 1

@@ -32,7 +32,8 @@ class ReplayedCall(msgspec.Struct):
 
 
 def replay_events(records: Iterable[Mapping[str, Any]]) -> dict[str, ReplayedCall]:
-    """The calls that event records tell about, by invocation id. Unknown kinds of events are passed over (AT-272)."""
+    """Returns the calls that event records tell about, by invocation id. Unknown kinds of events are passed over
+    (AT-272)."""
     calls: dict[str, ReplayedCall] = {}
     for record in records:
         invocation_id = record.get("invocation_id")

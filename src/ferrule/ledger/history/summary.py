@@ -44,7 +44,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_brief(rows: Sequence[StoredEntry]) -> Brief:
-    """A call in one line, from all its rows in order."""
+    """Returns a call in one line, from all its rows in order."""
     story = Story(rows)
     header, states, decisions = story.header, story.states, story.decisions
     decision = decisions[-1] if decisions else None
@@ -92,7 +92,7 @@ OPEN_STATES: dict[Standing, tuple[State, ...]] = {
 
 
 def find_standing(kind: Kind, outcome: str) -> Standing:
-    """Where a call stands whose last row is of this kind and left it in this state."""
+    """Returns where a call stands whose last row is of this kind and left it in this state."""
     if kind == "unknown":
         return "unknown"
     if outcome in WAITS:
@@ -101,7 +101,7 @@ def find_standing(kind: Kind, outcome: str) -> Standing:
 
 
 def find_ending(outcome: str) -> Standing | None:
-    """The word for how a call ended; None for a state that is no end."""
+    """Returns the word for how a call ended; None for a state that is no end."""
     return _ENDINGS.get(outcome)
 
 
@@ -125,7 +125,7 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
-    """The place of a call in its batch, from the notes of its rows; None for a call by itself."""
+    """Returns the place of a call in its batch, from the notes of its rows; None for a call by itself."""
     said: dict[str, Any] = {}
     for note in notes:
         batch = note.get("batch")
@@ -137,7 +137,7 @@ def read_membership(notes: Iterable[Mapping[str, Any]]) -> Membership | None:
 
 
 def read_batch_start(batch_id: str) -> int | None:
-    """When a batch began, as its id tells, in microseconds since 1970; None for what is no such id."""
+    """Returns when a batch began, as its id tells, in microseconds since 1970; None for what is no such id."""
     digits = batch_id.removeprefix(PREFIX)[:_TIME_DIGITS]
     if not batch_id.startswith(PREFIX) or len(digits) < _TIME_DIGITS:
         return None

@@ -86,7 +86,7 @@ class DecisionTally:
         """True when it reaches back to the first row, or seven days."""
 
     async def read_more(self, store: Store, now: int, rows: int) -> bool:
-        """Read what is new, then go further back, by so many rows at most. True when there is no more to read."""
+        """Reads what is new, then go further back, by so many rows at most. True when there is no more to read."""
         async with self._lock:
             if not self._is_begun:
                 await self._begin(store)
@@ -128,7 +128,7 @@ class DecisionTally:
         return len(found)
 
     def feed(self, row: StoredEntry) -> None:
-        """Count one row."""
+        """Counts one row."""
         self.rows += 1
         if row.kind not in CALL_KINDS:
             return
@@ -182,15 +182,15 @@ class DecisionTally:
     # What was found
 
     def count_decisions(self, since: int) -> Counter[tuple[Decider, str]]:
-        """How often each decided what, in the hours from a moment on."""
+        """Returns how often each decided what, in the hours from a moment on."""
         return _merge_hours(self._hours, since)
 
     def count_shadow_differences(self, since: int) -> Counter[tuple[str, str, str]]:
-        """How often a watched policy would have said something else: its name, what was said, what it says."""
+        """Returns how often a watched policy would have said something else: its name, what was said, what it says."""
         return _merge_hours(self._shadowed, since)
 
     def list_differences(self) -> list[RecordedDifference]:
-        """The latest of them, the newest first."""
+        """Returns the latest of them, the newest first."""
         return self._differences[::-1]
 
     def list_suggestions(self) -> list[RecordedSuggestion]:
@@ -199,7 +199,7 @@ class DecisionTally:
 
 
 def find_decider(ruling: Ruling) -> Decider:
-    """What a ruling names as its reason."""
+    """Returns what a ruling names as its reason."""
     if ruling.reason_type == "rule" and ruling.rule_refs:
         return Decider("rule", ruling.source or "", ruling.rule_refs[0])
     return Decider(ruling.reason_type, "", ruling.mode if ruling.reason_type == "mode" else "")

@@ -27,13 +27,13 @@ _decode = msgspec.json.Decoder(StoredPayload).decode
 
 
 def encode_trailer(kept: StoredPayload) -> bytes:
-    """What to write behind the bytes."""
+    """Returns what to write behind the bytes."""
     said = b"\n" + msgspec.json.encode(kept)
     return said + hashlib.sha256(said).digest() + len(said).to_bytes(4, "big") + _MAGIC
 
 
 def read_trailer(fd: int) -> StoredPayload:
-    """What a payload's file says it holds. Raises ValueError when it is not whole, or not one."""
+    """Returns what a payload's file says it holds. Raises ValueError when it is not whole, or not one."""
     size = os.fstat(fd).st_size
     fixed = os.pread(fd, _FIXED, max(0, size - _FIXED))
     if len(fixed) != _FIXED or not fixed.endswith(_MAGIC):
@@ -75,14 +75,14 @@ class FileWriter:
             self._fd = os.open(self._name, _NEW, 0o600, dir_fd=folder)
 
     def write(self, chunk: bytes) -> None:
-        """Add bytes. Raises OSError when there is no room; then nothing is left of it."""
+        """Adds bytes. Raises OSError when there is no room; then nothing is left of it."""
         with self._lock:
             self._write_all(chunk)
             self._digest.update(chunk)
             self.size += len(chunk)
 
     def close(self) -> StoredPayload:
-        """Make it readable, durably. Raises OSError; then nothing is left of it."""
+        """Makes it readable, durably. Raises OSError; then nothing is left of it."""
         with self._lock:
             try:
                 return self._finish()
@@ -90,7 +90,7 @@ class FileWriter:
                 self._drop()
 
     def discard(self) -> None:
-        """Give it up."""
+        """Gives it up."""
         with self._lock:
             self._drop()
 
@@ -117,7 +117,7 @@ class FileWriter:
                 number = self._find_free_number(number + 1)
 
     def _find_free_number(self, number: int) -> int:
-        """The next number under which the invocation has nothing yet."""
+        """Returns the next number under which the invocation has nothing yet."""
         invocation_id = self._described.owner.invocation_id
         with open_folder(self._root, "kept", makes=True) as kept, open_folder(self._root, *self._beginning) as live:
             for free in range(number, _MOST):

@@ -16,7 +16,7 @@ PRIVATE = 0o700
 
 @contextmanager
 def open_folder(root: Path, *names: str, makes: bool = False) -> Iterator[int]:
-    """A folder below the root, open. Raises OSError: also for a link in the place of a folder."""
+    """Yields a folder below the root, open. Raises OSError: also for a link in the place of a folder."""
     if makes:
         root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # where the root leads is the operator's business
@@ -44,7 +44,7 @@ class LiveFolder:
         self._lock = -1
 
     def ensure(self) -> str:
-        """Its name; made now if there is none, or if somebody removed it. Raises OSError."""
+        """Returns its name; made now if there is none, or if somebody removed it. Raises OSError."""
         while not self._is_there():
             self._make()
         return self.name
@@ -72,7 +72,7 @@ class LiveFolder:
         self.name, self._lock = name, lock
 
     def remove(self) -> None:
-        """Remove it with everything in it, and unlock."""
+        """Removes it with everything in it, and unlock."""
         if self._lock >= 0:
             remove_tree(self._root, self._above, self.name)
             self._release()
@@ -83,7 +83,7 @@ class LiveFolder:
             self._lock = -1
 
     def clear_remains(self) -> None:
-        """Remove the folders of processes that are gone."""
+        """Removes the folders of processes that are gone."""
         try:
             with open_folder(self._root, self._above) as above:
                 names = [name for name in os.listdir(above) if name != self.name or self._lock < 0]
@@ -103,6 +103,6 @@ class LiveFolder:
 
 
 def remove_tree(root: Path, above: str, name: str) -> None:
-    """Remove a folder with everything in it; links are removed, not followed."""
+    """Removes a folder with everything in it; links are removed, not followed."""
     with suppress(OSError), open_folder(root, above) as fd:
         shutil.rmtree(name, dir_fd=fd)

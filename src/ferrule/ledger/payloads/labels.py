@@ -13,18 +13,19 @@ UNKNOWN_TYPE = "application/octet-stream"
 
 
 def clean_file_name(text: str) -> str:
-    """The last part of a path, printable and of a sane length; empty when nothing is left of it."""
+    """Returns the last part of a path, printable and of a sane length; empty when nothing is left of it."""
     last = _UNFIT.sub("", text.replace("\\", "/")).rsplit("/", 1)[-1].strip()
     return "" if last in (".", "..") else last.encode()[:200].decode(errors="ignore")
 
 
 def clean_media_type(text: str) -> str:
-    """The media type; that of unknown bytes where the text is none."""
+    """Returns the media type; that of unknown bytes where the text is none."""
     return text if _MEDIA_TYPE.fullmatch(text) else UNKNOWN_TYPE
 
 
 def find_span(size: int, offset: int, limit: int | None) -> range:
-    """The positions from `offset` on, at most `limit` of them, that a payload of this size has. Raises ValueError below 0."""
+    """Returns the positions from `offset` on, at most `limit` of them, that a payload of this size has. Raises
+    ValueError below 0."""
     if offset < 0 or (limit is not None and limit < 0):
         raise ValueError("offset and limit count bytes from 0 on")
     start = min(offset, size)
@@ -48,7 +49,7 @@ def make_expired_error(uri: str, at: int | None) -> PayloadGone:
 
 
 def make_damaged_error(uri: str) -> PayloadGone:
-    """The bytes are not those that were kept."""
+    """Returns the bytes are not those that were kept."""
     return PayloadGone("damaged", f"the payload {_format_uri(uri)} is damaged: its bytes are not those that were kept")
 
 

@@ -34,16 +34,16 @@ class MemoryPayloads:
         self, owner: PayloadOwner, *, media_type: str = UNKNOWN_TYPE, name: str = "",
         scope: Scope = "durable", expires_at: int | None = None, access: Access = "owner",
     ) -> PayloadWriter:  # fmt: skip
-        """A writer for one payload."""
+        """Returns a writer for one payload."""
         uri_of(owner.invocation_id, 0)
         return _Writer(self, owner, media_type, name, scope, expires_at, access)
 
     async def describe(self, uri: str) -> StoredPayload:
-        """What is known of a payload. Raises PayloadGone."""
+        """Returns what is known of a payload. Raises PayloadGone."""
         return self._find(uri)[0]
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """Its bytes, or a range of them. Raises PayloadGone."""
+        """Returns its bytes, or a range of them. Raises PayloadGone."""
         kept, data = self._find(uri)
         place = find_span(kept.size, offset, limit)
         if len(place) == kept.size and _digest(data) != kept.digest:
@@ -51,7 +51,7 @@ class MemoryPayloads:
         return data[place.start : place.stop]
 
     async def stream(self, uri: str) -> AsyncIterator[bytes]:
-        """Its bytes, a chunk at a time. Raises PayloadGone."""
+        """Yields its bytes, a chunk at a time. Raises PayloadGone."""
         kept, data = self._find(uri)
         for start in range(0, len(data), _CHUNK):
             yield data[start : start + _CHUNK]
@@ -59,12 +59,12 @@ class MemoryPayloads:
             raise make_damaged_error(uri)
 
     async def remove(self, uri: str) -> bool:
-        """Destroy the bytes. False when there were none."""
+        """Destroys the bytes. False when there were none."""
         with self._lock:
             return self._kept.pop(uri, None) is not None
 
     async def forget(self, invocation_ids: Collection[str]) -> int:
-        """Destroy everything that was kept for these invocations; gives how many payloads that were."""
+        """Destroys everything that was kept for these invocations; gives how many payloads that were."""
         with self._lock:
             gone = [uri for uri, (kept, _) in self._kept.items() if kept.owner.invocation_id in invocation_ids]
             for uri in gone:
@@ -72,7 +72,7 @@ class MemoryPayloads:
         return len(gone)
 
     async def sweep(self, now: int) -> int:
-        """Remove what has expired; gives how many."""
+        """Removes what has expired; gives how many."""
         with self._lock:
             gone = [uri for uri, (kept, _) in self._kept.items() if _is_over(kept, now)]
             for uri in gone:
@@ -80,16 +80,16 @@ class MemoryPayloads:
         return len(gone)
 
     async def aclose(self) -> None:
-        """Let go; payloads of scope `session` end here."""
+        """Lets go; payloads of scope `session` end here."""
         with self._lock:
             self._kept = {uri: pair for uri, pair in self._kept.items() if pair[0].scope == "durable"}
 
     def has_room(self, more: int) -> bool:
-        """True when so many more bytes fit."""
+        """Returns True when so many more bytes fit."""
         return self._room is None or sum(len(data) for _, data in self._kept.values()) + more <= self._room
 
     def add(self, data: bytes, describe: Callable[[str, int], StoredPayload], invocation_id: str) -> StoredPayload:
-        """Take a payload in, under the next free address of its invocation."""
+        """Takes a payload in, under the next free address of its invocation."""
         with self._lock:
             number = next(n for n in range(len(self._kept) + 1) if uri_of(invocation_id, n) not in self._kept)
             kept = describe(uri_of(invocation_id, number), self._now())
@@ -121,7 +121,7 @@ class _Writer:
         self._lock = threading.Lock()
 
     def write(self, chunk: bytes) -> None:
-        """Add bytes. Raises OSError when there is no room."""
+        """Adds bytes. Raises OSError when there is no room."""
         with self._lock:
             if self._data is None:
                 raise OSError(errno.EBADF, "the payload was closed or given up")
@@ -132,7 +132,7 @@ class _Writer:
             self.size = len(self._data)
 
     def close(self) -> StoredPayload:
-        """Make it readable."""
+        """Makes it readable."""
         with self._lock:
             if self._data is None:
                 raise OSError(errno.EBADF, "the payload was closed or given up")
@@ -147,7 +147,7 @@ class _Writer:
         return self._store.add(data, described, self._owner.invocation_id)
 
     def discard(self) -> None:
-        """Give it up."""
+        """Gives it up."""
         with self._lock:
             self._data = None
 

@@ -34,11 +34,12 @@ class CallbackSink:
         """Events of a batch that was not taken whole."""
 
     async def cursor(self) -> int | None:
-        """What was handed over in this process; at first `after`: None for what happens from now on, 0 for everything."""
+        """Returns what was handed over in this process; at first `after`: None for what happens from now on, 0 for
+        everything."""
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
-        """Hand over what the function has not taken yet."""
+        """Hands over what the function has not taken yet."""
         for event in events:
             if event.event_id in self._taken or event.seq <= (self._seq or 0):
                 continue

@@ -59,16 +59,16 @@ class JsonlSink:
         self._is_closed = False
 
     async def cursor(self) -> int:
-        """The last row the file has whole. Raises SinkBusy while another process writes."""
+        """Returns the last row the file has whole. Raises SinkBusy while another process writes."""
         await asyncio.to_thread(self._append_exclusively, ())
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
-        """Append a batch, or leave the file as it was."""
+        """Appends a batch, or leave the file as it was."""
         await asyncio.to_thread(self._append_exclusively, events)
 
     async def aclose(self) -> None:
-        """Let go of the file and the lock; a write that hangs does so when it comes back."""
+        """Lets go of the file and the lock; a write that hangs does so when it comes back."""
         self._is_closed = True
         if self._guard.acquire(blocking=False):
             self._release()
@@ -157,7 +157,7 @@ def _make_rotated_path(path: Path, number: int) -> Path:
 
 
 def _encode_lines(events: Sequence[Event]) -> bytes:
-    """The events as lines; the last one of each row says so."""
+    """Returns the events as lines; the last one of each row says so."""
     lines = []
     for number, event in enumerate(events):
         record = event.to_record()
@@ -175,7 +175,7 @@ def _write_all(file: int, data: bytes, place: int) -> None:
 
 
 def _read_last_row(path: Path) -> int:
-    """The last whole row of an earlier file; 0 when there is none."""
+    """Returns the last whole row of an earlier file; 0 when there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def _read_last_row(path: Path) -> int:
 
 
 def _find_whole_rows(file: int, path: Path) -> tuple[int, int]:
-    """How many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
+    """Returns how many bytes of a file are whole rows, and the number of the last one. Reads from the end."""
     if not _BEGINNING.startswith(os.pread(file, len(_BEGINNING), 0)):
         raise FerruleError(f"{path} is not a file of events, so none are written there; name another file")
     start = os.fstat(file).st_size

@@ -29,7 +29,7 @@ class LogSink:
         self._seq: int | None = None
 
     async def cursor(self) -> int | None:
-        """What was logged in this process."""
+        """Returns what was logged in this process."""
         return self._seq
 
     async def write(self, events: Sequence[Event]) -> None:
@@ -46,7 +46,7 @@ class LogSink:
 
 
 def format_line(event: Event) -> str:
-    """How a call ended: `inv_1 kb.search succeeded in 1.2 ms for alice`."""
+    """Returns how a call ended: `inv_1 kb.search succeeded in 1.2 ms for alice`."""
     data = event.data
     line = f"{event.invocation_id} {event.tool_id} {data['status']} in {data['duration_ms']} ms for {data['principal']}"
     return f"{line}: {data['error_code']}" if "error_code" in data else line

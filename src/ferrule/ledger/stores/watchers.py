@@ -22,7 +22,7 @@ class Watchers:
             self._waiting.discard(future)
 
     def wake(self) -> None:
-        """Wake all; from any thread."""
+        """Wakes all; from any thread."""
         if not self._waiting:
             return
         for future in list(self._waiting):

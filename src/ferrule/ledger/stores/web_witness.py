@@ -25,7 +25,7 @@ class WebhookWitness:
         self._timeout = timeout_seconds
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Post one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
+        """Posts one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
         status = asyncio.run(self._post(encode_head(Head(ledger, seq, row, at, signature))))
         if not 200 <= status < 300:
             raise OSError(f"{self._target.host} answered {status}")

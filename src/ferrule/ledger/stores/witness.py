@@ -24,7 +24,7 @@ class Head(NamedTuple):
 
 
 def encode_head(head: Head) -> bytes:
-    """The head as one line of JSON, hash and signature in hex."""
+    """Returns the head as one line of JSON, hash and signature in hex."""
     fields = {"ledger": head.ledger, "seq": head.seq, "hash": head.row.hex(), "at": head.at}
     return msgspec.json.encode({**fields, "signature": head.signature.hex()}) + b"\n"
 
@@ -36,7 +36,7 @@ class FileWitness:
         self._path = path
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
-        """Append one line and bring it to the disk. Raises OSError."""
+        """Appends one line and bring it to the disk. Raises OSError."""
         fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             text = encode_head(Head(ledger, seq, row, at, signature))
@@ -71,7 +71,7 @@ class WitnessThread:
             self._due.set()
 
     def close(self) -> None:
-        """Tell the last head, then end."""
+        """Tells the last head, then end."""
         self._closing.set()
         self._due.set()
         self._changed.set()
@@ -100,7 +100,7 @@ class WitnessThread:
 
 
 def _ends_with_newline(fd: int) -> bool:
-    """False when a crash left half a line at the end."""
+    """Returns False when a crash left half a line at the end."""
     size = os.fstat(fd).st_size
     return size == 0 or os.pread(fd, 1, size - 1) == b"\n"
 

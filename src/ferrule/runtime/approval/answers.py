@@ -1,8 +1,8 @@
-"""Answers and delegations: how each is sealed, and written as a row of the call's ledger. Pure.
+"""Makes answers and delegations: seals them, and writes them as rows of the call's ledger. Pure.
 
-An answer is bound to one input. A delegation gives somebody else the right to answer and takes it from nobody; one that
-is not sealed, or was made by somebody who could not have answered, gives nothing. The call itself stays where it is.
-`inbox` stands above; nothing here commits a row.
+An answer is bound to one input. A delegation gives somebody else the right to answer and takes it from nobody; one
+that is not sealed, or was made by somebody who could not have answered, gives nothing. The call itself stays where it
+is. `inbox` stands above; nothing here commits a row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make_answer(
     reason: str | None,
     now: int,
 ) -> Answer:
-    """One identity's answer, sealed."""
+    """Makes one identity's answer, sealed."""
     answer = Answer(
         invocation_id=question.request.invocation_id,
         verdict=verdict,
@@ -50,7 +50,7 @@ def make_answer(
 
 
 def make_approval_row(question: OpenQuestion, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
-    """The row of an approval. The edited input is personal, so it stands in the payload alone."""
+    """Makes the row of an approval. The edited input is personal, so it stands in the payload alone."""
     state = "approved" if is_enough else "awaiting_approval"
     # The wall clock may have been set back since the call was planned; its states go on in order all the same.
     since_planned = max((answer.answered_at - question.created_at) * 1000, question.entered)
@@ -69,7 +69,7 @@ def make_approval_row(question: OpenQuestion, answer: Answer, *, is_enough: bool
 
 
 def make_input_row(question: OpenQuestion, answer: Answer, payload: Payload) -> Entry:
-    """The row of an answer to a tool that waits. What was answered is personal, so it stands in the payload alone."""
+    """Makes the row of an answer to a tool that waits. The answer is personal, so it stands in the payload alone."""
     segment = Segment(question.header, question.created_at, [], [], answer=answer)
     opened = question.open
     mark = Mark(
@@ -85,12 +85,12 @@ def make_input_row(question: OpenQuestion, answer: Answer, payload: Payload) -> 
 
 
 def make_rejection(by: str, reason: str) -> Stop:
-    """How a rejected call ends."""
+    """Makes the stop of a rejected call."""
     return Stop("approval_rejected", f"{by} rejected it: {reason}" if reason else f"{by} rejected it")
 
 
 def make_settlement(by: str, note: str, *, happened: bool) -> Stop:
-    """How a call ends whose outcome a person found out."""
+    """Makes the stop of a call whose outcome a person found out."""
     because = f": {note}" if note else ""
     if happened:
         message = f"the tool acted, says {by}{because}; its output was lost when the process ended"
@@ -107,7 +107,7 @@ _LONGEST = 200
 def make_delegation(
     identity: Identity, call: str, key: ApprovalKey, *, to: str, reason: str | None, now: int
 ) -> Delegation:
-    """One identity hands a call on, sealed."""
+    """Makes one identity's delegation of a call, sealed."""
     delegation = Delegation(
         invocation_id=call,
         by=identity.principal,
@@ -121,14 +121,14 @@ def make_delegation(
 
 
 def make_delegation_row(delegation: Delegation, tool: str, audit_level: str) -> Entry:
-    """The row of a delegation. It moves nothing, so it is news of the call."""
+    """Makes the row of a delegation. It changes no state, so it is news of the call."""
     happened = {"at": delegation.delegated_at, "event": _EVENT, "data": msgspec.to_builtins(delegation)}
     body = NewsBody([happened], audit_level=audit_level)
     return Entry("news", delegation.invocation_id, delegation.delegated_at, tool, DELEGATED, body)
 
 
 def read_delegations(news: Iterable[StoredEntry], request: ApprovalRequest, key: ApprovalKey) -> tuple[Delegation, ...]:
-    """The delegations of one request that count, oldest first. Raises LedgerDamaged."""
+    """Reads the delegations of one request that count, oldest first. Raises LedgerDamaged."""
     found: list[Delegation] = []
     for fact in (fact for row in news if row.outcome == DELEGATED for fact in facts_in(row)):
         delegation = _read_delegation(fact.data)
@@ -138,7 +138,8 @@ def read_delegations(news: Iterable[StoredEntry], request: ApprovalRequest, key:
 
 
 def add_delegates(request: ApprovalRequest, delegations: Sequence[Delegation]) -> ApprovalRequest:
-    """The request as it stands after these: with everybody who may answer it. A request to anybody stays one to anybody."""
+    """Returns the request with everybody who may answer it after these delegations. A request to anybody stays one to
+    anybody."""
     demanded = request.requirement
     if not demanded.approvers or not delegations:
         return request
@@ -147,7 +148,7 @@ def add_delegates(request: ApprovalRequest, delegations: Sequence[Delegation]) -
 
 
 def why_unusable_name(to: str) -> str | None:
-    """Why nobody can be called that; None when somebody can."""
+    """Returns why the name cannot be a person's or a group's; None when it can."""
     if not to.strip() or to != to.strip() or to == "group:":
         return "name the person, or the group as 'group:NAME'"
     if len(to) > _LONGEST or not to.isprintable():
@@ -165,7 +166,7 @@ def _read_delegation(data: dict[str, Any]) -> Delegation | None:
 def _is_counted(
     delegation: Delegation, request: ApprovalRequest, before: Sequence[Delegation], key: ApprovalKey
 ) -> bool:
-    """True for one that was made here, of this request, by somebody who could answer it at that moment."""
+    """Returns True for a delegation made here, of this request, by a person who could answer it at that moment."""
     if delegation.invocation_id != request.invocation_id or not is_sealed(key.secret, delegation):
         return False
     if not request.requested_at <= delegation.delegated_at < request.expires_at:

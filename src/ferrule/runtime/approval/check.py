@@ -1,7 +1,7 @@
-"""Decides who may answer a request, whether the answers let this very call run now, and which requests have expired.
+"""Decides who may answer a request, whether the answers allow this very call now, and which requests have expired.
 
-Pure. It trusts nothing that was stored: every seal, channel, person and binding is looked at again each time. The inbox,
-the pipeline (through the app) and the servers' views stand above.
+Pure. It trusts nothing that was stored: every seal, channel, person and binding is looked at again each time. The
+inbox, the pipeline (through the app) and the servers' views stand above.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ GROUP = "group:"
 
 
 class Objection(msgspec.Struct, frozen=True):
-    """Why somebody may not approve."""
+    """A reason why a person may not approve."""
 
     flaw: Literal["own_channel", "requester", "not_an_approver"]
     message: str
 
 
 def find_objection(request: ApprovalRequest, *, name: str, channel: str, groups: Collection[str]) -> Objection | None:
-    """Why this person, over this channel, may not approve the request; None when they may."""
+    """Finds the reason why this person, over this channel, may not approve the request; None when they may."""
     demanded = request.requirement
     if channel == request.channel and channel not in demanded.channels:
         return Objection("own_channel", f"the channel {channel} made the call, so it cannot approve it")
@@ -46,12 +46,12 @@ def find_objection(request: ApprovalRequest, *, name: str, channel: str, groups:
 
 
 def normalize_person(name: str) -> str:
-    """A name by which people are told apart: `Ada` and `ada ` are one person."""
+    """Returns a name in the form that identifies a person: `Ada` and `ada ` are one."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def is_approver(demanded: Requirement, name: str, groups: Collection[str]) -> bool:
-    """True when the requirement names this person, one of their groups, or nobody in particular."""
+    """Returns True when the requirement names this person, one of their groups, or no approvers."""
     if not demanded.approvers:
         return True
     is_named = name in demanded.approvers and not name.startswith(GROUP)
@@ -59,7 +59,7 @@ def is_approver(demanded: Requirement, name: str, groups: Collection[str]) -> bo
 
 
 def format_approvers(demanded: Requirement) -> str:
-    """The approvers a requirement names, in words."""
+    """Formats the approvers a requirement names."""
     words = [f"group {name.removeprefix(GROUP)}" if name.startswith(GROUP) else name for name in demanded.approvers]
     return ", ".join(words) or "anybody with the approve scope"
 
@@ -68,7 +68,7 @@ EXPIRING_STATES = frozenset({"awaiting_approval", "needs_input"})
 
 
 def find_expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
-    """The calls whose time to be answered is over. `now`: the clock, or the ledger's latest time if that is later."""
+    """Finds the calls whose time to answer is over. `now`: the clock, or the ledger's latest time if that is later."""
     return [
         call
         for call in open_calls
@@ -77,7 +77,7 @@ def find_expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
 
 
 def make_expiry_stop(call: OpenCall) -> Stop:
-    """How such a call ends: as `timed_out`, without having run."""
+    """Makes the stop of an expired call: it ends as `timed_out`, without having run."""
     until = iso(call.expires_at or 0)
     return Stop(
         "timeout", f"nobody answered until {until}, so the call of {call.tool_id!r} expired", "approval_expired"
@@ -100,13 +100,13 @@ Flaw = Literal[
 
 
 class ApprovalSatisfied(msgspec.Struct, frozen=True):
-    """The request is answered: these people said yes to exactly this call."""
+    """The request is answered: these people approved exactly this call."""
 
     answers: tuple[Answer, ...]
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who said yes, in the order they did."""
+        """The people who approved, in their order."""
         return tuple(answer.by for answer in self.answers)
 
 
@@ -125,7 +125,7 @@ def check_approval(
     key: bytes,
     now: int,
 ) -> ApprovalSatisfied | ApprovalUnsatisfied:
-    """Whether the answers allow the call that `binding` was worked out from, just now. `answers`: all, oldest first."""
+    """Checks whether the answers allow the call of `binding` just now. `answers`: all, oldest first."""
     flaw = _check_request(request, key, now)
     if flaw is not None:
         return flaw
@@ -147,13 +147,13 @@ def why_unsatisfied(
     key: bytes,
     now: int,
 ) -> str | None:
-    """Why the answers do not allow the call; None when they do."""
+    """Returns why the answers do not allow the call; None when they do."""
     verdict = check_approval(request, answers, binding=binding, key=key, now=now)
     return verdict.message if isinstance(verdict, ApprovalUnsatisfied) else None
 
 
 def find_current_answers(answers: Sequence[Answer]) -> tuple[Answer, ...]:
-    """The answers that still count: those since the last edit, the edit's own included."""
+    """Finds the answers that still count: those since the last edit, the edit's own included."""
     first = len(answers)
     while first and hmac.compare_digest(answers[first - 1].binding, answers[-1].binding):
         first -= 1
@@ -185,7 +185,8 @@ def _check_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> Appro
 
 
 def is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
-    """The seal covers everything but the edited input, which is personal and can be erased; the binding covers that."""
+    """Returns True for an answer with its seal intact. The seal leaves out the edited input, which can be erased; the
+    binding covers that."""
     if not is_sealed(key, msgspec.structs.replace(answer, edited_input=None)):
         return False
     if answer.edited_input is None:
@@ -194,7 +195,7 @@ def is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
 
 
 def compute_binding(key: bytes, request: ApprovalRequest, call_input: bytes) -> bytes:
-    """The binding of the request's call with this input."""
+    """Computes the binding of the request's call with this input."""
     return binding_of(
         key,
         invocation_id=request.invocation_id,

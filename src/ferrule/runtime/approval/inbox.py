@@ -1,7 +1,8 @@
-"""The inbox: what waits for a person, and the one way to answer it. Console, command line, HTTP and MCP all use this.
+"""The inbox: calls that wait for a person, and the one way to answer them. Console, command line, HTTP and MCP all
+use it.
 
-An inbox belongs to one identity. It checks who that is, seals the answer and commits it under the condition that nothing
-happened in between; then the call goes on. It does not run tools, write policy or talk to anybody.
+An inbox belongs to one identity. It checks who that is, seals the answer and commits it under the condition that
+nothing happened in between; then the call goes on. It does not run tools, write policy or talk to anybody.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ _log = logging.getLogger("ferrule.inbox")
 
 
 class InboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an approval."""
+    """The outcome of an approval."""
 
     invocation_id: str
     state: str
@@ -102,7 +103,7 @@ class InboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit would make of a waiting call's input. Nothing was recorded."""
+    """The effect of an edit on a waiting call's input. Nothing was recorded."""
 
     problem: str | None
     """Why it cannot be approved like that; None when it can."""
@@ -121,7 +122,7 @@ class _SealedApproval(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """Everything one identity may see and answer."""
+    """The inbox of one identity."""
 
     def __init__(
         self,
@@ -157,20 +158,20 @@ class Inbox:
         self._why_ended = why_ended
 
     async def pending(self) -> list[InboxItem]:
-        """What waits for a person, oldest first: of this identity's tenant, or of all. Without the approve or admin scope:
-        one's own calls."""
+        """Lists calls that wait for a person, oldest first: of this identity's tenant, or of all. Without the approve
+        or admin scope: one's own calls."""
         opened = [one for one in await self._store.open_calls(*WAITING_STATES) if self._may_see_tenant(one.tenant)]
         found = [await self._read_question(one) for one in opened]
         visible = [question for question in found if question is not None and self._may_see(question)]
         return sorted(map(self._make_item, visible), key=lambda waiting: waiting.request.requested_at)
 
     async def get(self, call: str) -> InboxItem:
-        """One item. Raises InboxError, which tells what became of a call that does not wait."""
+        """Returns one item. Raises InboxError, which explains why a call does not wait."""
         return self._make_item(await self._find_question(call))
 
     async def resolve(self, prefix: str) -> str:
-        """The id of the waiting call that begins so, or of the newest with `last`; the text itself when none does. Raises
-        InboxError for several."""
+        """Resolves a prefix to the id of a waiting call, `last` to the newest; an unknown text stays as it is. Raises
+        InboxError for several matches."""
         ids = [waiting.request.invocation_id for waiting in await self.pending()]
         if prefix == "last" and ids:
             return max(ids)  # they begin with their time
@@ -192,10 +193,11 @@ class Inbox:
         resume: bool = True,
         on_recorded: OnRecorded = lambda: None,
     ) -> InboxAnswer:
-        """Say yes. Raises AccessError or InboxError, and then nothing was recorded.
+        """Approves a call. Raises AccessError or InboxError, and then nothing was recorded.
 
-        `seen` is the `binding` of the item that was looked at: what changed since is not approved. `accept_rules` are
-        places in `suggested_updates`. With enough people the call goes on at once, unless `resume` is False.
+        `seen` is the `binding` of the item that was looked at: an input that changed since is not approved.
+        `accept_rules` are indexes into `suggested_updates`. With enough people the call goes on at once, unless
+        `resume` is False.
         """
         self._require_approve_scope()
         question = await self._find_question(call)
@@ -216,8 +218,8 @@ class Inbox:
         )
 
     async def check_edit(self, call: str, edited_input: bytes) -> EditCheck:
-        """What an edit would make of the input, and what is wrong with it. Raises AccessError or InboxError when this identity
-        could not approve any edit at all."""
+        """Checks the effect of an edit, and its problems. Raises AccessError or InboxError when this identity may not
+        approve any edit."""
         self._require_approve_scope()
         question = await self._find_question(call)
         self._require_may_approve(question, self._read_time(question), has_edit=True)
@@ -231,8 +233,8 @@ class Inbox:
         return EditCheck(problem=problem, input=shown, edited=msgspec.json.decode(after.shown))
 
     async def reject(self, call: str, *, reason: str, seen: bytes | None = None) -> Result:
-        """Say no: the call ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
-        recorded."""
+        """Rejects a call, which ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then
+        nothing was recorded."""
         self._require_approve_scope()
         for _ in range(2):  # when somebody was quicker, look again: once, and only at the very same question
             question = await self._find_question(call)
@@ -258,7 +260,7 @@ class Inbox:
         resume: bool = True,
         on_recorded: OnRecorded = lambda: None,
     ) -> InboxAnswer:
-        """Give a tool what it waits for. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
+        """Answers a tool that waits. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
         recorded."""
         self._require_approve_scope()
         question = await self._find_question(call)
@@ -278,9 +280,10 @@ class Inbox:
         return InboxAnswer(invocation_id=call, state=question.open.state, people_missing=0, result=result)
 
     async def delegate(self, call: str, to: str, *, reason: str | None = None, seen: bytes | None = None) -> Delegation:
-        """Hand a task on: `to`, a person or `group:NAME`, may answer it from now on, and so may whoever could before.
+        """Delegates a task: `to`, a person or `group:NAME`, may answer it from now on, beside everybody who could
+        before.
 
-        Only who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
+        Only a person who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
         """
         self._require_approve_scope()
         question = await self._find_question(call)
@@ -303,7 +306,8 @@ class Inbox:
         return delegation
 
     async def settle(self, call: str, *, happened: bool, note: str, seen: bytes | None = None) -> Result:
-        """Say what a crash left unknown: whether the tool acted. `seen`: as for `approve`. Raises AccessError or InboxError."""
+        """Records whether the tool acted in a call that a crash cut off. `seen`: as for `approve`. Raises AccessError
+        or InboxError."""
         self._require_approve_scope()
         question = await self._find_question(call)
         error = why_no_settling(question, self._identity)
@@ -320,7 +324,7 @@ class Inbox:
     async def _commit_approval(
         self, question: OpenQuestion, edited: bytes | None, reason: str | None, seen: bytes | None
     ) -> _SealedApproval:
-        """Commit the approval. When somebody was quicker, look again: once, and only at the very same input."""
+        """Commits the approval. After a concurrent answer it retries once, and only for the very same input."""
         for _ in range(2):
             yes = await self._make_approval(question, edited, reason, seen)
             row = make_approval_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
@@ -334,7 +338,7 @@ class Inbox:
     async def _make_approval(
         self, question: OpenQuestion, edited: bytes | None, reason: str | None, seen: bytes | None
     ) -> _SealedApproval:
-        """The approval this identity may give now. Raises AccessError or InboxError."""
+        """Makes the approval this identity may give now. Raises AccessError or InboxError."""
         call, now = question.open.call, self._read_time(question)
         self._require_may_approve(question, now, has_edit=edited is not None)
         inputs = self._read_inputs(question)
@@ -383,14 +387,14 @@ class Inbox:
         )
 
     def _list_hidden_values(self, question: OpenQuestion) -> frozenset[str]:
-        """The sensitive values of a call's input, which no reason may repeat."""
+        """Lists the sensitive values of a call's input, which no reason may repeat."""
         try:
             return list_hidden_values(question.open_inputs(self._keys))
         except (ValueError, msgspec.MsgspecError):  # what cannot be opened is not known here
             return frozenset()
 
     def _pick_updates(self, question: OpenQuestion, places: Sequence[int]) -> list[dict[str, object]]:
-        """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""
+        """Picks the suggested rules at these indexes. Only the policy's owner accepts them (AT-136)."""
         if not places:
             return []
         if (told := self.why_no_rules()) is not None:
@@ -402,7 +406,7 @@ class Inbox:
         return [offered[place] for place in dict.fromkeys(places)]
 
     def why_no_rules(self) -> str | None:
-        """Why this identity cannot accept a suggested rule; None when it can."""
+        """Returns why this identity cannot accept a suggested rule; None when it can."""
         if ADMIN not in self._identity.scopes or self._accept is None:
             return f"{self._identity.principal} may not change rules: that takes the admin scope"
         if self._identity.tenant is not None:
@@ -437,7 +441,7 @@ class Inbox:
         return Story(rows) if rows else None
 
     async def _read_question(self, opened: OpenCall) -> OpenQuestion | None:
-        """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
+        """Reads the question of a call; None without one. Unreadable rows of one call must not hide all others."""
         try:
             story = await self._read_story(opened.call)
             question = None if story is None else read_question(opened, story)
@@ -455,7 +459,7 @@ class Inbox:
         return is_let and self._may_see_tenant(question.request.tenant)
 
     def _may_see_tenant(self, tenant: str) -> bool:
-        """Nobody who belongs to one tenant learns anything of another."""
+        """Returns True when the identity may see calls of a tenant: its own, or all without one."""
         return self._identity.tenant in (None, tenant)
 
     def _make_item(self, question: OpenQuestion) -> InboxItem:
@@ -465,7 +469,7 @@ class Inbox:
         return make_item(question, self._keys, self._identity, now=now, says=says, will_not_run=will_not_run)
 
     def _why_not_resuming(self, request: ApprovalRequest, now: int) -> str | None:
-        """Why a call does not go on whatever is answered; None when nothing is known against it."""
+        """Returns why a call will not go on whatever is answered; None when nothing is known against it."""
         if request.purpose == "outcome":  # it has run
             return None
         try:
@@ -474,7 +478,7 @@ class Inbox:
             return f"it is not known whether the key that it came with still counts: {error}"
 
     def _read_time(self, question: OpenQuestion) -> int:
-        """The clock, or the ledger's latest time where the clock was set back."""
+        """Returns the clock's time, or the ledger's latest where the clock was set back."""
         return max(self._clock(), self._store.high_water(), question.request.requested_at)
 
     def _require_approve_scope(self) -> None:
@@ -483,7 +487,7 @@ class Inbox:
             raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
 
     def _encode_answer(self, value: object, schema: dict[str, Any]) -> bytes:
-        """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
+        """Encodes an answer as JSON, if it fits the tool's schema. Raises InboxError."""
         try:
             given = msgspec.json.encode(value)
         except (TypeError, ValueError, RecursionError, OverflowError):
@@ -504,7 +508,8 @@ class Inbox:
             raise type(error)(f"{self._identity.principal} cannot approve {question.open.call}: {error}")
 
     def _require_may_answer(self, question: OpenQuestion) -> None:
-        """Raises AccessError or InboxError when this identity may not answer a tool's question, or nobody may any more."""
+        """Raises AccessError or InboxError when this identity may not answer a tool's question, or nobody may any
+        more."""
         call = question.open.call
         error = why_no_answer(question, self._identity, self._read_time(question))
         if error is not None:
@@ -516,7 +521,7 @@ class Inbox:
             raise InboxError(f"{call} cannot be answered: {damage}; 'ferrule audit verify' tells more")
 
     def _require_unchanged(self, question: OpenQuestion, seen: bytes | None) -> None:
-        """Raises InboxError when what stands now is not what was looked at."""
+        """Raises InboxError when the question changed since it was looked at."""
         if seen is not None and not hmac.compare_digest(seen, question.seen):
             what = "the input of" if question.binding else "what is asked by"
             raise InboxError(f"{what} {question.open.call} was changed since you looked at it; look again")

@@ -1,4 +1,4 @@
-"""One item of the inbox: what waits, for whom, until when, and what the person who looks may do about it."""
+"""One item of the inbox: a waiting call, its people and deadline, and the ways the viewer may answer it."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def people_missing(self) -> int:
-        """How many more people have to approve."""
+        """Returns how many more people have to approve."""
         return count_missing_people(self.request, self.approvals)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, for programs."""
+        """Returns the item as JSON, for programs."""
         request = self.request
         return {
             "invocation_id": request.invocation_id,
@@ -100,14 +100,14 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_missing_people(request: ApprovalRequest, approvals: tuple[Answer, ...]) -> int:
-    """How many more people have to approve."""
+    """Counts the people whose approval is still missing."""
     return max(0, max(1, request.requirement.people) - len({normalize_person(answer.by) for answer in approvals}))
 
 
 def why_no_approval(
     question: OpenQuestion, identity: Identity, now: int, *, has_edit: bool = False
 ) -> FerruleError | None:
-    """Why this identity cannot approve, whatever it thinks of the input; None when it can. Checked in this order."""
+    """Returns why this identity cannot approve, whatever the input; None when it can. Checks in this order."""
     request = question.request
     if APPROVE not in identity.scopes:
         return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
@@ -138,7 +138,7 @@ _OTHER_PURPOSES = {
 
 
 def why_no_answer(question: OpenQuestion, identity: Identity, now: int) -> FerruleError | None:
-    """Why this identity cannot answer a tool that waits; None when it can. Checked in this order."""
+    """Returns why this identity cannot answer a tool that waits; None when it can. Checks in this order."""
     request, channel = question.request, identity.channel
     call, demanded = request.invocation_id, request.requirement
     if APPROVE not in identity.scopes:
@@ -160,7 +160,7 @@ def why_no_answer(question: OpenQuestion, identity: Identity, now: int) -> Ferru
 
 
 def list_ways_to_answer(question: OpenQuestion, identity: Identity, now: int) -> dict[str, FerruleError | None]:
-    """The ways to answer a question, each with why this identity cannot take it; None where it can."""
+    """Lists the ways to answer a question, each with why this identity cannot use it; None where it can."""
     request = question.request
     match request.purpose:
         case "approval":
@@ -183,7 +183,7 @@ def _why_answered_already(question: OpenQuestion) -> FerruleError | None:
 
 
 def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> FerruleError | None:
-    """Why this identity cannot say no; None when it can. Checked in this order."""
+    """Returns why this identity cannot reject; None when it can. Checks in this order."""
     request, call = question.request, question.request.invocation_id
     if APPROVE not in identity.scopes:
         return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
@@ -198,7 +198,7 @@ def why_no_rejection(question: OpenQuestion, identity: Identity, now: int) -> Fe
 
 
 def why_no_settling(question: OpenQuestion, identity: Identity) -> FerruleError | None:
-    """Why this identity cannot say what a crash left unknown; None when it can. Checked in this order."""
+    """Returns why this identity cannot settle a call that a crash cut off; None when it can. Checks in this order."""
     call, channel = question.request.invocation_id, identity.channel
     if APPROVE not in identity.scopes:
         return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
@@ -210,7 +210,7 @@ def why_no_settling(question: OpenQuestion, identity: Identity) -> FerruleError 
 
 
 def find_open_objection(question: OpenQuestion, identity: Identity) -> Objection | None:
-    """What the rules about people, groups and channels have against this identity."""
+    """Finds the objection of the rules about people, groups and channels to this identity."""
     standing = add_delegates(question.request, question.delegations)
     return find_objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
 
@@ -224,7 +224,7 @@ def make_item(
     says: str,
     will_not_run: str | None = None,
 ) -> InboxItem:
-    """The question as an item of the inbox."""
+    """Makes the inbox item of a question."""
     request = question.request
     damage = question.find_damage(key)
     is_task = request.purpose == "input"

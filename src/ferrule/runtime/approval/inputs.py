@@ -1,7 +1,7 @@
-"""The input of a waiting call: as it would run, as people may see it, and as an approver changed it.
+"""The input of a waiting call: as it would run, as people may see it, and as an approver edited it.
 
-Sensitive members and known secrets are masked in what is shown, and kept encrypted beside it. Whoever edits sees masks and sends
-masks back; a mask left in its place means "as it was".
+Sensitive members and known secrets are masked for people, and kept encrypted beside it. An editor sees masks and
+sends masks back; a mask left in its place means "as it was".
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class CallInputs(msgspec.Struct, frozen=True):
 
     @property
     def hidden_paths(self) -> frozenset[Path]:
-        """Where sensitive members are."""
+        """Finds the paths of sensitive members."""
         return _find_hidden_paths(msgspec.json.decode(self.shown), msgspec.json.decode(self.call), ())
 
     @property
     def is_shown_faithfully(self) -> bool:
-        """False when what is shown differs from what would run in more than its masks: somebody wrote the ledger."""
+        """False when the shown input differs from the real one in more than its masks: the ledger was changed."""
         return _is_faithful(msgspec.json.decode(self.shown), msgspec.json.decode(self.call))
 
 
 def open_parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> CallInputs:
-    """The inputs of a parked call. Raises ValueError when they were changed or cannot be opened."""
+    """Opens the inputs of a parked call. Raises ValueError when they were changed or cannot be opened."""
     model = payload.model_input or b"null"
     shown = payload.call_input or payload.permission_input or payload.observable_input or model
     if payload.sealed_input is None:
@@ -62,7 +62,7 @@ def open_parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> CallInp
 
 
 def open_edited_inputs(key: ApprovalKey, call: str, before: CallInputs, payload: Payload) -> CallInputs:
-    """The inputs after an edit, from the row that recorded it. Raises ValueError when they cannot be opened."""
+    """Opens the inputs after an edit, from the row that recorded it. Raises ValueError when they cannot be opened."""
     shown = payload.text or b"null"
     if payload.sealed_input is None:
         return CallInputs(before.model, shown, shown)
@@ -70,7 +70,7 @@ def open_edited_inputs(key: ApprovalKey, call: str, before: CallInputs, payload:
 
 
 def apply_edit(before: CallInputs, edited: bytes, mask: Mask | None = None) -> CallInputs:
-    """The inputs with what an approver wrote: masks left in place mean the values behind them. Raises InboxError.
+    """Applies an approver's edit: masks left in place mean the values behind them. Raises InboxError.
 
     `mask` is the tool's own; without it whatever was masked stays masked, and so is every member the edit adds.
     """
@@ -102,7 +102,8 @@ def _decode_object(text: bytes) -> dict[str, Any]:
 
 
 def make_edit_payload(key: ApprovalKey, call: str, after: CallInputs) -> Payload:
-    """How an edited input is stored: what people may see, and the rest encrypted, as in the row that parked the call."""
+    """Makes the stored form of an edited input: the masked text, and the rest encrypted, as in the row that parked
+    the call."""
     if not after.is_sealed:
         return Payload(text=after.call)
     sealed = key.seal(call, msgspec.msgpack.encode((after.model, after.call)))
@@ -110,14 +111,14 @@ def make_edit_payload(key: ApprovalKey, call: str, after: CallInputs) -> Payload
 
 
 def make_answer_payload(key: ApprovalKey, call: str, given: bytes, shown: bytes) -> Payload:
-    """How the answer to a tool is stored: encrypted where people may not see all of it."""
+    """Makes the stored form of an answer to a tool: encrypted where people may not see all of it."""
     if shown == given:
         return Payload(text=given)
     return Payload(text=shown, sealed_input=key.seal(call, msgspec.msgpack.encode((b"null", given))))
 
 
 def list_hidden_values(inputs: CallInputs) -> frozenset[str]:
-    """The texts and numbers of an input that people see as masks."""
+    """Lists the texts and numbers of an input that people see as masks."""
     if not inputs.is_sealed:
         return frozenset()
     return frozenset(_find_masked_values(msgspec.json.decode(inputs.shown), msgspec.json.decode(inputs.call)))
@@ -155,7 +156,7 @@ def _find_hidden_paths(shown: object, real: object, path: Path) -> frozenset[Pat
 
 
 def _is_faithful(shown: object, real: object) -> bool:
-    """What is shown is what is real, but for masks: whole values, or pieces of a text."""
+    """Returns True when the shown value is the real one, but for masks: whole values, or pieces of a text."""
     pairs = _pair_members(shown, real)
     if pairs is not None:
         return all(_is_faithful(one, other) for _, one, other in pairs)
@@ -165,7 +166,7 @@ def _is_faithful(shown: object, real: object) -> bool:
 
 
 def _is_masked(shown: str, real: str) -> bool:
-    """True when a text is the other one, with masks in place of some of its pieces."""
+    """Returns True when a text is the other one, with masks in place of some of its pieces."""
     first, *pieces = shown.split(MASK)
     if not pieces:
         return shown == real
@@ -181,7 +182,7 @@ def _is_masked(shown: str, real: str) -> bool:
 
 
 def _pair_members(shown: object, real: object) -> list[tuple[str | None, Any, Any]] | None:
-    """The members of two values of the same shape, side by side; None when they are no such values."""
+    """Pairs the members of two values of the same shape; None when their shapes differ."""
     if isinstance(shown, dict) and isinstance(real, dict) and len(shown) == len(real):
         if shown.keys() == real.keys():
             return [(name, shown[name], real[name]) for name in real]
@@ -193,7 +194,7 @@ def _pair_members(shown: object, real: object) -> list[tuple[str | None, Any, An
 
 
 def _restore(edited: object, shown: object, real: object) -> object:
-    """The edited value with the real one wherever the shown one was left as it was."""
+    """Returns the edited value with the real one wherever the shown one was left as it was."""
     if edited == shown and type(edited) is type(shown):
         return real
     if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
@@ -207,7 +208,7 @@ def _restore(edited: object, shown: object, real: object) -> object:
 
 
 def _has_strays(value: object, real: frozenset[str]) -> bool:
-    """True when a value has a mask in it that would be sent as it is: moved, or in a text that was changed around it."""
+    """Returns True when a mask would be sent as a value: moved, or in a text that was changed around it."""
     return any(MASK in text and text not in real for text in _find_texts(value))
 
 
@@ -224,7 +225,7 @@ def _find_texts(value: object) -> Iterator[str]:
 
 
 def _mask_edit(value: object, before: object, hidden: frozenset[Path], path: Path) -> object:
-    """The value with masks where the one before had them, and over members that one did not have."""
+    """Masks the value where the one before had masks, and over members that one did not have."""
     if path in hidden:
         return MASK
     if isinstance(value, dict):

@@ -40,23 +40,23 @@ class ApprovalKey:
 
     @classmethod
     def generate(cls) -> ApprovalKey:
-        """A fresh key that is kept nowhere."""
+        """Generates a key that is stored nowhere."""
         return cls(os.urandom(_BYTES))
 
     @classmethod
     def load(cls, path: str | Path) -> ApprovalKey:
-        """The key in a file, made now if there is none. Raises AccessError."""
+        """Loads the key from a file, creating it if there is none. Raises AccessError."""
         file = Path(path)
         found = read_private(file)
         return cls(create_private(file, os.urandom(_BYTES)) if found is None else found)
 
     def seal(self, invocation_id: str, plain: bytes) -> bytes:
-        """Encrypted, and bound to the invocation."""
+        """Encrypts bytes, bound to the invocation."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, plain, invocation_id.encode())
 
     def open(self, invocation_id: str, sealed: bytes) -> bytes:
-        """The plain bytes again. Raises ValueError for anything that was changed, or belongs to another invocation."""
+        """Decrypts bytes. Raises ValueError for bytes that were changed, or belong to another invocation."""
         try:
             return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], invocation_id.encode())
         except (InvalidTag, ValueError):
@@ -85,13 +85,13 @@ _decode = msgspec.msgpack.Decoder(_Grant).decode
 
 
 def make_callback_token(key: ApprovalKey, invocation_id: str, expires_at: int) -> str:
-    """A token for one call's answer."""
+    """Makes a token for one call's answer."""
     grant = msgspec.msgpack.encode(_Grant(invocation_id, expires_at))
     return _PREFIX + urlsafe_b64encode(_compute_mac(key, grant) + grant).decode().rstrip("=")
 
 
 def verify_callback_token(key: ApprovalKey, token: str, now: int) -> str | None:
-    """The call a token is for; None for one that was not made here, was changed, or is too old."""
+    """Returns the call a token is for; None for one that was not made here, was changed, or has expired."""
     if not isinstance(token, str) or not token.startswith(_PREFIX) or len(token) > _LONGEST:
         return None
     try:

@@ -1,8 +1,8 @@
-"""Tells people of waiting calls, and again of calls that nobody answers; nothing here blocks a call or fails one.
+"""Notifies people of waiting calls, and reminds them of unanswered ones; nothing here blocks a call or fails one.
 
 Each notifier has a short queue and a task of its own that tries again with growing pauses. A lost notice (a crash, a
-receiver that stays away) loses nothing else: the request stands in the inbox. The ledger records each reminder, so that a
-restart or a second process reminds nobody twice: the process that writes the row first sends it.
+receiver that stays away) loses nothing else: the request stands in the inbox. The ledger records each reminder, so
+that a restart or a second process reminds nobody twice: the process that writes the row first sends it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ InputOf = Callable[[str], Awaitable[Any]]
 
 
 class Recipient(NamedTuple):
-    """A notifier, and whether it is told the input too."""
+    """A notifier, and whether it gets the input too."""
 
     notifier: Notifier
     includes_input: bool = False
 
 
 class Notices:
-    """Everybody who is told."""
+    """The notifiers of one app."""
 
     def __init__(
         self,
@@ -56,16 +56,16 @@ class Notices:
         self._lines = [_NotifierQueue(recipient, input_of, pause) for recipient in whole]
 
     def tell(self, request: ApprovalRequest) -> None:
-        """Tell everybody of a request. Returns at once; needs a running event loop."""
+        """Notifies everybody of a request. Returns at once; needs a running event loop."""
         self._enqueue(make_notice(request, self._source))
 
     def remind(self, request: ApprovalRequest, at: int) -> None:
-        """Tell everybody again. Receivers that tell notices apart by their ids take it for another one."""
+        """Notifies everybody again. Receivers that compare ids take it for another notice."""
         notice = make_notice(request, self._source)
         self._enqueue({**notice, "id": f"{request.invocation_id}.{at}", "type": "reminder"})
 
     def tell_delegated(self, request: ApprovalRequest, delegation: Delegation) -> None:
-        """Tell everybody that a task was handed on, and to whom."""
+        """Notifies everybody that a task was delegated, and to whom."""
         notice = make_notice(request, self._source)
         told = {"by": delegation.by, "to": delegation.to, "reason": delegation.reason}
         notice |= {"id": f"{request.invocation_id}.{delegation.delegated_at}", "type": "task_delegated"}
@@ -76,7 +76,7 @@ class Notices:
             line.put(notice)
 
     async def aclose(self) -> None:
-        """Give what is waiting one more moment, then let go."""
+        """Waits a moment for queued notices, then closes the notifiers."""
         await asyncio.gather(*(line.aclose() for line in self._lines))
 
 
@@ -149,7 +149,7 @@ _ANSWERS = {
 
 
 def make_notice(request: ApprovalRequest, source: str) -> dict[str, Any]:
-    """What people are told of a request: everything but the arguments."""
+    """Makes the notice of a request: everything but the arguments."""
     return {
         "id": f"{request.invocation_id}.{request.requested_at}",
         "type": "task_waiting" if request.purpose == "input" else "approval_requested",
@@ -199,7 +199,7 @@ class Reminders:
         """When to look at a call again, in microseconds since 1970; nothing is read before."""
 
     async def remind_due(self, waiting: Iterable[OpenCall]) -> None:
-        """Remind of what is due among these, and of nothing else."""
+        """Sends the reminders that are due among these calls."""
         calls = {call.call: call for call in waiting}
         self._due = {call: due for call, due in self._due.items() if call in calls}
         for call in calls.values():
@@ -252,5 +252,5 @@ class Reminders:
 
 
 def _find_last_notice(news: Iterable[StoredEntry], asked: int) -> int:
-    """When people last heard of a task: that it is there, that it was handed on, or a reminder."""
+    """Finds the time people last heard of a task: by its first notice, a delegation, or a reminder."""
     return max((row.at for row in news if row.outcome in (REMINDED, DELEGATED)), default=asked)

@@ -1,6 +1,6 @@
-"""What a call's story says about its approval: the question that stands, the answers since, the input as it is now.
+"""Reads a call's open question from its story: the request, the answers since, the current input.
 
-And, when nothing stands any more, one true sentence about what became of it.
+For a call without an open question it says why in one sentence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAR = 2**62
 
 
 class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """The question that stands for one open call."""
+    """The question that one open call asks."""
 
     open: OpenCall
     request: ApprovalRequest
@@ -52,12 +52,12 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def seen(self) -> bytes:
-        """Names exactly what is asked: the binding, or the question itself where nothing is bound to it."""
+        """The digest of the exact question: the binding, or the request's digest where nothing is bound to it."""
         return self.binding or hashlib.sha256(msgspec.json.encode(self.request)).digest()
 
     @property
     def binding(self) -> bytes:
-        """What the next answer would be given to."""
+        """The binding that the next answer refers to."""
         return self.answers[-1].binding if self.answers else self.request.binding
 
     @property
@@ -66,14 +66,14 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return find_current_answers(self.answers)
 
     def open_inputs(self, key: ApprovalKey) -> CallInputs:
-        """The input as it is now. Raises ValueError when it cannot be opened."""
+        """Opens the current input. Raises ValueError when it cannot be opened."""
         inputs = open_parked_inputs(key, self.request.invocation_id, self.payload)
         for edit in self.edits:
             inputs = open_edited_inputs(key, self.request.invocation_id, inputs, edit)
         return inputs
 
     def find_damage(self, key: ApprovalKey) -> str | None:
-        """What is wrong with the stored question: somebody wrote the ledger past us. None when it is whole."""
+        """Finds damage to the stored question, after a change of the ledger from outside. None when it is intact."""
         if self.request.purpose == "outcome":
             return None
         if self.request.purpose == "input":
@@ -96,7 +96,7 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_question(opened: OpenCall, story: Story) -> OpenQuestion | None:
-    """Returns the question that a call leaves open; None when there is none."""
+    """Reads the question that a call leaves open; None when there is none."""
     asking, rows = story.asking, story.rows
     if asking is None:
         return None
@@ -126,7 +126,7 @@ def read_question(opened: OpenCall, story: Story) -> OpenQuestion | None:
 
 
 def _find_input_row(rows: Sequence[StoredEntry], asking: int) -> int:
-    """The row that holds the input a tool was running with: a row after the one that says it began has none itself."""
+    """Finds the row with the input a tool was running with: a row after the one that says it began has none itself."""
     for number in reversed(range(asking + 1)):
         payload = rows[number].inputs()
         if payload is not None and payload.model_input is not None:
@@ -156,7 +156,7 @@ def _make_outcome_request(row: StoredEntry, header: Header) -> ApprovalRequest:
 
 
 def describe_outcome(call: str, story: Story | None) -> str:
-    """Says why a call cannot be answered any more, in one sentence. `story`: None where there is none to tell."""
+    """Describes why a call cannot be answered any more, in one sentence. `story`: None for an unknown call."""
     if story is None:
         return f"there is no call {call} that waits; 'ferrule pending' lists those that do, 'ferrule log' all"
     last, people = story.rows[-1], _list_approvers(story)

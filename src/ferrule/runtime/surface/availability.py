@@ -1,7 +1,8 @@
-"""Reads from a tool's definition when it can be used, how it is shown, and which credentials it names (AT-35 to AT-37).
+"""Reads from a tool's definition when it is available, how it is shown, and which credentials it names (AT-35 to
+AT-37).
 
-Credentials are read whatever dialect the tool was written in: names and references only, never a value. `filters` and the
-app's doctor stand above; nothing here decides.
+Credentials are read whatever dialect the tool was written in: names and references only, never a value. `filters` and
+the app's doctor stand above; nothing here decides.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def read_availability(tool: Tool) -> Availability:
-    """What the tool's interface states; defaults where it has none."""
+    """Reads the availability in the tool's interface; defaults where it has none."""
     if tool.dialect in _WITHOUT_INTERFACE:
         return DEFAULT_AVAILABILITY
     try:
@@ -63,7 +64,7 @@ _SOURCES = ("name", "secret_id", "secret", "secret_name", "function_id", "creden
 
 
 def list_credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
-    """What a tool needs before it can run; `?` stands for a credential that is needed and not named readably."""
+    """Lists the credentials a tool needs before it can run; `?` stands for one without a readable name."""
     names = (
         []
         if tool.credentials is None
@@ -74,7 +75,8 @@ def list_credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
 
 
 def _list_aml_names(written: object) -> Iterator[str]:
-    """The secret; for a scheme without one (`iam-role`, `oauth2`) the token's function, else the scheme."""
+    """Yields the secret's name; for a scheme without one (`iam-role`, `oauth2`) the token's function, else the
+    scheme."""
     if not isinstance(written, dict):
         yield "?"
     elif written.get("scheme") != "none":
@@ -90,7 +92,7 @@ def _list_adl_names(written: object) -> Iterator[str]:
 
 
 def _list_oxp_names(written: object) -> Iterator[str]:
-    """Authorization and secrets. The user id of `requirements` is the principal, which every call has."""
+    """Yields authorization and secrets. The user id of `requirements` is the principal, which every call has."""
     if isinstance(written, dict):
         yield from _list_refs(written.get("authorization"))
         yield from _list_refs(written.get("secrets"))

@@ -37,7 +37,7 @@ _Claims = dict[str, list[SurfaceEntry]]
 
 
 def map_names(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
-    """Every callable name, each with the ids it leads to; several when it is ambiguous."""
+    """Maps every callable name to the ids it leads to; several when it is ambiguous."""
     primary: _Claims = {}
     qualified: _Claims = {}
     aliases: _Claims = {}
@@ -68,7 +68,7 @@ def _add_claim(claims: _Claims, name: str, entry: SurfaceEntry) -> None:
 
 
 def _is_counted(claimants: list[SurfaceEntry], name: str, weaker: dict[str, tuple[str, ...]]) -> bool:
-    """Tools that were removed claim a name only when nobody else does."""
+    """Returns True for a claim that counts: removed tools claim a name only when no other tool does."""
     return name not in weaker or any(entry.standing != "excluded" for entry in claimants)
 
 
@@ -95,7 +95,7 @@ def build_surface(
     executors_can_run: Callable[[Tool], bool] | None = None,
     settings: SurfaceSettings = SurfaceSettings(),  # noqa: B008  # frozen
 ) -> Surface:
-    """The surface for one request.
+    """Builds the surface for one request.
 
     Without an engine nothing is held back for policy's sake; the permission phase still decides every call. Without
     `readiness` every credential counts as missing and no setup as done. Raises SurfaceError when the request names an
@@ -160,7 +160,7 @@ class _SurfaceBuilder:
         self.request = context.request
 
     def build_entries(self, selection: CandidateSelection, limit: int) -> dict[str, SurfaceEntry]:
-        """Every tool considered, by id; with the search tool when something is deferred."""
+        """Builds an entry for every considered tool, by id; adds the search tool when one is deferred."""
         weighed = [self._judge(candidate) for candidate in selection.candidates.values()]
         shown = sum(one.hold is None and self._is_offered(one.candidate) for one in weighed)
         entries = {one.candidate.tool.tool_id: self._make_entry(one, shown > limit) for one in weighed}
@@ -189,7 +189,7 @@ class _SurfaceBuilder:
             return Provider("its provider", is_failed=True, detail=f"asking about it failed ({type(error).__name__})")
 
     def _add_limits(self, candidate: Candidate) -> None:
-        """Approval if a role asks for it, and the smallest number of calls anybody allows."""
+        """Adds an approval if a role asks for it, and the smallest number of calls any role allows."""
         for role in self.context.ceilings:
             approval, calls = role.find_limits(candidate.tool)
             if approval and "role" not in candidate.approval_from:
@@ -198,7 +198,7 @@ class _SurfaceBuilder:
                 candidate.max_calls_per_run = min(calls, candidate.max_calls_per_run or calls)
 
     def _is_offered(self, candidate: Candidate) -> bool:
-        """Resources and prompts are listed elsewhere; no model is shown them as tools."""
+        """Returns True for a tool that models are shown. Resources and prompts are listed elsewhere."""
         if candidate.tool.exposed_as is not None:
             return False
         return candidate.is_named or candidate.tool.lifecycle != "deprecated"
@@ -226,7 +226,7 @@ class _SurfaceBuilder:
 
 
 def _is_deferred(candidate: Candidate, stated: Availability, is_crowded: bool) -> bool:
-    """A wish of the surface record counts most, then `always_load`, then whatever defers (AT-37)."""
+    """Decides by the surface record's wish first, then `always_load`, then every reason to defer (AT-37)."""
     if candidate.wish in ("loaded", "deferred"):
         return candidate.wish == "deferred"
     if stated.is_always_loaded or candidate.tool.exposed_as is not None:

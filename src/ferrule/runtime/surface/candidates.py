@@ -1,8 +1,9 @@
-"""Which tools a surface considers at all: an agent's, a surface record's, or every tool; and a role as a ceiling over them.
+"""Selects the tools a surface considers: an agent's, a surface record's, or every tool; and a role as a ceiling over
+them.
 
-Tools are looked up by id, so an agent with twenty tools costs twenty look-ups however large the catalog is. A tool that
-is not considered is not surfaced: calling it is answered like that, without looking further (AT-64, AML-88). A role says
-what it grants, how, and within which limits (AML-94 to AML-96); it only tightens.
+Tools are looked up by id, so an agent with twenty tools costs twenty look-ups however large the catalog is. A tool
+that is not considered is not surfaced: calling it is answered like that, without looking further (AT-64, AML-88). A
+role says what it grants, how, and within which limits (AML-94 to AML-96); it only tightens.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _USABLE = ("active", "deprecated", None)
 
 
 class RoleCeiling:
-    """What one role lets through."""
+    """The limits of one role."""
 
     __slots__ = ("grants", "name")
 
@@ -33,7 +34,7 @@ class RoleCeiling:
         self.grants = Grants(role, "tools")
 
     def why_refused(self, tool: Tool) -> str | None:
-        """Why the role does not let a tool through; None when it does."""
+        """Returns why the role does not grant a tool; None when it does."""
         access = access_of(self.grants.of(tool.tool_id), TOOL_ACCESS)
         if access == CALL or (access == CALL_READ_ONLY and tool.facts.is_read_only is True):
             return None
@@ -46,12 +47,12 @@ class RoleCeiling:
         )
 
     def find_limits(self, tool: Tool) -> CallLimits:
-        """What the role says about the tool's use."""
+        """Finds the role's limits on a tool's use."""
         return strictest(grant.limits for grant in self.grants.of(tool.tool_id))
 
 
 def find_ceiling(view: CatalogView, name: str) -> RoleCeiling:
-    """The role of that name. Raises SurfaceError when there is none, or it may not be used."""
+    """Finds the role of that name. Raises SurfaceError when it is missing or inactive."""
     record = view.record("role", name)
     if record is None:
         known = sorted({role.record_id for role in view.records("role")})
@@ -67,7 +68,7 @@ def find_ceiling(view: CatalogView, name: str) -> RoleCeiling:
 
 
 def format_known(what: str, names: list[str]) -> str:
-    """What there is, for a message that says what there is not."""
+    """Formats the known names, for a message about an unknown one."""
     if not names:
         return f"it has no {what}"
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -75,7 +76,7 @@ def format_known(what: str, names: list[str]) -> str:
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False):
-    """Why a tool is not shown, and whether it may come back (`blocked`) or was removed (`excluded`)."""
+    """A reason to hide a tool, and whether it may come back (`blocked`) or was removed (`excluded`)."""
 
     standing: Standing
     reason: HoldReason
@@ -101,7 +102,7 @@ class Candidate(msgspec.Struct, gc=False):
 
 
 class CandidateSelection(msgspec.Struct):
-    """What a surface is made of."""
+    """The tools and settings a surface is made of."""
 
     candidates: dict[str, Candidate]
     reason: str
@@ -113,7 +114,7 @@ class CandidateSelection(msgspec.Struct):
 
 
 def find_candidates(view: CatalogView, request: SurfaceRequest) -> CandidateSelection:
-    """The tools of the request's agent, or every tool of the catalog. Raises SurfaceError for an unknown agent."""
+    """Finds the tools of the request's agent, or every tool of the catalog. Raises SurfaceError for an unknown agent."""
     if request.agent is None:
         found = {one.tool.tool_id: _make_candidate(view, request, one) for one in view.list_preferred()}
         return CandidateSelection(found, "every tool of the catalog")
@@ -135,7 +136,7 @@ def _unknown_agent_error(view: CatalogView, name: str) -> SurfaceError:
 
 
 def _select_agent_tools(view: CatalogView, request: SurfaceRequest, record: Record) -> CandidateSelection:
-    """What the compiled payload of an AML agent lists, each in the very version it was compiled with."""
+    """Selects the tools in an AML agent's compiled payload, each in the version it was compiled with."""
     payload: dict[str, Any] = msgspec.json.decode(record.payload)
     status = dig(payload, ("definition", "status"))
     if status == "disabled":
@@ -185,7 +186,7 @@ def _find_compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry
 
 
 def _select_manifest_tools(view: CatalogView, request: SurfaceRequest, record: Record) -> CandidateSelection:
-    """The tools an ADL manifest lists: their namespace is the agent's name, their version the manifest's."""
+    """Selects the tools an ADL manifest lists: their namespace is the agent's name, their version the manifest's."""
     items = dig(msgspec.json.decode(record.payload), ("spec", "tools"))
     names = [item.get("id") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     found: dict[str, Candidate] = {}
@@ -198,7 +199,7 @@ def _select_manifest_tools(view: CatalogView, request: SurfaceRequest, record: R
 
 
 def look_up_candidates(view: CatalogView, request: SurfaceRequest, tool_ids: Iterable[str]) -> dict[str, Candidate]:
-    """Candidates for these ids; ids that are not in the catalog are left out."""
+    """Looks up candidates for these ids; skips ids that are not in the catalog."""
     found: dict[str, Candidate] = {}
     for tool_id in tool_ids:
         if versions := view.versions(tool_id):
@@ -207,7 +208,7 @@ def look_up_candidates(view: CatalogView, request: SurfaceRequest, tool_ids: Ite
 
 
 def _make_candidate(view: CatalogView, request: SurfaceRequest, one: CatalogEntry) -> Candidate:
-    """A tool of the catalog as it is, in the version the request asks for."""
+    """Returns a tool of the catalog as it is, in the version the request asks for."""
     tool = one.tool
     if tool.tool_id in request.pins:
         return _make_pinned(request, view.versions(tool.tool_id), one)

@@ -33,7 +33,7 @@ class SealedCatalog:
         return self.catalog.digest
 
     def list_preferred(self) -> Sequence[CatalogEntry]:
-        """Every tool id once."""
+        """Lists every tool id once, in its preferred version."""
         if self._preferred is None:
             catalog = self.catalog
             found: dict[str, list[CatalogEntry]] = defaultdict(list)
@@ -44,7 +44,7 @@ class SealedCatalog:
         return self._preferred
 
     def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
-        """The versions of one tool id, in the order of the catalog's index."""
+        """Returns the versions of one tool id, in the order of the catalog's index."""
         known = self._by_id.get(tool_id)
         if known is None:
             catalog = self.catalog
@@ -56,20 +56,20 @@ class SealedCatalog:
         return known
 
     def find_ids(self, name: str) -> Sequence[str]:
-        """The tool ids a name may mean."""
+        """Finds the tool ids a name may mean."""
         found = {tool.tool_id for tool in self._find_tools(name)}
         return sorted(found | {name} if self.catalog.tool(name) else found)
 
     def record(self, kind: str, record_id: str) -> Record | None:
-        """The newest record of that kind and id."""
+        """Returns the newest record of that kind and id."""
         return self.catalog.record(kind, record_id)
 
     def records(self, kind: str) -> Iterable[Record]:
-        """Every record of a kind."""
+        """Returns every record of a kind."""
         return self.catalog.records(kind)
 
     def documentation(self, tool: Tool) -> dict[str, str]:
-        """The catalog's text about a tool."""
+        """Returns the catalog's text about a tool."""
         return self.catalog.documentation(tool)
 
     def _find_tools(self, name: str) -> Iterator[Tool]:
@@ -82,32 +82,32 @@ class SealedCatalog:
 
 
 class EmptyCatalog:
-    """A catalog with nothing in it: of a workspace that has only functions."""
+    """A catalog without tools: of a workspace that has only functions."""
 
     digest = hashlib.sha256(b"").hexdigest()
 
     def list_preferred(self) -> Sequence[CatalogEntry]:
-        """None."""
+        """Returns nothing."""
         return ()
 
     def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
-        """None."""
+        """Returns nothing."""
         return ()
 
     def find_ids(self, name: str) -> Sequence[str]:
-        """None."""
+        """Returns nothing."""
         return ()
 
     def record(self, kind: str, record_id: str) -> Record | None:
-        """None."""
+        """Returns None."""
         return None
 
     def records(self, kind: str) -> Iterable[Record]:
-        """None."""
+        """Returns nothing."""
         return ()
 
     def documentation(self, tool: Tool) -> dict[str, str]:
-        """None."""
+        """Returns nothing."""
         return {}
 
 
@@ -129,29 +129,29 @@ class JoinedCatalog:
         self._preferred: tuple[CatalogEntry, ...] | None = None
 
     def list_preferred(self) -> Sequence[CatalogEntry]:
-        """The catalog's tools, then the added ones."""
+        """Returns the catalog's tools, then the added ones."""
         if self._preferred is None:
             self._preferred = (*self._under.list_preferred(), *(versions[0] for versions in self._added.values()))
         return self._preferred
 
     def versions(self, tool_id: str) -> Sequence[CatalogEntry]:
-        """The versions of one tool id."""
+        """Returns the versions of one tool id."""
         return self._added.get(tool_id) or self._under.versions(tool_id)
 
     def find_ids(self, name: str) -> Sequence[str]:
-        """The tool ids a name may mean."""
+        """Returns the tool ids a name may mean."""
         return sorted({*self._names.get(name, ()), *self._under.find_ids(name)})
 
     def record(self, kind: str, record_id: str) -> Record | None:
-        """The catalog's record."""
+        """Returns the catalog's record."""
         return self._under.record(kind, record_id)
 
     def records(self, kind: str) -> Iterable[Record]:
-        """The catalog's records."""
+        """Returns the catalog's records."""
         return self._under.records(kind)
 
     def documentation(self, tool: Tool) -> dict[str, str]:
-        """The catalog's text about a tool; functions have none but their description."""
+        """Returns the catalog's text about a tool; functions have none but their description."""
         return {} if tool.tool_id in self._added else self._under.documentation(tool)
 
     def _refuse_collisions(self) -> None:
@@ -176,7 +176,7 @@ def _map_names(tools: Iterable[Tool]) -> dict[str, set[str]]:
 
 
 def _sort_versions(versions: list[CatalogEntry]) -> tuple[CatalogEntry, ...]:
-    """The versions of one id with the preferred one first, marked when they are not all of one tool."""
+    """Sorts the versions of one id, the preferred one first; marks them when they are not all of one tool."""
     if len(versions) == 1:
         return (versions[0],)
     is_contested = len({(listed.tool.namespace, listed.tool.name) for listed in versions}) > 1
@@ -203,7 +203,7 @@ class _NewestFirst:
 
 
 def _sort_key(listed: CatalogEntry) -> tuple[bool, _NewestFirst, str, str, str]:
-    """The order of a sealed catalog's index: available first, then newest first."""
+    """Returns the order of a sealed catalog's index: available first, then newest first."""
     tool = listed.tool
     newest = _NewestFirst(parse_version(tool.version) or _LOWEST)
     return tool.lifecycle != "available", newest, tool.version or "", tool.namespace, tool.name

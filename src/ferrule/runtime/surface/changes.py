@@ -1,4 +1,4 @@
-"""What differs between two surfaces, and which changes call for a new one (AT-71). For the `tool.surface.updated` event."""
+"""Compares two surfaces, and finds changes that call for a new one (AT-71). For the `tool.surface.updated` event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CAUSES: dict[str, str] = {
 
 
 class MovedTool(msgspec.Struct, frozen=True):
-    """A tool that stands elsewhere now, or is there in another form."""
+    """A tool with another standing, or another definition."""
 
     tool_id: str
     before: str
@@ -42,7 +42,7 @@ class MovedTool(msgspec.Struct, frozen=True):
 
 
 class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What one surface has that another had not. False when they show the same."""
+    """The differences between two surfaces. False when they show the same."""
 
     before: str
     """The old surface's id."""
@@ -56,13 +56,13 @@ class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.added or self.removed or self.moved)
 
     def to_record(self) -> dict[str, Any]:
-        """As the data of an event."""
+        """Returns the data of an event."""
         record: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return record
 
 
 def compare_surfaces(old: Surface, new: Surface) -> SurfaceChange:
-    """What changed from one surface to the next. The ledger's account: it names held tools too."""
+    """Compares a surface with the next. For the ledger: it names held tools too."""
     common = [tool_id for tool_id in old.entries if tool_id in new.entries]
     moved = (_compare_entries(old.entries[tool_id], new.entries[tool_id]) for tool_id in common)
     return SurfaceChange(
@@ -86,7 +86,7 @@ def _compare_entries(old: SurfaceEntry, new: SurfaceEntry) -> MovedTool | None:
 def find_rebuild_causes(
     surface: Surface, request: SurfaceRequest, generation: int, catalog_digest: str | None = None
 ) -> tuple[str, ...]:
-    """Why a surface has to be made again for this request; empty when it still holds.
+    """Finds the causes to make a surface again for this request; empty when it still holds.
 
     The generation stands for what lies outside a request: policy, credentials, switches, connected providers.
     """

@@ -1,8 +1,8 @@
-"""What keeps a tool off a surface: a table of small filters, each with its own reason (AT-36, AT-68, AT-70).
+"""Filters that keep tools off a surface, each with its own reason (AT-36, AT-68, AT-70).
 
-The first that objects is the reason on record. A filter that cannot tell objects. Which list a tool goes to follows the
-standard: what role, recursion, feature, model or policy rules out is `excluded`; what waits for somebody to act (set it
-up, bring a credential, switch it on again) is `blocked`.
+The first that objects is the reason on record. A filter that cannot decide objects. The list a tool goes to follows
+the standard: role, recursion, feature, model and policy lead to `excluded`; a tool that waits for an action (setup, a
+credential, the switch) is `blocked`.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def _exclude(reason: HoldReason, detail: str) -> Hold:
 
 
 def is_usable(tool: Tool, readiness: Readiness | None) -> bool:
-    """True when a tool's lifecycle lets it be called, or this process switches it on."""
+    """Returns True when a tool's lifecycle lets it be called, or this process switches it on."""
     if tool.lifecycle in _USABLE:
         return True
     return tool.lifecycle == "disabled" and readiness is not None and readiness.is_switched_on(tool)
 
 
 def check_lifecycle(subject: FilterSubject) -> Hold | None:
-    """Draft, retired and unknown lifecycles are removed; `disabled` may come back (AT-11, AT-13, AT-17)."""
+    """Holds draft, retired and unknown lifecycles; `disabled` may come back (AT-11, AT-13, AT-17)."""
     state = subject.tool.lifecycle
     if is_usable(subject.tool, subject.context.readiness):
         return None
@@ -78,12 +78,13 @@ def check_lifecycle(subject: FilterSubject) -> Hold | None:
 
 
 def _explain_activation(tool: Tool) -> str:
-    """How a disabled definition is activated. The only tools that ADL disables are its built-ins (ADL-20)."""
+    """Explains how a disabled definition is activated. The only tools that ADL disables are its built-ins (ADL-20)."""
     return f"set spec.config.tools.{tool.name}.enabled: true" if tool.dialect == "adl" else "activate it"
 
 
 def check_switch(subject: FilterSubject) -> Hold | None:
-    """The operator's off switch. It is somebody's decision, not a missing capability: `policy_blocked`."""
+    """Holds a tool that an operator switched off. That is a person's decision, not a missing capability:
+    `policy_blocked`."""
     tool_id = subject.tool.tool_id
     if tool_id not in subject.context.switched_off:
         return None
@@ -91,7 +92,7 @@ def check_switch(subject: FilterSubject) -> Hold | None:
 
 
 def check_enabled(subject: FilterSubject) -> Hold | None:
-    """`is_enabled` must be plainly true; an expression cannot be asked without a call, so it counts as false."""
+    """Holds a tool whose `is_enabled` is not plainly true; an expression needs a call, so it counts as false."""
     stated = subject.stated.is_enabled
     if stated is True:
         return None
@@ -100,7 +101,7 @@ def check_enabled(subject: FilterSubject) -> Hold | None:
 
 
 def check_feature_gates(subject: FilterSubject) -> Hold | None:
-    """Every feature gate it names must be open."""
+    """Holds a tool that names a closed feature gate."""
     refs = subject.stated.feature_gate_refs
     if not refs:
         return None
@@ -111,7 +112,7 @@ def check_feature_gates(subject: FilterSubject) -> Hold | None:
 
 
 def check_roles(subject: FilterSubject) -> Hold | None:
-    """Every role in force must grant it."""
+    """Holds a tool that some role in force does not grant."""
     for ceiling in subject.context.ceilings:
         if objection := ceiling.why_refused(subject.tool):
             return _exclude("role_not_allowed", objection)
@@ -119,21 +120,21 @@ def check_roles(subject: FilterSubject) -> Hold | None:
 
 
 def check_recursion(subject: FilterSubject) -> Hold | None:
-    """An agent that was called as a tool calls no agents."""
+    """Holds other agents from an agent that was called as a tool."""
     if subject.tool.tool_kind != "peer_agent_tool" or not subject.context.request.is_subagent:
         return None
     return _exclude("recursive_tool_forbidden", "an agent called by another agent calls no further agents")
 
 
 def check_interaction(subject: FilterSubject) -> Hold | None:
-    """A tool that needs a person cannot be used where there is none."""
+    """Holds a tool that needs a person where there is none."""
     if subject.context.request.is_interactive or subject.tool.facts.requires_user_interaction is False:
         return None
     return _exclude("policy_blocked", "it needs a person to answer, and nobody can be asked here")
 
 
 def check_model(subject: FilterSubject) -> Hold | None:
-    """The model must be able to do what the tool requires of it."""
+    """Holds a tool whose requirements the model does not meet."""
     required = subject.stated.model_requirements
     if not required:
         return None
@@ -159,21 +160,21 @@ def _is_met(name: str, wanted: object, able: dict[str, Any]) -> bool:
 
 
 def check_browser(subject: FilterSubject) -> Hold | None:
-    """A browser tool needs a browser session."""
+    """Holds a browser tool without a browser session."""
     if subject.tool.tool_kind != "browser_action" or subject.context.request.has_browser:
         return None
     return _block("setup_required", "it needs a browser session, and there is none")
 
 
 def check_sandbox(subject: FilterSubject) -> Hold | None:
-    """What runs commands or code needs a sandbox."""
+    """Holds a tool that runs commands or code without a sandbox."""
     if subject.tool.tool_kind not in _SANDBOXED_KINDS or subject.context.request.has_sandbox:
         return None
     return _exclude("policy_blocked", "it runs commands or code, and there is no sandbox here")
 
 
 def check_credentials(subject: FilterSubject) -> Hold | None:
-    """Every credential it names must be at hand. Asked before setup, because that is then the cause (AT-14)."""
+    """Holds a tool with a missing credential. Runs before setup, because that is then the cause (AT-14)."""
     if subject.tool.credentials is None and not subject.stated.required_credentials:
         return None
     names = list_credential_names(subject.tool, subject.stated)
@@ -185,7 +186,7 @@ def check_credentials(subject: FilterSubject) -> Hold | None:
 
 
 def check_setup(subject: FilterSubject) -> Hold | None:
-    """What requires setup waits until it was done."""
+    """Holds a tool whose setup was not done."""
     if subject.tool.lifecycle != "requires_setup" and subject.stated.requires_setup in (False, None):
         return None
     readiness = subject.context.readiness
@@ -195,7 +196,7 @@ def check_setup(subject: FilterSubject) -> Hold | None:
 
 
 def check_executor(subject: FilterSubject) -> Hold | None:
-    """Something in this process must be able to run it."""
+    """Holds a tool that no executor of this process can run."""
     can_run = subject.context.can_run
     if can_run is None or can_run(subject.tool):
         return None
@@ -204,7 +205,7 @@ def check_executor(subject: FilterSubject) -> Hold | None:
 
 
 def check_schemas(subject: FilterSubject) -> Hold | None:
-    """Its schemas must be of use: no call of it could be checked otherwise, so every call would fail."""
+    """Holds a tool with an unusable schema: none of its calls could be checked, so all would fail."""
     tool = subject.tool
     written = {"input": tool.input_schema, "runtime input": tool.runtime_input_schema, "output": tool.output_schema}
     for name, schema in written.items():
@@ -233,7 +234,7 @@ FILTERS: tuple[Filter, ...] = (
 
 
 def find_hold(subject: FilterSubject, filters: Sequence[Filter] = FILTERS) -> Hold | None:
-    """The first objection to a tool; None when there is none. A filter that fails objects."""
+    """Finds the first objection to a tool; None without one. A filter that fails objects."""
     for ask in filters:
         try:
             objection = ask(subject)
@@ -250,7 +251,7 @@ _SHUT_MODES = frozenset({"read_only", "locked"})
 
 
 def find_policy_hold(engine: PolicyEngine, entry: SurfaceEntry, request: SurfaceRequest) -> Hold | None:
-    """A deny that holds whatever the arguments are: by a rule, or because the mode allows no writing."""
+    """Holds a tool that is denied whatever the arguments are: by a rule, or because the mode allows no writing."""
     try:
         ruling = engine.surface_ruling(entry, request)
     except Exception as error:

@@ -1,9 +1,10 @@
-"""An inverted index over the tools of one surface, scored like BM25 with a weight per field. In memory, built when asked.
+"""An inverted index over the tools of one surface, scored like BM25 with a weight per field. In memory, built on
+demand.
 
 Text is split into words (camelCase, snake_case and kebab-case taken apart, case and plurals levelled). A word that no
-tool has is tried as the beginning of others, then with its ending cut off. Weights of a word are worked out on its first
-use and kept in plain arrays: an index costs about a kilobyte a tool. It does not know who may see which tool; `search`
-does.
+tool has is tried as the beginning of others, then with its ending cut off. Weights of a word are worked out on its
+first use and kept in plain arrays: an index costs about a kilobyte a tool. It does not know who may see which tool;
+`search` does.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _LONGEST = 64
 
 
 def split_words(text: str) -> Iterator[str]:
-    """The words of a text in order, repeated as often as they occur."""
+    """Yields the words of a text in order, repeated as often as they occur."""
     return chain.from_iterable(map(_split_part, _PARTS.findall(text)))
 
 
@@ -54,7 +55,7 @@ def _unspaced_letters() -> re.Pattern[str]:
 
 
 def strip_plural(word: str) -> str:
-    """A lower-case word without the ending of its plural."""
+    """Returns a lower-case word without a plural ending."""
     word = word[:_LONGEST]
     if len(word) > 3 and word[-1] == "s":
         if word.endswith("ies") and len(word) > 4:
@@ -91,7 +92,7 @@ class SearchMatch(NamedTuple):
 
 
 def extract_terms(tool: Tool) -> ToolTerms:
-    """The words a tool is found by. A name counts more than a description."""
+    """Extracts the words a tool is found by. A name counts more than a description."""
     counts: dict[str, float] = {}
     for weight, text in _list_weighted_fields(tool):
         for word in split_words(text):
@@ -122,7 +123,7 @@ class KeywordIndex:
         self._numbers, self._weights = self._fill(documents)
 
     def _fill(self, documents: Sequence[ToolTerms]) -> tuple[array[int], array[float]]:
-        """For each word, side by side: the tools that have it in order, and how much it counts in them."""
+        """Fills the postings, word by word: the tools that have it in order, and how much it counts in them."""
         numbers, weights = array("I", bytes(4 * self._starts[-1])), array("f", bytes(4 * self._starts[-1]))
         places, free = self._places, self._starts.tolist()
         for number, terms in enumerate(documents):
@@ -134,7 +135,7 @@ class KeywordIndex:
         return numbers, weights
 
     def find(self, query: str, most: int, last: frozenset[int] = frozenset()) -> list[SearchMatch]:
-        """The best matches, best first; numbers in `last` come after all others."""
+        """Finds the best matches, best first; numbers in `last` come after all others."""
         meant = self._expand_query(query)
         scores = self._add_scores(meant)
         later = {number: scores.pop(number) for number in last if number in scores}
@@ -142,7 +143,7 @@ class KeywordIndex:
         return [SearchMatch(number, round(score, 3), self._list_matched_words(number, meant)) for number, score in best]
 
     def score_all(self, query: str) -> dict[int, float]:
-        """Every tool that has something of a query, with how well it fits."""
+        """Scores every tool that has a word of the query."""
         return self._add_scores(self._expand_query(query))
 
     def _expand_query(self, query: str) -> dict[str, list[tuple[str, float]]]:
@@ -158,7 +159,7 @@ class KeywordIndex:
         return scores
 
     def _find_variants(self, word: str) -> list[tuple[str, float]]:
-        """The indexed words an asked word stands for, each with how sure that is."""
+        """Finds the indexed words for a word of the query, each with a confidence."""
         if word in self._places:
             return [(word, 1.0)]
         if longer := self._find_longer(word):
@@ -177,7 +178,7 @@ class KeywordIndex:
         return list(takewhile(lambda word: word.startswith(start), self._sorted[at : at + _MOST_ENDINGS]))
 
     def _find_span(self, word: str) -> tuple[int, int]:
-        """Where a word's tools stand. Its counts become scores on its first use."""
+        """Returns the range of a word's tools. Its counts become scores on its first use."""
         place = self._places[word]
         start, end = self._starts[place], self._starts[place + 1]
         if not self._is_scored[place]:
@@ -203,7 +204,7 @@ class KeywordIndex:
 
 
 def _pick_best(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
-    """The highest scores, best first; equal ones in their order. Only what can be among them is sorted."""
+    """Picks the highest scores, best first; equal ones in their order. Sorts only the scores that can be among them."""
     if len(scores) > most:
         least = nlargest(most, scores.values())[-1]
         scores = {number: score for number, score in scores.items() if score >= least}

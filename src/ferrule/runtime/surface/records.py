@@ -1,7 +1,7 @@
-"""Records of the catalog that a surface follows: its set of tools (AT-63), and its scheduler policy.
+"""Reads the catalog records that a surface follows: its set of tools (AT-63), and its scheduler policy.
 
-A surface record is followed within what the agent may use. A scheduler policy stands on top of the workspace's own; one
-that cannot be understood is an error, since somebody relies on it. `build` and the app stand above.
+A surface record is followed within what the agent may use. A scheduler policy stands on top of the workspace's own;
+one that cannot be understood is an error, since somebody relies on it. `build` and the app stand above.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHOWN = ("tool_refs", "loaded_tools", "deferred_tools")
 
 
 def read_surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
-    """The record of that id. Raises SurfaceError when there is none."""
+    """Reads the record of that id. Raises SurfaceError when there is none."""
     record = view.record("surface", surface_id)
     if record is None:
         known = sorted({surface.record_id for surface in view.records("surface")})
@@ -48,8 +48,8 @@ def read_surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
 
 
 def apply_constraints(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceRequest:
-    """The request as the record narrows it: its model capabilities count where the request says nothing, and whoever is
-    named in `role_constraints` is the only one to use it."""
+    """Narrows the request by the record: its model capabilities count where the request says nothing, and only the
+    agent that `role_constraints` names may use it."""
     constraints = record.get("role_constraints")
     constraints = constraints if isinstance(constraints, dict) else {}
     agent = constraints.get("agent")
@@ -64,7 +64,7 @@ def apply_constraints(request: SurfaceRequest, record: dict[str, Any]) -> Surfac
 
 
 def list_roles(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ...]:
-    """The roles that bound the surface: the request's, and the one the record demands."""
+    """Lists the roles that bound the surface: the request's, and the one the record demands."""
     constraints = record.get("role_constraints")
     demanded = constraints.get("role") if isinstance(constraints, dict) else None
     names = (request.role, demanded if isinstance(demanded, str) else None)
@@ -72,7 +72,7 @@ def list_roles(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ..
 
 
 def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -> CandidateSelection:
-    """The tools the record lists, of those the agent may use, each where it is wanted.
+    """Selects the tools the record lists, of those the agent may use, each with the standing it wants.
 
     A record that only holds tools back leaves all the others.
     """
@@ -96,7 +96,7 @@ def select_recorded_tools(view: CatalogView, request: SurfaceRequest, record: di
 
 
 def list_unresolved(view: CatalogView, record: dict[str, Any]) -> list[str]:
-    """What the record lists and the catalog does not have."""
+    """Lists the tools of the record that the catalog lacks."""
     return sorted({ref for key, _ in _LISTS for ref, _ in _list_entries(record, key) if not _find_ids(view, ref)})
 
 
@@ -121,7 +121,7 @@ def _read_wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[S
 
 
 def _find_ids(view: CatalogView, ref: str) -> Sequence[str]:
-    """An id, else the tools a name may mean."""
+    """Returns the id itself, else the ids of the tools a name may mean."""
     return (ref,) if view.versions(ref) else view.find_ids(ref)
 
 
@@ -138,10 +138,9 @@ _REF = "scheduler_policy_ref"
 
 
 def find_scheduler_policy(catalog: CatalogView, request: SurfaceRequest, usual: SchedulerPolicy) -> SchedulerPolicy:
-    """The policy of a request: the record it names, or the one its surface record names; else the usual one.
+    """Finds the policy of a request: the record it names, or the one its surface record names; else the usual one.
 
-    Raises SurfaceError for a record that is not there, or says something no policy can mean: what is not understood is not
-    passed over, for somebody relies on it.
+    Raises SurfaceError for a record that is missing, or has values no policy can follow: the caller relies on it.
     """
     named = request.scheduler_policy or _find_policy_ref(catalog, request)
     if named is None:

@@ -1,8 +1,8 @@
-"""What a model is shown of a surface: loaded tools with their schemas, the search tool, and the names of what is deferred.
+"""Renders a surface for a model: loaded tools with their schemas, the search tool, and the names of deferred tools.
 
-Internal fields are gone from every schema (AT-56), nothing of a deferred schema is shown, and the whole is bounded: the
-surface decides how many tools are loaded, and the list of deferred names has a budget (AT-66, AT-179). Dialects for
-providers and MCP are made from this, so none of them can show more.
+Internal fields are gone from every schema (AT-56), nothing of a deferred schema is shown, and the whole is bounded:
+the surface decides how many tools are loaded, and the list of deferred names has a budget (AT-66, AT-179). Dialects
+for providers and MCP are made from this, so none of them can show more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DeferredName(msgspec.Struct, frozen=True):
 
 
 class Rendering(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a model is shown."""
+    """The tools and texts that a model is shown."""
 
     tools: tuple[ShownTool, ...]
     deferred: tuple[DeferredName, ...] = ()
@@ -53,7 +53,7 @@ class Rendering(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Returns the rendering as plain JSON values."""
         return {
             "tools": [
                 {
@@ -72,7 +72,7 @@ class Rendering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(surface: Surface, settings: SurfaceSettings = SurfaceSettings()) -> Rendering:  # noqa: B008  # frozen
-    """What the model of this surface is shown."""
+    """Renders a surface for its model."""
     loaded = [entry for entry in surface.entries.values() if entry.standing == "loaded" and entry.is_offered]
     waiting = [entry for entry in surface.entries.values() if entry.standing == "deferred" and entry.is_offered]
     listed = _list_deferred(surface, waiting, settings.max_listed_chars)
@@ -87,13 +87,13 @@ def render(surface: Surface, settings: SurfaceSettings = SurfaceSettings()) -> R
 
 
 def _filter_guidance(instructions: str, names: set[str]) -> str:
-    """The compiled guidance as far as it is about tools the model is shown: it is one section per tool, headed by its name."""
+    """Keeps the compiled guidance about tools the model is shown: it has one section per tool, headed by its name."""
     sections = f"\n\n{instructions}".split("\n\n## ")[1:]
     return "\n\n".join(f"## {section}" for section in sections if section.partition("\n")[0] in names)
 
 
 def _resolve_tool_choice(surface: Surface) -> str:
-    """A choice that names a tool is told by the name the tool is shown by; one that cannot be called leaves the choice free."""
+    """Replaces a chosen tool by the name it is shown under; one that cannot be called leaves the choice free."""
     entry = None if surface.tool_choice in ("auto", "none", "required") else surface.find(surface.tool_choice)
     if entry is not None:
         return surface.shown_name(entry) if entry.standing == "loaded" else "auto"
@@ -101,7 +101,8 @@ def _resolve_tool_choice(surface: Surface) -> str:
 
 
 def _list_deferred(surface: Surface, waiting: Sequence[SurfaceEntry], budget: int) -> tuple[DeferredName, ...]:
-    """Names and hints as far as the budget goes; none for a model that reaches deferred tools by search only (AT-73)."""
+    """Lists names and hints as far as the budget goes; none for a model that finds deferred tools only by search
+    (AT-73)."""
     listed: list[DeferredName] = []
     if surface.request.model_capabilities.get("deferred_refs", True) is not True:
         return ()

@@ -1,4 +1,5 @@
-"""Tool search: exact selection and keywords over what a caller may see, and loading what was selected (AT-179 to AT-192).
+"""Tool search: exact selection and keywords over the tools a caller may see, and loading selected tools (AT-179 to
+AT-192).
 
 What is blocked or excluded is not in the index, is not selected and is not told apart from what does not exist.
 """
@@ -29,7 +30,8 @@ class SurfaceIndex:
         self._index = KeywordIndex([terms[entry.digest] for entry in entries])
 
     def find(self, query: str, most: int) -> list[tuple[str, float, tuple[str, ...]]]:
-        """Tool ids with score and matched words, best first; deprecated tools that are not offered come last (AT-16)."""
+        """Returns tool ids with score and matched words, best first; deprecated tools that are not offered come last
+        (AT-16)."""
         found = self._index.find(query, most, self.last)
         return [(self.tool_ids[match.number], match.score, match.words) for match in found]
 
@@ -45,7 +47,7 @@ class SearchIndexes:
         self._terms: dict[str, ToolTerms] = {}
 
     def find_or_build(self, surface: Surface) -> SurfaceIndex:
-        """The surface's index, made when it is first asked for."""
+        """Returns the surface's index, built at its first search."""
         known = self._by_surface.get(id(surface))
         if known is not None:  # the surface is held here too, so nothing else can have its id
             return known[1]
@@ -82,20 +84,20 @@ def search(
     limit: int = 10,
     indexes: SearchIndexes = SHARED_INDEXES,
 ) -> SearchResult:
-    """The answer to a query: `select:` and names, or keywords. Loads nothing."""
+    """Answers a query: `select:` and names, or keywords. Loads nothing."""
     if query.lstrip().startswith(SELECT):
         return _search_by_name(surface, query, search_id)
     return _search_by_keywords(surface, query, search_id, limit, indexes)
 
 
 def parse_selection(query: str) -> tuple[str, ...]:
-    """The names an exact selection asks for, each once."""
+    """Parses the names of an exact selection, each once."""
     listed = query.strip().removeprefix(SELECT).split(",")
     return tuple(dict.fromkeys(name for text in listed if (name := text.strip())))[:_MOST_NAMES]
 
 
 def select(surface: Surface, names: Sequence[str], search_id: str, *, new_id: Callable[[], str], now: int) -> Surface:
-    """Another surface, with these deferred tools loaded; the same one when there is nothing to load (AT-187).
+    """Returns a surface with these deferred tools loaded; the same one when there is nothing to load (AT-187).
 
     What is held back, pending, unavailable or ambiguous is not loaded. The request of the new surface names what was
     selected, so a surface made again from it has the same tools loaded.
@@ -119,7 +121,7 @@ def select(surface: Surface, names: Sequence[str], search_id: str, *, new_id: Ca
 
 
 def _is_searchable(entry: SurfaceEntry) -> bool:
-    """True for what a search may give: tools the caller sees. Resources and prompts are listed, not searched for."""
+    """Returns True for tools the caller sees. Resources and prompts are listed, not searched for."""
     return entry.is_visible and entry.tool.exposed_as is None
 
 
@@ -178,7 +180,7 @@ def _search_by_keywords(
 
 
 def _list_visible_meanings(surface: Surface, name: str) -> tuple[str, ...]:
-    """The names to use instead of an ambiguous one, as far as the caller may know them."""
+    """Lists the names to use instead of an ambiguous one, as far as the caller may know them."""
     entries = (surface.entries[tool_id] for tool_id in surface.names.get(name, ()))
     return tuple(surface.shown_name(entry) for entry in entries if _is_searchable(entry))
 
@@ -199,7 +201,7 @@ def _describe_match(surface: Surface, entry: SurfaceEntry, score: float, reason:
 
 
 def _why_selected(entry: SurfaceEntry) -> str:
-    """For what cannot be loaded, why not (AT-190)."""
+    """Returns why a match cannot be loaded (AT-190), or that its name was selected."""
     return entry.detail if entry.loading_state in ("unavailable", "pending_provider") else "selected by name"
 
 

@@ -69,10 +69,10 @@ class SearchHandle(Protocol):
         """The caller's surface."""
 
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
-        """Record what a search found."""
+        """Records the matches of a search."""
 
     def select(self, names: Sequence[str], search_id: str) -> object:
-        """Load these tools; afterwards `surface` is the new surface."""
+        """Loads these tools; afterwards `surface` is the new surface."""
 
 
 def run_search(
@@ -83,7 +83,7 @@ def run_search(
     limit: int = 10,
     indexes: SearchIndexes = SHARED_INDEXES,
 ) -> dict[str, Any]:
-    """Answer one call of the search tool. An exact selection loads what it finds and shows how to call it."""
+    """Answers one call of the search tool. An exact selection loads its matches and shows how to call them."""
     wanted = min(max(1, int(arguments.get("limit", limit))), MOST_MATCHES)
     result = search(handle.surface, arguments["query"], search_id=new_id(), limit=wanted, indexes=indexes)
     handle.tell_found(result.matches, result.search_id)
@@ -117,11 +117,11 @@ class SearchExecutor:
         self._settings = settings
 
     def can_run(self, tool: Tool) -> bool:
-        """True for the search tool alone."""
+        """Returns True for the search tool alone."""
         return tool.tool_id == SEARCH_TOOL.tool_id
 
     def prepare(self, tool: Tool) -> Run:
-        """The search of whichever surface the call comes through."""
+        """Returns the search over the surface of each call."""
         return self._run
 
     def _run(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -129,4 +129,4 @@ class SearchExecutor:
         return run_search(handle, arguments, new_id=lambda: self._new_id("sea"), limit=self._settings.max_matches)
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: nothing is open."""

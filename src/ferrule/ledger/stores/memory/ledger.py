@@ -53,7 +53,7 @@ class MemoryLedger:
         )
 
     def new_instance(self) -> str:
-        """A name no other store of this ledger has."""
+        """Returns a name no other store of this ledger has."""
         with self._lock:
             self._instances += 1
             return f"memory-{self._instances}"
@@ -64,12 +64,12 @@ class MemoryLedger:
             self.generation += 1
 
     def sign_head(self) -> Head:
-        """The signed last row."""
+        """Returns the signed last row."""
         seq, row, at = self.tail
         return Head(self.id, seq, row, at, self._key.sign(format_head(self.id, seq, row, at)))
 
     def append(self, entry: Entry, condition: CommitCondition) -> Committed:
-        """Write one row if the condition holds. Raises LedgerUnavailable when the entry cannot be stored."""
+        """Writes one row if the condition holds. Raises LedgerUnavailable when the entry cannot be stored."""
         with self._lock:
             refused = find_refusal(self.tables, entry, condition)
             if refused is not None:
@@ -79,21 +79,21 @@ class MemoryLedger:
         return Committed("written", self.tail.seq)
 
     def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order, without its news."""
+        """Returns a call's rows in order, without its news."""
         return list(self._calls.get(call, ()))
 
     def news_of(self, call: str, after: int) -> list[StoredEntry]:
-        """A call's news after a number, in order."""
+        """Returns a call's news after a number, in order."""
         return _list_after(self._news.get(call, ()), after)
 
     def cancel_requests(self, after: int) -> list[StoredEntry]:
-        """Everybody's requests to cancel after a number, in order."""
+        """Returns everybody's requests to cancel after a number, in order."""
         return _list_after(self._cancel_requests, after)
 
     def rows_before(
         self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
     ) -> list[StoredEntry]:
-        """Rows before a number that fit, newest first."""
+        """Returns rows before a number that fit, newest first."""
         found: list[StoredEntry] = []
         last = len(self.rows) if seq is None else min(max(seq - 1, 0), len(self.rows))
         for number in range(last - 1, -1, -1):
@@ -105,7 +105,7 @@ class MemoryLedger:
         return found
 
     def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
-        """The first rows of calls before a number that fit, newest first."""
+        """Returns the first rows of calls before a number that fit, newest first."""
         found: list[StoredEntry] = []
         for row in reversed(self.rows[: len(self.rows) if seq is None else max(seq - 1, 0)]):
             if len(found) >= limit or row.seq <= wanted.after:
@@ -122,11 +122,11 @@ class MemoryLedger:
         )
 
     def seq_at(self, at: int) -> int:
-        """The first row at or after a time."""
+        """Returns the first row at or after a time."""
         return bisect_left(self.rows, at, key=lambda row: row.at) + 1
 
     def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-        """How calls ended."""
+        """Returns how calls ended."""
         counts = Counter(
             (row.at // width * width, row.outcome)
             for row in self.rows[max(after, 0) : max(before - 1, 0)]

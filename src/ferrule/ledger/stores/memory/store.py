@@ -48,25 +48,27 @@ class MemoryStore:
         self._is_open = False
 
     def sibling(self) -> MemoryStore:
-        """Another process's store over the same ledger. It has to be opened."""
+        """Returns another process's store over the same ledger. It has to be opened."""
         return MemoryStore(behind_seconds=self._behind, ledger=self.ledger)
 
     def crash(self) -> None:
-        """End as `kill -9` ends a process: what was recorded and not yet written is lost, running calls are abandoned."""
+        """Ends as `kill -9` ends a process: what was recorded and not yet written is lost, running calls are
+        abandoned."""
         self._recorded.clear()
         self._close()
 
     def sign_head(self) -> Head:
-        """The signed last row."""
+        """Returns the signed last row."""
         return self.ledger.sign_head()
 
     async def open(self) -> None:
-        """Make it ready."""
+        """Makes it ready."""
         self._is_open = True
         self.ledger.living.add(self.instance)
 
     async def aclose(self) -> None:
-        """Write what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be written."""
+        """Writes what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be
+        written."""
         if not self._is_open:
             return
         lost = len(self._recorded) if self.refusal else 0
@@ -81,11 +83,11 @@ class MemoryStore:
         return self.ledger.generation
 
     def bump(self) -> None:
-        """Tell every store of this ledger that something outside the rows changed."""
+        """Tells every store of this ledger that something outside the rows changed."""
         self.ledger.bump()
 
     def record(self, entry: Entry) -> None:
-        """Write a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
+        """Writes a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
         self._require_writable()
         self._recorded.append(entry)
         if len(self._recorded) >= _QUEUE_LIMIT:
@@ -94,7 +96,7 @@ class MemoryStore:
             self._write_later()
 
     async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
-        """Write a row if the condition holds. Raises LedgerUnavailable when it is not written."""
+        """Writes a row if the condition holds. Raises LedgerUnavailable when it is not written."""
         loop = asyncio.get_running_loop()
         future = Certain[Committed](loop=loop)
         loop.call_soon(self._append, future, entry, condition)  # as on disk, others may come between
@@ -108,64 +110,66 @@ class MemoryStore:
             future.set_exception(error)
 
     async def flush(self) -> None:
-        """Write everything recorded so far. Raises LedgerUnavailable."""
+        """Writes everything recorded so far. Raises LedgerUnavailable."""
         if self._recorded:
             self._write_recorded()
 
     def high_water(self) -> int:
-        """The latest time in the ledger."""
+        """Returns the latest time in the ledger."""
         return self.ledger.tail.at
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order, without its news; what was recorded before is included."""
+        """Returns a call's rows in order, without its news; what was recorded before is included."""
         await self.flush()
         return self.ledger.rows_of(call)
 
     async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
-        """A call's `news` rows after a number, in order; what was recorded before is included."""
+        """Returns a call's `news` rows after a number, in order; what was recorded before is included."""
         await self.flush()
         return self.ledger.news_of(call, after)[:limit]
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
-        """All requests to cancel after a number, in order. One that was just recorded comes as soon as it is written."""
+        """Returns all requests to cancel after a number, in order. One that was just recorded comes as soon as it is
+        written."""
         return self.ledger.cancel_requests(after)
 
     async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
-        """Rows after a number, in order. What was just recorded comes as soon as it is written."""
+        """Returns rows after a number, in order. What was just recorded comes as soon as it is written."""
         return self.ledger.rows[max(seq, 0) : max(seq, 0) + limit]
 
     async def rows_before(
         self, seq: int | None, limit: int = 50, *, kinds: Sequence[Kind] = (), tool: str | None = None,
         outcome: str | None = None,
     ) -> list[StoredEntry]:  # fmt: skip
-        """Rows before a number (None: from the end), newest first; what was recorded before is included."""
+        """Returns rows before a number (None: from the end), newest first; what was recorded before is included."""
         await self.flush()
         return self.ledger.rows_before(seq, limit, kinds, tool, outcome)
 
     async def calls_before(
         self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
     ) -> list[StoredEntry]:  # fmt: skip
-        """The first rows of calls before a number that fit, newest first; what was recorded before is included."""
+        """Returns the first rows of calls before a number that fit, newest first; what was recorded before is
+        included."""
         await self.flush()
         return self.ledger.calls_before(seq, limit, wanted)
 
     async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
-        """The rows of several calls, without their news; what was recorded before is included."""
+        """Returns the rows of several calls, without their news; what was recorded before is included."""
         await self.flush()
         return {call: rows for call in calls if (rows := self.ledger.rows_of(call))}
 
     async def seq_at(self, at: int) -> int:
-        """The first row at or after a time."""
+        """Returns the first row at or after a time."""
         await self.flush()
         return self.ledger.seq_at(at)
 
     async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
-        """How many calls ended how in rows between two numbers, for each `width` microseconds."""
+        """Returns how many calls ended how in rows between two numbers, for each `width` microseconds."""
         await self.flush()
         return self.ledger.endings(after, before, width, tool)
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
-        """Wait until there is a row after a number. False when the time is up."""
+        """Waits until there is a row after a number. False when the time is up."""
         until = time.monotonic() + timeout
         while self.ledger.tail.seq <= seq:
             left = until - time.monotonic()
@@ -175,29 +179,29 @@ class MemoryStore:
         return True
 
     async def open_calls(self, *states: str) -> list[OpenCall]:
-        """The calls that have not ended, oldest first: all, or those in these states."""
+        """Returns the calls that have not ended, oldest first: all, or those in these states."""
         await self.flush()
         found = list(self.ledger.tables.open_calls.values())
         return sorted((call for call in found if not states or call.state in states), key=lambda call: call.seq)
 
     async def find_open(self, call: str) -> OpenCall | None:
-        """The call, if it has not ended."""
+        """Returns the call, if it has not ended."""
         await self.flush()
         return self.ledger.tables.open_calls.get(call)
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Who has an idempotency key."""
+        """Returns who has an idempotency key."""
         await self.flush()
         holder = self.ledger.tables.keys.get(key)
         return KeyHolder(holder.call, holder.input_digest) if holder else None
 
     async def list_disabled(self) -> list[Switch]:
-        """The tools that are disabled."""
+        """Returns the tools that are disabled."""
         await self.flush()
         return [Switch(tool_id, seq) for tool_id, seq in sorted(self.ledger.tables.switches.items())]
 
     async def find_abandoned(self) -> list[OpenCall]:
-        """Running calls whose store has crashed or was closed."""
+        """Returns running calls whose store has crashed or was closed."""
         calls = await self.open_calls()
         return [call for call in calls if is_running(call) and call.owner not in self.ledger.living]
 

@@ -46,7 +46,7 @@ class Bell:
         self._rings = 0
 
     def read_generation(self) -> int:
-        """The number of the last change, by whatever process. Asked for every call."""
+        """Returns the number of the last change, by whatever process. Asked for every call."""
         now = monotonic()
         if now < self._fresh_until and self._rings == _Rings.count:
             return self._value
@@ -65,7 +65,7 @@ class Bell:
         return self._value
 
     def ring(self) -> None:
-        """Tell that something changed. Raises OSError."""
+        """Tells that something changed. Raises OSError."""
         _Rings.count += 1
         self._reopen_if_replaced()
         with _hold_lock(self._fd):
@@ -78,15 +78,15 @@ class Bell:
         return self._read(_STAMP)
 
     def read_latest(self) -> int:
-        """The time of the last row, as far as processes told it."""
+        """Returns the time of the last row, as far as processes told it."""
         return int.from_bytes(self._read(_LATEST), "little")
 
     def mark_written(self, at: int) -> None:
-        """Tell whoever waits for rows that there are new ones, the last of this time. Raises OSError."""
+        """Tells whoever waits for rows that there are new ones, the last of this time. Raises OSError."""
         os.pwrite(self._fd, time.time_ns().to_bytes(8, "little") + at.to_bytes(8, "little"), _STAMP)
 
     def close(self) -> None:
-        """Let go. It may still be asked: it then knows nothing."""
+        """Lets go. It may still be asked: it then knows nothing."""
         fd, self._fd = self._fd, -1
         self._fresh_until = 0.0
         os.close(fd)
@@ -98,7 +98,7 @@ class Bell:
             return b""
 
     def _reopen_if_replaced(self) -> None:
-        """Go over to the file that has the name now: somebody may have deleted or replaced it."""
+        """Goes over to the file that has the name now: somebody may have deleted or replaced it."""
         self._look_at = monotonic() + _LOOK_SECONDS
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
@@ -123,7 +123,8 @@ def _open_file(path: Path) -> int:
 
 @contextlib.contextmanager
 def _hold_lock(fd: int) -> Iterator[None]:
-    """Hold the file's lock for a moment. Whoever keeps it (a stopped process) does not stop us: stamps differ anyhow."""
+    """Holds the file's lock for a moment. Whoever keeps it (a stopped process) does not stop us: stamps differ
+    anyhow."""
     for _ in range(_LOCK_ATTEMPTS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

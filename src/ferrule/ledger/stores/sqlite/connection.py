@@ -43,11 +43,11 @@ class LedgerKeys:
         self._trusted = (key.public_key(), *trusted)
 
     def sign(self, ledger: str, tail: Tail) -> bytes:
-        """The signature of a head."""
+        """Returns the signature of a head."""
         return self._key.sign(format_head(ledger, tail.seq, tail.hash, tail.at))
 
     def is_genuine(self, ledger: str, tail: Tail, signature: bytes) -> bool:
-        """True when a key of ours signed this head."""
+        """Returns True when a key of ours signed this head."""
         text = format_head(ledger, tail.seq, tail.hash, tail.at)
         for key in self._trusted:
             with contextlib.suppress(InvalidSignature):
@@ -57,7 +57,7 @@ class LedgerKeys:
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file that only its owner can read, unless there is one."""
+    """Makes an empty file that only its owner can read, unless there is one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -69,7 +69,7 @@ def create_file(path: Path) -> None:
 
 
 def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
-    """A connection with our settings. Raises sqlite3.Error."""
+    """Returns a connection with our settings. Raises sqlite3.Error."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -88,7 +88,7 @@ def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
 
 
 def open_ledger(path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> sqlite3.Connection:
-    """The writer's connection to a ledger of the newest schema. Raises LedgerError."""
+    """Returns the writer's connection to a ledger of the newest schema. Raises LedgerError."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise LedgerError(f"the ledger needs SQLite 3.38 or newer; this Python has {sqlite3.sqlite_version}")
     try:
@@ -108,19 +108,20 @@ def open_ledger(path: Path, keys: LedgerKeys, clock: Callable[[], int]) -> sqlit
 
 
 def begin(connection: sqlite3.Connection) -> None:
-    """Start writing; waits a bounded time for another process that writes. Raises sqlite3.Error."""
+    """Starts writing; waits a bounded time for another process that writes. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
-    """Give up what was written since `begin`."""
+    """Gives up what was written since `begin`."""
     with contextlib.suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
 
 def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> tuple[str, Tail]:
-    """The ledger's id and last row. Raises LedgerError when the last row is not the one the signed head names.
+    """Returns the ledger's id and last row. Raises LedgerError when the last row is not the one the signed head
+    names.
 
     Going on after rows that somebody cut off would sign their absence.
     """
@@ -138,7 +139,7 @@ def read_tail(connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | No
 
 
 def make_unusable_error(path: Path, error: Exception) -> LedgerError:
-    """What to tell when the file cannot be used."""
+    """Returns what to tell when the file cannot be used."""
     if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
         return LedgerError(
             f"the ledger {path} cannot be opened: {error}; check that the folder exists, is writable and has room"
@@ -225,7 +226,7 @@ def _apply_migrations(connection: sqlite3.Connection, version: int, keys: Ledger
 
 
 def write_head(connection: sqlite3.Connection, keys: LedgerKeys, ledger: str, tail: Tail) -> bytes:
-    """Sign the last row; gives the signature."""
+    """Signs the last row; gives the signature."""
     signature = keys.sign(ledger, tail)
     connection.execute(WRITE_HEAD, (ledger, *tail, signature))
     return signature

@@ -16,7 +16,8 @@ _COMPANIONS = ("-wal", "-shm", ".bell")
 
 
 def copy_ledger(source: Path, target: Path) -> Path:
-    """A copy of the ledger as it is at this moment, in a new file beside `target`; gives the file. Raises LedgerError.
+    """Returns a copy of the ledger as it is at this moment, in a new file beside `target`; gives the file. Raises
+    LedgerError.
 
     The copy needs no write-ahead log beside it, and only its owner can read it.
     """
@@ -48,7 +49,7 @@ def _copy(source: Path, copy: Path) -> None:
 
 
 def put_in_place(copy: Path, path: Path) -> None:
-    """Give a finished copy its name, all at once and for good."""
+    """Gives a finished copy its name, all at once and for good."""
     with copy.open("rb") as file:
         os.fsync(file.fileno())
     os.replace(copy, path)
@@ -56,7 +57,7 @@ def put_in_place(copy: Path, path: Path) -> None:
 
 
 def set_aside(path: Path, aside: Path) -> None:
-    """Keep what is there under another name, with its log; the ledger's own name stays until it is replaced."""
+    """Keeps what is there under another name, with its log; the ledger's own name stays until it is replaced."""
     with suppress(FileNotFoundError):
         os.link(path, aside)
     _move_log(path, aside)
@@ -64,7 +65,7 @@ def set_aside(path: Path, aside: Path) -> None:
 
 
 def drop_log(path: Path) -> None:
-    """Bring the log into the file and remove it: beside another file it would be taken for that file's."""
+    """Brings the log into the file and remove it: beside another file it would be taken for that file's."""
     with suppress(sqlite3.Error):
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=5)
         try:
@@ -75,13 +76,13 @@ def drop_log(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a copy and what SQLite and we put beside it."""
+    """Removes a copy and what SQLite and we put beside it."""
     for name in (path, *(Path(f"{path}{ending}") for ending in _COMPANIONS)):
         name.unlink(missing_ok=True)
 
 
 def list_users(folder: Path) -> list[str]:
-    """The processes that have the ledger open, by the folder in which they hold their locks."""
+    """Returns the processes that have the ledger open, by the folder in which they hold their locks."""
     try:
         return sorted(entry.name for entry in folder.iterdir() if is_alive(folder, entry.name))
     except FileNotFoundError:

@@ -49,7 +49,8 @@ class TableChanges:
         self._switches: set[str] = set()
 
     def fetch(self, connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-        """Read what is known about the calls, keys and runs of these entries, and what is off where one begins to run."""
+        """Reads what is known about the calls, keys and runs of these entries, and what is off where one begins to
+        run."""
         marks = [entry.mark for entry in entries if entry.mark is not None]
         self._fetch_calls(connection, {entry.call for entry in entries if entry.call})
         self._fetch_keys(connection, {mark.key for mark in marks if mark.key})
@@ -58,7 +59,7 @@ class TableChanges:
             self.tables.switches.update((tool_id, seq) for tool_id, seq in _query(connection, _SWITCHES))
 
     def apply_entry(self, entry: Entry, seq: int) -> None:
-        """Take in one row that is written."""
+        """Takes in one row that is written."""
         mark = entry.mark
         if mark is None:
             return
@@ -73,7 +74,7 @@ class TableChanges:
             self._switches.add(mark.tool_id)
 
     def save(self, connection: sqlite3.Connection) -> None:
-        """Write back what changed."""
+        """Writes back what changed."""
         tables = self.tables
         calls = [msgspec.structs.astuple(call) for call in map(tables.open_calls.get, self._calls) if call is not None]
         insert(connection, "INSERT OR REPLACE INTO open_calls VALUES ", calls)
@@ -102,13 +103,13 @@ class TableChanges:
 
 
 def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, many with one statement."""
+    """Inserts rows, many with one statement."""
     if rows:
         insert_flat(connection, statement, [value for row in rows for value in row], len(rows[0]))
 
 
 def insert_flat(connection: sqlite3.Connection, statement: str, values: Sequence[Any], width: int) -> None:
-    """Insert rows of `width` values each, given one after the other."""
+    """Inserts rows of `width` values each, given one after the other."""
     place = f"({_make_placeholders(width)})"
     for some in _split_portions(values, width):
         connection.execute(statement + ",".join([place] * (len(some) // width)), some)
@@ -182,7 +183,7 @@ class Group:
         return [item for item in self.items if isinstance(item, Entry)]
 
     def write(self, connection: sqlite3.Connection, keys: LedgerKeys, known: Tail | None) -> bool:
-        """Write it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
+        """Writes it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
         self.ledger, self.tail = read_tail(connection, keys, known)
         self._changes.fetch(connection, [entry for entry in map(_find_judged_entry, self.items) if entry is not None])
         values = self._chain_rows()
@@ -195,7 +196,7 @@ class Group:
         return True
 
     def _chain_rows(self) -> list[Any]:
-        """The columns of all rows, one after the other. The hot loop: a row here is a call somewhere."""
+        """Returns the columns of all rows, one after the other. The hot loop: a row here is a call somewhere."""
         values: list[Any] = []
         seq, before, at = self.tail
         for item, salt in zip(self.items, _make_salts(len(self.items)), strict=True):
@@ -217,7 +218,7 @@ class Group:
         return values
 
     def _judge(self, waiting: CommitWaiter) -> Entry | None:
-        """The entry, if its condition holds."""
+        """Returns the entry, if its condition holds."""
         entry = waiting.entry
         if entry is None:
             self.answers.append((waiting, None))
@@ -241,7 +242,7 @@ class Group:
 
 
 def _find_judged_entry(item: GroupItem) -> Entry | None:
-    """The item's entry, if the tables matter to it."""
+    """Returns the item's entry, if the tables matter to it."""
     if isinstance(item, Entry):
         return None if item.mark is None else item
     is_plain = item.entry is None or (item.entry.mark is None and item.condition is ALWAYS)
@@ -254,7 +255,7 @@ def _make_salts(count: int) -> list[bytes]:
 
 
 def answer_waiters(answers: Sequence[tuple[CommitWaiter, CommitAnswer]]) -> None:
-    """Wake those who wait: each event loop is called once."""
+    """Wakes those who wait: each event loop is called once."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitAnswer]]] = {}
     for waiting, answer in answers:
         loops.setdefault(waiting.loop, []).append((waiting.future, answer))

@@ -27,25 +27,25 @@ class Instance:
         _HELD.add(self)
 
     def close(self) -> None:
-        """Leave: the file goes first, so that nobody finds it without its lock."""
+        """Leaves: the file goes first, so that nobody finds it without its lock."""
         _HELD.discard(self)
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
         self.release()
 
     def release(self) -> None:
-        """Close the lock without leaving, as death does; in a forked child it stays with the parent."""
+        """Closes the lock without leaving, as death does; in a forked child it stays with the parent."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
 
 
 def make_name() -> str:
-    """A name no other instance has."""
+    """Returns a name no other instance has."""
     return f"{os.getpid()}-{secrets.token_hex(6)}"
 
 
 def is_alive(folder: Path, name: str) -> bool:
-    """True while the process of this name holds its lock."""
+    """Returns True while the process of this name holds its lock."""
     if not _NAME.fullmatch(name):
         return False
     try:
@@ -59,7 +59,7 @@ def is_alive(folder: Path, name: str) -> bool:
 
 
 def sweep(folder: Path, wanted: Container[str]) -> None:
-    """Remove the files of dead processes that nobody asks for any more."""
+    """Removes the files of dead processes that nobody asks for any more."""
     for path in folder.iterdir():
         if path.name not in wanted and _NAME.fullmatch(path.name):
             _remove_if_dead(path)
@@ -76,7 +76,8 @@ def _remove_if_dead(path: Path) -> None:
 
 
 def _lock_file(path: Path) -> int:
-    """The descriptor of the locked file. Another process may sweep it away before the lock is there: then again."""
+    """Returns the descriptor of the locked file. Another process may sweep it away before the lock is there: then
+    again."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)

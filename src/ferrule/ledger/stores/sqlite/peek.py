@@ -24,8 +24,8 @@ class NewestCall(NamedTuple):
 
 
 def find_newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = ()) -> list[NewestCall]:
-    """The newest calls whose ids begin so, the newest first; with `states` only those that are in one of them now. Empty when
-    there is no ledger, or none that can be read."""
+    """Returns the newest calls whose ids begin so, the newest first; with `states` only those that are in one of them
+    now. Empty when there is no ledger, or none that can be read."""
     ending = f"{beginning}{_LAST}"
     query = _OPEN % ", ".join("?" * len(states)) if states else _NEWEST
     try:
@@ -40,6 +40,6 @@ def find_newest_calls(file: Path, beginning: str, most: int, states: Sequence[st
 
 
 def _choose_mode(file: Path) -> str:
-    """Where a write-ahead log is, whoever may write moves it into the ledger when they close it. Where none is, whoever may only
-    read makes one and leaves it behind."""
+    """Returns where a write-ahead log is, whoever may write moves it into the ledger when they close it. Where none
+    is, whoever may only read makes one and leaves it behind."""
     return "ro" if file.with_name(f"{file.name}-wal").exists() else "rw"

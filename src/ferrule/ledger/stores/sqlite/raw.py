@@ -42,7 +42,7 @@ SchemaItem = tuple[str, str, str, str | None]
 
 
 def connect(path: Path, *, is_writable: bool = False) -> sqlite3.Connection:
-    """A connection to an existing ledger file, for reading unless said otherwise. Raises LedgerError."""
+    """Returns a connection to an existing ledger file, for reading unless said otherwise. Raises LedgerError."""
     _check_is_there(path)
     with ledger_errors(path):
         try:
@@ -117,21 +117,21 @@ class _IntegrityCheck(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Check."""
+        """Checks."""
         try:
             self._texts = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_SHOWN_DEFECTS})")]
         except sqlite3.Error as error:
             self._error = error
 
     def result(self) -> list[str]:
-        """What is wrong. Raises sqlite3.Error when it cannot even be checked."""
+        """Returns what is wrong. Raises sqlite3.Error when it cannot even be checked."""
         self.join()
         if self._error is not None:
             raise self._error
         return [text for text in self._texts if text != "ok"]
 
     def stop(self) -> None:
-        """End it, finished or not."""
+        """Ends it, finished or not."""
         self._db.interrupt()
         self.join()
         self._db.close()
@@ -160,7 +160,7 @@ class SqliteSource:
             self._db.close()
 
     def defects(self) -> Iterator[str]:
-        """What the schema has too much or too little."""
+        """Yields what the schema has too much or too little."""
         self._soundness = self._soundness or _IntegrityCheck(self.path)
         with _translate_errors():
             version = self._read_number("PRAGMA user_version")
@@ -175,14 +175,14 @@ class SqliteSource:
                     yield f"the {kind} {name!r} is missing"
 
     def damage(self) -> Iterator[str]:
-        """What SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
+        """Yields what SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
         self._soundness = self._soundness or _IntegrityCheck(self.path)
         with _translate_errors():
             for text in self._soundness.result():
                 yield f"SQLite finds the file unsound: {text}"
 
     def read_schema(self) -> frozenset[SchemaItem]:
-        """Everything the file's schema has, but what SQLite makes by itself."""
+        """Returns everything the file's schema has, but what SQLite makes by itself."""
         if self._schema is None:
             self._schema = _read_schema(self._cursor())
         return self._schema
@@ -193,7 +193,7 @@ class SqliteSource:
             return self._read_number("SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM journal")
 
     def rows(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """The journal in order, or a part of it."""
+        """Yields the journal in order, or a part of it."""
         with _translate_errors():
             self._require_table("journal")
             upper = 2**63 - 1 if last is None else last
@@ -203,7 +203,7 @@ class SqliteSource:
                 yield row
 
     def calls(self, first: int = 0, last: int | None = None) -> Iterator[str]:
-        """The calls whose last row is among these rows, in the order of that row."""
+        """Yields the calls whose last row is among these rows, in the order of that row."""
         later = "SELECT 1 FROM journal l WHERE l.call = j.call AND l.call <> '' AND l.seq > j.seq"
         query = (
             f"SELECT call FROM journal j WHERE call <> '' AND seq BETWEEN ? AND ? AND NOT EXISTS ({later}) ORDER BY seq"
@@ -214,20 +214,20 @@ class SqliteSource:
                 yield call
 
     def rows_of(self, call: str) -> list[tuple[Any, ...]]:
-        """The rows of one call."""
+        """Returns the rows of one call."""
         with _translate_errors():
             query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
             return self._execute(query, call).fetchall()
 
     def list_upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
-        """The rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
+        """Returns the rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
         with _translate_errors():
             self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE seq > ? AND kind IN (?, ?, ?) ORDER BY seq"
             return self._execute(query, after, *_UPKEEP).fetchall()
 
     def find_bounds(self) -> tuple[int, int]:
-        """The numbers of the first and the last row; zeros when there is none."""
+        """Returns the numbers of the first and the last row; zeros when there is none."""
         with _translate_errors():
             self._require_table("journal")
             # Two questions: SQLite answers one about both ends by reading all rows.
@@ -235,7 +235,8 @@ class SqliteSource:
             return ends[0] or 0, ends[1] or 0
 
     def find_first_from(self, at: int) -> int:
-        """The first row from a moment on; the number after the last when there is none. Rows are in the order of time."""
+        """Returns the first row from a moment on; the number after the last when there is none. Rows are in the order
+        of time."""
         low, high = self.find_bounds()
         high += 1
         with _translate_errors():
@@ -246,7 +247,7 @@ class SqliteSource:
         return low
 
     def last_pruned(self) -> tuple[Any, ...] | None:
-        """The latest `pruned` row."""
+        """Returns the latest `pruned` row."""
         with _translate_errors():
             self._require_table("journal")
             query = f"SELECT {COLUMNS} FROM journal WHERE kind = ? ORDER BY seq DESC LIMIT 1"
@@ -254,19 +255,19 @@ class SqliteSource:
             return row
 
     def heads(self) -> list[HeadRow]:
-        """The rows of the head table."""
+        """Returns the rows of the head table."""
         with _translate_errors():
             self._require_table("head")
             return [HeadRow._make(row) for row in self._execute("SELECT ledger, seq, hash, at, signature FROM head")]
 
     def hash_at(self, seq: int) -> bytes | None:
-        """The hash of one row."""
+        """Returns the hash of one row."""
         with _translate_errors():
             row = self._execute("SELECT hash FROM journal WHERE seq = ?", seq).fetchone()
             return None if row is None else row[0]
 
     def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
-        """A derived table in the order of its key."""
+        """Yields a derived table in the order of its key."""
         with _translate_errors():
             self._require_table(name)
             columns = TABLES[name]
@@ -275,7 +276,7 @@ class SqliteSource:
                 yield row
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
-        """Calls that have rows after the one that ended them. News is no such row."""
+        """Returns calls that have rows after the one that ended them. News is no such row."""
         with _translate_errors():
             self._require_table("journal")
             return self._execute(_LATE).fetchall()
@@ -300,7 +301,7 @@ class SqliteSource:
 
 @cache
 def make_expected_schema(version: int) -> frozenset[SchemaItem]:
-    """What the schema of a ledger of some version holds."""
+    """Returns what the schema of a ledger of some version holds."""
     scratch = sqlite3.connect(":memory:")
     try:
         for statements in MIGRATIONS[: max(version, 0)]:
@@ -317,5 +318,5 @@ def _read_schema(cursor: sqlite3.Cursor) -> frozenset[SchemaItem]:
 
 
 def _normalize_sql(sql: str | None) -> str | None:
-    """A statement without its layout."""
+    """Returns a statement without its layout."""
     return None if sql is None else " ".join(filter(None, sql.replace("\n", " ").split(" ")))

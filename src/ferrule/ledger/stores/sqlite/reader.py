@@ -40,7 +40,7 @@ class EndingCounter:
         self._first: int | None = None
 
     def count(self, db: sqlite3.Connection, after: int, before: int, width: int) -> list[EndingCount]:
-        """How calls ended in rows between two numbers. `width`: whole minutes."""
+        """Returns how calls ended in rows between two numbers. `width`: whole minutes."""
         (first,) = db.execute(_FIRST).fetchone()
         if first != self._first:
             self._first, self._blocks = first, {}
@@ -56,7 +56,7 @@ class EndingCounter:
         return [EndingCount(at, outcome, calls) for (at, outcome), calls in sorted(found.items())]
 
     def _count_blocks(self, db: sqlite3.Connection, low: int, high: int) -> None:
-        """Count the blocks that were not counted yet, all in one pass."""
+        """Counts the blocks that were not counted yet, all in one pass."""
         new = [block for block in range(low, high) if block not in self._blocks]
         if not new:
             return
@@ -72,7 +72,7 @@ def _add_endings(found: Counter[tuple[int, str]], width: int, endings: Iterable[
 
 
 def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-    """How calls ended in rows between two numbers, of one tool or of all."""
+    """Returns how calls ended in rows between two numbers, of one tool or of all."""
     tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
     add_test(tests, values, make_tool_test(tool))
     question = (
@@ -82,14 +82,14 @@ def count_endings(db: sqlite3.Connection, after: int, before: int, width: int, t
 
 
 def make_tool_test(tool: str) -> tuple[str, list[Any]]:
-    """A test for rows of a tool: its id, or the end of it after a dot."""
+    """Returns a test for rows of a tool: its id, or the end of it after a dot."""
     if not tool:
         return "", []
     return "(tool = ? OR substr(tool, ?) = ?)", [tool, -len(tool) - 1, f".{tool}"]
 
 
 def add_test(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> None:
-    """Add a test and its values, if there is one."""
+    """Adds a test and its values, if there is one."""
     if more[0]:
         tests.append(more[0])
         values += more[1]
@@ -127,33 +127,33 @@ class LedgerReader:
         self._counted = EndingCounter()
 
     def close(self) -> None:
-        """Let go."""
+        """Lets go."""
         with contextlib.suppress(RuntimeError):  # at the end of a process the pool may be gone already
             self._pool.submit(self._disconnect)
         self._pool.shutdown()
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order, without its news. The empty id belongs to no call."""
+        """Returns a call's rows in order, without its news. The empty id belongs to no call."""
         where = f"WHERE call = ? AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
         return await self._ask(lambda db: _read_rows(db, where, [call]))
 
     async def news_of(self, call: str, after: int, limit: int | None) -> list[StoredEntry]:
-        """A call's news after a number, in order."""
+        """Returns a call's news after a number, in order."""
         where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq LIMIT ?"
         return await self._ask(lambda db: _read_rows(db, where, [call, after, -1 if limit is None else limit]))
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
-        """Everybody's requests to cancel after a number, in order."""
+        """Returns everybody's requests to cancel after a number, in order."""
         return await self._ask(lambda db: _read_rows(db, CANCEL_REQUESTS, [after]))
 
     async def rows_after(self, seq: int, limit: int) -> list[StoredEntry]:
-        """Rows after a number, in order."""
+        """Returns rows after a number, in order."""
         return await self._ask(lambda db: _read_rows(db, "WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit]))
 
     async def rows_before(
         self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
     ) -> list[StoredEntry]:
-        """Rows before a number (None: from the end) that fit, newest first."""
+        """Returns rows before a number (None: from the end) that fit, newest first."""
         tests: list[tuple[str, list[Any]]] = [] if seq is None else [("seq < ?", [seq])]
         if kinds:
             tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(to_kind_number, kinds)]))
@@ -167,7 +167,7 @@ class LedgerReader:
         return await self._ask(lambda db: _read_rows(db, f"{where} ORDER BY seq DESC LIMIT ?", [*values, limit]))
 
     async def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
-        """The first rows of calls before a number that fit, newest first."""
+        """Returns the first rows of calls before a number that fit, newest first."""
         tests, values = ["seq > ?", f"kind IN ({_CALL_KINDS})"], list[Any]([wanted.after])
         if seq is not None:
             tests.append("seq < ?")
@@ -186,7 +186,7 @@ class LedgerReader:
         return await self._ask(lambda db: _read_rows(db, where, [*values, limit]))
 
     async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
-        """The rows of several calls, without their news."""
+        """Returns the rows of several calls, without their news."""
         found: dict[str, list[StoredEntry]] = {}
         for first in range(0, len(calls), _AT_ONCE):
             some = calls[first : first + _AT_ONCE]
@@ -196,40 +196,40 @@ class LedgerReader:
         return found
 
     async def seq_at(self, at: int) -> int:
-        """The first row at or after a time. Rows are in the order of time, so halving finds it."""
+        """Returns the first row at or after a time. Rows are in the order of time, so halving finds it."""
         return await self._ask(lambda db: _find_seq_at(db, at))
 
     async def endings(self, after: int, before: int, width: int, tool: str) -> list[EndingCount]:
-        """How calls ended. Rows never change, so what was counted once for all tools is kept."""
+        """Returns how calls ended. Rows never change, so what was counted once for all tools is kept."""
         if tool or width % MINUTE:
             return await self._ask(lambda db: count_endings(db, after, before, width, tool))
         return await self._ask(lambda db: self._counted.count(db, after, before, width))
 
     async def last(self) -> tuple[int, int]:
-        """Number and time of the last row."""
+        """Returns number and time of the last row."""
         return await self._ask(
             lambda db: db.execute("SELECT seq, at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
         )
 
     async def open_calls(self, states: Sequence[str]) -> list[OpenCall]:
-        """The open calls, oldest first."""
+        """Returns the open calls, oldest first."""
         where = f" WHERE state IN ({','.join('?' * len(states))})" if states else ""
         found = await self._ask(lambda db: db.execute(f"{_CALLS}{where} ORDER BY seq", states).fetchall())
         return [OpenCall(*row) for row in found]
 
     async def find_open(self, call: str) -> OpenCall | None:
-        """One open call."""
+        """Returns one open call."""
         found = await self._ask(lambda db: db.execute(f"{_CALLS} WHERE call = ?", (call,)).fetchone())
         return OpenCall(*found) if found else None
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Who has an idempotency key."""
+        """Returns who has an idempotency key."""
         question = "SELECT call, input_digest FROM idempotency WHERE key = ?"
         found = await self._ask(lambda db: db.execute(question, (key,)).fetchone())
         return KeyHolder(*found) if found else None
 
     async def list_disabled(self) -> list[Switch]:
-        """The tools that are off."""
+        """Returns the tools that are off."""
         found = await self._ask(lambda db: db.execute("SELECT tool_id, seq FROM switches ORDER BY tool_id").fetchall())
         return [Switch(*row) for row in found]
 

@@ -84,12 +84,13 @@ class SqliteStore:
         self._marked = self._marked_written = 0
 
     async def open(self) -> None:
-        """Make it ready. Raises LedgerError when the file cannot be used."""
+        """Makes it ready. Raises LedgerError when the file cannot be used."""
         await asyncio.to_thread(self._open)
         self._last_seq, self._latest = await self._reader.last()
 
     async def aclose(self) -> None:
-        """Write what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be written."""
+        """Writes what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be
+        written."""
         if self._is_open:
             await asyncio.to_thread(self._close)
 
@@ -98,7 +99,7 @@ class SqliteStore:
         return self._bell.read_generation() + self._lost_rings
 
     def bump(self) -> None:
-        """Tell every process that something outside the rows changed."""
+        """Tells every process that something outside the rows changed."""
         try:
             self._bell.ring()
         except OSError as error:
@@ -106,13 +107,14 @@ class SqliteStore:
             self._report(f"other processes could not be told of a change: {error}")
 
     def record(self, entry: Entry) -> None:
-        """Write a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
+        """Writes a row behind the answer. Raises LedgerUnavailable while rows cannot be written."""
         if entry.mark is not None:
             self._marked += 1
         self._writer.record(entry)
 
     async def commit(self, entry: Entry, condition: CommitCondition = ALWAYS) -> Committed:
-        """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable, OutcomeUnrecorded.
+        """Writes a row if the condition holds; durable when this returns. Raises LedgerUnavailable,
+        OutcomeUnrecorded.
 
         A cancellation waits until the outcome is known, and is delivered at the next await.
         """
@@ -121,7 +123,7 @@ class SqliteStore:
         return await uncancelled(future)
 
     async def flush(self) -> None:
-        """Wait until everything recorded so far is on disk. Raises LedgerUnavailable."""
+        """Waits until everything recorded so far is on disk. Raises LedgerUnavailable."""
         if self._writer.is_idle():
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -129,59 +131,61 @@ class SqliteStore:
         await future
 
     def high_water(self) -> int:
-        """The latest time in the ledger."""
+        """Returns the latest time in the ledger."""
         return max(self._latest, self._bell.read_latest())
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order, without its news; what was recorded before is included."""
+        """Returns a call's rows in order, without its news; what was recorded before is included."""
         await self.flush()
         return await self._reader.rows_of(call)
 
     async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
-        """A call's `news` rows after a number, in order; what was recorded before is included."""
+        """Returns a call's `news` rows after a number, in order; what was recorded before is included."""
         await self.flush()
         return await self._reader.news_of(call, after, limit)
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
-        """All requests to cancel after a number, in order. One that was just recorded comes as soon as it is written."""
+        """Returns all requests to cancel after a number, in order. One that was just recorded comes as soon as it is
+        written."""
         return await self._reader.cancel_requests(after)
 
     async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
-        """Rows after a number, in order. What was just recorded comes as soon as it is written."""
+        """Returns rows after a number, in order. What was just recorded comes as soon as it is written."""
         return await self._reader.rows_after(seq, limit)
 
     async def rows_before(
         self, seq: int | None, limit: int = 50, *, kinds: Sequence[Kind] = (), tool: str | None = None,
         outcome: str | None = None,
     ) -> list[StoredEntry]:  # fmt: skip
-        """Rows before a number (None: from the end), newest first; what was recorded before is included."""
+        """Returns rows before a number (None: from the end), newest first; what was recorded before is included."""
         await self.flush()
         return await self._reader.rows_before(seq, limit, kinds, tool, outcome)
 
     async def calls_before(
         self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
     ) -> list[StoredEntry]:  # fmt: skip
-        """The first rows of calls before a number that fit, newest first; what was recorded before is included."""
+        """Returns the first rows of calls before a number that fit, newest first; what was recorded before is
+        included."""
         await self.flush()
         return await self._reader.calls_before(seq, limit, wanted)
 
     async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
-        """The rows of several calls, without their news; what was recorded before is included."""
+        """Returns the rows of several calls, without their news; what was recorded before is included."""
         await self.flush()
         return await self._reader.rows_of_calls(calls)
 
     async def seq_at(self, at: int) -> int:
-        """The first row at or after a time."""
+        """Returns the first row at or after a time."""
         await self.flush()
         return await self._reader.seq_at(at)
 
     async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[EndingCount]:
-        """How many calls ended how in rows between two numbers, for each `width` microseconds."""
+        """Returns how many calls ended how in rows between two numbers, for each `width` microseconds."""
         await self.flush()
         return await self._reader.endings(after, before, width, tool)
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
-        """Wait until there is a row after a number, also one of another process. False when the time is up."""
+        """Waits until there is a row after a number, also one of another process. False when the time is up."""
         until = time.monotonic() + timeout
         stamp, look_at = b"", 0.0
         while self._last_seq <= seq:
@@ -197,27 +201,27 @@ class SqliteStore:
         return True
 
     async def open_calls(self, *states: str) -> list[OpenCall]:
-        """The calls that have not ended, oldest first: all, or those in these states."""
+        """Returns the calls that have not ended, oldest first: all, or those in these states."""
         await self._flush_marks()
         return await self._reader.open_calls(states)
 
     async def find_open(self, call: str) -> OpenCall | None:
-        """The call, if it has not ended."""
+        """Returns the call, if it has not ended."""
         await self._flush_marks()
         return await self._reader.find_open(call)
 
     async def find_key(self, key: bytes) -> KeyHolder | None:
-        """Who has an idempotency key."""
+        """Returns who has an idempotency key."""
         await self._flush_marks()
         return await self._reader.find_key(key)
 
     async def list_disabled(self) -> list[Switch]:
-        """The tools that are disabled."""
+        """Returns the tools that are disabled."""
         await self._flush_marks()
         return await self._reader.list_disabled()
 
     async def find_abandoned(self) -> list[OpenCall]:
-        """Running calls whose process is gone."""
+        """Returns running calls whose process is gone."""
         running = [call for call in await self.open_calls() if is_running(call)]
         owners = {call.owner for call in running}
         dead = await asyncio.to_thread(self._find_dead, owners)

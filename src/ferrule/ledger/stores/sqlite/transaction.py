@@ -28,7 +28,7 @@ class FileIdentity:
         self._opened = _read_identity(path)
 
     def is_current(self) -> bool:
-        """True while the name still leads to the same file."""
+        """Returns True while the name still leads to the same file."""
         with contextlib.suppress(OSError):
             return _read_identity(self._path) == self._opened
         return False
@@ -59,7 +59,8 @@ class Transactions:
         self._known = group.tail
 
     def settle(self, group: Group) -> bool:
-        """Whether the rows of a failed commit are there, made final. Raises sqlite3.Error or OSError when nobody can know."""
+        """Returns whether the rows of a failed commit are there, made final. Raises sqlite3.Error or OSError when
+        nobody can know."""
         self.disconnect()
         connection = self._get_connection()
         try:
@@ -74,7 +75,7 @@ class Transactions:
         return bool(found)
 
     def probe(self) -> None:
-        """Find out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
+        """Finds out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
         connection = self._get_connection()
         try:
             begin(connection)
@@ -86,7 +87,7 @@ class Transactions:
             raise
 
     def disconnect(self) -> None:
-        """Close the connection; the next use opens another."""
+        """Closes the connection; the next use opens another."""
         connection, self._connection, self._known = self._connection, None, None
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):

@@ -59,7 +59,7 @@ class Upkeep:
 
     @contextmanager
     def writing(self) -> Iterator[Tail]:
-        """One transaction, all or nothing, that no other process writes during. Gives the last row."""
+        """Yields one transaction, all or nothing, that no other process writes during. Gives the last row."""
         with ledger_errors(self.path):
             files.begin(self.db)
             try:
@@ -87,7 +87,7 @@ class Upkeep:
         return self._ledger
 
     def append(self, entry: Entry) -> int:
-        """Write one row without a mark, and sign it as the last; gives its number. Only while writing."""
+        """Writes one row without a mark, and sign it as the last; gives its number. Only while writing."""
         tail = self._tail
         row = chain_row(entry, tail.seq + 1, tail.hash, tail.at, b"")
         self.db.execute(f"{files.INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -96,20 +96,20 @@ class Upkeep:
         return row[0]
 
     def open_calls(self) -> dict[str, str]:
-        """The calls that have not ended, each with its state."""
+        """Returns the calls that have not ended, each with its state."""
         return dict(self.db.execute("SELECT call, state FROM open_calls").fetchall())
 
     def rows_of(self, call: str) -> list[RawRow]:
-        """The rows of one call."""
+        """Returns the rows of one call."""
         query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
         return [RawRow._make(row) for row in self.db.execute(query, (call,))]
 
     def rows_after(self, seq: int) -> Iterator[RawRow]:
-        """The rows after a number."""
+        """Returns the rows after a number."""
         return map(RawRow._make, self.db.execute(f"SELECT {COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)))
 
     def destroy_payloads(self, seqs: Iterable[int]) -> list[bytes]:
-        """Put commitments in the place of payloads; gives the salts, to search for. Only while writing."""
+        """Puts commitments in the place of payloads; gives the salts, to search for. Only while writing."""
         salts = []
         for seq in seqs:
             found = self.db.execute("SELECT payload FROM journal WHERE seq = ?", (seq,)).fetchone()
@@ -121,36 +121,37 @@ class Upkeep:
         return salts
 
     def first_row_of_open_calls(self) -> int | None:
-        """The oldest row of any call that has not ended."""
+        """Returns the oldest row of any call that has not ended."""
         query = "SELECT min(j.seq) FROM open_calls o JOIN journal j ON j.call = o.call AND j.call <> ''"
         seq: int | None = self.db.execute(query).fetchone()[0]
         return seq
 
     def last_row_before(self, at: int) -> int:
-        """The last row from before a moment; 0 when there is none."""
+        """Returns the last row from before a moment; 0 when there is none."""
         found = self.db.execute("SELECT seq FROM journal WHERE at < ? ORDER BY seq DESC LIMIT 1", (at,)).fetchone()
         return found[0] if found else 0
 
     def list_kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
-        """The idempotency keys taken up to a row by calls that went on after it."""
+        """Returns the idempotency keys taken up to a row by calls that went on after it."""
         return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= :seq AND {_GOES_ON}", {"seq": seq}).fetchall()
 
     def count_calls(self, run: str, tool_id: str) -> int:
-        """A run's counter, as the table has it."""
+        """Returns a run's counter, as the table has it."""
         found = self.db.execute("SELECT used FROM runs WHERE run = ? AND tool_id = ?", (run, tool_id)).fetchone()
         return found[0] if found else 0
 
     def remove_up_to(self, seq: int, runs: Sequence[tuple[str, str]]) -> None:
-        """Delete rows up to a number, their keys, and the counters of these runs. Only while writing."""
+        """Deletes rows up to a number, their keys, and the counters of these runs. Only while writing."""
         self.db.execute(f"DELETE FROM idempotency AS k WHERE seq <= :seq AND NOT {_GOES_ON}", {"seq": seq})
         self.db.executemany("DELETE FROM runs WHERE run = ? AND tool_id = ?", runs)
         self.db.execute("DELETE FROM journal WHERE seq <= ?", (seq,))
 
     def scrub(self, salts: Sequence[bytes]) -> ScrubResult:
-        """Make sure that destroyed payloads are in no file of the ledger. Call it after the transaction.
+        """Makes sure that destroyed payloads are in no file of the ledger. Call it after the transaction.
 
-        SQLite overwrites what it frees, but a page that was rearranged long ago may hold a second copy that nothing leads
-        to. Each payload begins with 16 random bytes; where they are still found, the whole file is written anew.
+        SQLite overwrites what it frees, but a page that was rearranged long ago may hold a second copy that nothing
+        leads to. Each payload begins with 16 random bytes; where they are still found, the whole file is written
+        anew.
         """
         with ledger_errors(self.path):
             is_gone = self._checkpoint()
@@ -193,7 +194,7 @@ for path in sys.argv[1:]:
 
 
 def contains_any(path: Path, needles: Sequence[bytes]) -> bool:
-    """True when any of these bytes is in the ledger's files.
+    """Returns True when any of these bytes is in the ledger's files.
 
     Another process looks: closing a descriptor of the file here would drop the locks that SQLite holds in this one.
     """
