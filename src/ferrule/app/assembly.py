@@ -242,7 +242,7 @@ class _Assembly:
             now=clock.now,
             tick=clock.tick,
             sealing=self._key,
-            why_unsatisfied=why_unsatisfied,
+            unsatisfied=why_unsatisfied,
             call_facts=compute_call_facts,
             scheduler=Scheduler(settings.scheduler),
             live=InFlight(),

@@ -44,7 +44,7 @@ class Inboxes:
             self._make_accept(identity),
             self._mask_input,
             self._find_description,
-            told=self._sessions.redact,
+            redact=self._sessions.redact,
             mask_answer=self._mask_answer,
             tell_delegated=self._parts.notices.tell_delegated,
             why_ended=self._services.why_ended,

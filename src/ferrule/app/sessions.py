@@ -20,8 +20,8 @@ from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.scheduler.scheduler import Lane
 from ferrule.runtime.surface.build import build_surface
-from ferrule.runtime.surface.changes import difference
-from ferrule.runtime.surface.records import scheduler_policy_of
+from ferrule.runtime.surface.changes import compare_surfaces
+from ferrule.runtime.surface.records import find_scheduler_policy
 
 _SESSIONS_KEPT = 64
 _LOOK_EVERY = 1_000_000_000
@@ -103,7 +103,7 @@ class Sessions:
         if before is not None:
             session.adopt_counts(before)
             if is_recorded:
-                changed = difference(before.surface, session.surface).to_record()
+                changed = compare_surfaces(before.surface, session.surface).to_record()
                 self._changes.record_surface(session.surface, "updated", difference=changed)
         return session
 
@@ -172,7 +172,7 @@ class Sessions:
     def _choose_lane(self, request: SurfaceRequest) -> Lane:
         """Returns the queue whose calls the calls of this surface are ordered among."""
         scheduler = self._services.scheduler
-        policy = scheduler_policy_of(self.catalog, request, scheduler.policy)
+        policy = find_scheduler_policy(self.catalog, request, scheduler.policy)
         match policy.scope:
             case "surface":
                 key = f"run {request.tenant} {request.run_id}"
